@@ -1,0 +1,234 @@
+"""Derivatives at a point, by JAX's names: `linearize`, `jvp`, `vjp`, `grad`, `jacobian`, `hessian`, `hvp`.
+
+They run the functors of `catad.functors` on arrays. A point is given as one value, or as a tuple of primals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from catad import errors
+from catad.engine.program import Program, program_of
+from catad.functors import Gradient, Tangent, fused, grad, linear_graph, straightened
+from catad.linear.map import LinearMap
+from catad.linear.structure import Structure
+from catad.planner.plan import Plan, plan_structure
+from catad.spaces import (
+    Product,
+    Space,
+    Tensor,
+    Value,
+    as_leaves,
+    common_module,
+    rebuild,
+    space_like,
+    tangent_space,
+)
+from catad.terms import D
+from catad.wiring import Builder
+
+
+def _point(primals: Sequence[Value], f: D) -> Value:
+    if not isinstance(f, D):
+        raise errors.SpaceError(errors.not_a_morphism("a derivative", f))
+    if not primals:
+        raise errors.SpaceError(errors.no_arguments(f))
+    return primals[0] if len(primals) == 1 else tuple(primals)
+
+
+def _tangent_leaves(value: Value, space: Space, xp: Any, what: str) -> list[Any]:
+    """The floating leaves of a tangent or cotangent; for an integer leaf `()`, None or zeros may stand."""
+    out: list[Any] = []
+    stack: list[tuple[Any, Space]] = [(value, space)]
+    while stack:
+        v, s = stack.pop()
+        if isinstance(s, Product):
+            if not isinstance(v, tuple) or len(v) != len(s.factors):
+                raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), _described(value), None))
+            stack.extend(zip(reversed(v), reversed(s.factors), strict=True))
+        elif isinstance(s, Tensor) and s.is_float:
+            if isinstance(v, (int, float)) and not hasattr(v, "dtype"):
+                v = xp.asarray(v, dtype=s.dtype)
+            if not hasattr(v, "dtype") or v.shape != s.shape or v.dtype != s.dtype:
+                raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), _described(value), None))
+            out.append(v)
+    return out
+
+
+def _described(value: Value) -> Any:
+    """The space of a value for a message, or the value where it has none."""
+    from catad.spaces import space_of
+
+    try:
+        return space_of(value)
+    except errors.CatadError:
+        return errors.abbreviated(value)
+
+
+def _domain(x: Value) -> tuple[list[Any], Space]:
+    leaves = as_leaves(x)
+    return leaves, space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+
+
+Linearized = tuple[Program, Space, Structure]
+
+
+def _linearized(f: D, dom: Space) -> Linearized:
+    """The program of value and coefficients at a space, with the structure that the coefficients fill; kept with `f`."""
+    try:
+        programs = f._programs
+    except AttributeError:
+        programs = f._programs = {}
+    found = programs.get(("linearize", dom))
+    if found is None:
+        wiring = fused(f, dom)
+        b = Builder()
+        xs = [b.wire(space) for space in dom.leaves]
+        ys, network, slots = linear_graph(b, wiring, xs)
+        whole = b.finish(dom, tuple(xs), (*ys, *slots))
+        found = programs["linearize", dom] = (Program(whole), wiring.cod, straightened(network))
+    return found  # type: ignore[no-any-return]
+
+
+def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
+    """The value at a point, and the derivative there as a linear map from tangents to tangents.
+
+    The map is a product of structured maps that is not multiplied out; `L(dx)` is forward mode, `L.T(w)` reverse mode.
+
+    >>> import catad as ct, numpy as np
+    >>> y, L = ct.linearize(ct.sin >> ct.sum(), np.zeros(3))
+    >>> L(np.ones(3)), L.T(1.0)
+    (np.float64(3.0), array([1., 1., 1.]))
+    """
+    leaves, dom = _domain(_point(primals, f))
+    program, cod, structure = _linearized(f, dom)
+    out = program(common_module(leaves), leaves)
+    n = len(cod.leaves)
+    linear = LinearMap(tangent_space(dom), tangent_space(cod), structure, out[n:])
+    return rebuild(cod, out[:n]), linear
+
+
+def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
+    """The value at a point and the derivative in a direction, in one program (forward mode).
+
+    `primals` and `tangents` are tuples with one element for each factor, or with one for the whole domain; a tangent has the
+    shape and dtype of its primal, and `()` or None for integers.
+
+    >>> import catad as ct
+    >>> ct.jvp(ct.mul, (2.0, 3.0), (1.0, 0.0))
+    (np.float64(6.0), np.float64(3.0))
+    """
+    primals = primals if isinstance(primals, tuple) else (primals,)
+    tangents = tangents if isinstance(tangents, tuple) else (tangents,)
+    x = _point(primals, f)
+    v = tangents[0] if len(primals) == 1 and len(tangents) == 1 else tuple(tangents)
+    leaves, dom = _domain(x)
+    xp = common_module(leaves)
+    own = _tangent_leaves(v, dom, xp, "tangent")
+    program, cod = program_of(_kept(f, "tangent", Tangent), Product((dom, tangent_space(dom))))
+    return rebuild(cod, program(common_module([*leaves, *own]), [*leaves, *own]))  # type: ignore[no-any-return]
+
+
+def _kept(f: D, name: str, make: Callable[[D], D]) -> D:
+    """A functor applied to a term, kept with the term so that its programs are found again."""
+    try:
+        programs = f._programs
+    except AttributeError:
+        programs = f._programs = {}
+    if name not in programs:
+        programs[name] = make(f)
+    return programs[name]  # type: ignore[no-any-return]
+
+
+def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ...]]]:
+    """The value at a point, and the pullback: cotangent of the result to a tuple of cotangents, one for each primal.
+
+    >>> import catad as ct
+    >>> y, pullback = ct.vjp(ct.mul, 2.0, 3.0)
+    >>> pullback(1.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    leaves, dom = _domain(_point(primals, f))
+    program, cod, structure = _linearized(f, dom)
+    xp = common_module(leaves)
+    out = program(xp, leaves)
+    n = len(cod.leaves)
+    return rebuild(cod, out[:n]), Pullback(structure.T, tuple(out[n:]), dom, cod, xp, len(primals) > 1)
+
+
+class Pullback:
+    """A pullback at a point: a cotangent of the result to the cotangents of the primals, as a tuple."""
+
+    __slots__ = ("cod", "dom", "many", "slots", "structure", "xp")
+
+    def __init__(
+        self, structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Space, xp: Any, many: bool
+    ) -> None:
+        self.structure, self.slots, self.dom, self.cod, self.xp, self.many = structure, slots, dom, cod, xp, many
+
+    def __call__(self, cotangent: Value) -> tuple[Value, ...]:
+        from catad.engine.program import run_structure
+
+        leaves = _tangent_leaves(cotangent, self.cod, self.xp, "cotangent")
+        common_module([*self.slots, *leaves])
+        out = iter(run_structure(self.structure, self.xp, self.slots, leaves))
+        whole = rebuild(self.dom, [next(out) if leaf.is_float else () for leaf in self.dom.leaves])
+        return whole if self.many else (whole,)
+
+    def __repr__(self) -> str:
+        return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}>"
+
+
+def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Value:
+    """The Hessian of a scalar function times a tangent, forward over reverse: no Hessian is made.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.hvp(ct.map(lambda x: x**3) >> ct.sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    return jvp(_kept(f, "grad", grad), primals, tangents)[1]
+
+
+class Jacobian:
+    """`jacobian(f)`: at a point, the derivative as a linear map, multiplied out in the order that the plan says."""
+
+    __slots__ = ("f", "mode")
+
+    def __init__(self, f: D, mode: str | Plan = "auto") -> None:
+        if not isinstance(mode, Plan) and mode not in ("auto", "forward", "reverse"):
+            raise errors.PlanError(errors.unknown_mode(mode))
+        self.f, self.mode = f, mode
+
+    def __call__(self, *primals: Value) -> LinearMap:
+        _, L = linearize(self.f, *primals)
+        if not L.structure.dom or not L.structure.cod:
+            dom = _domain(_point(primals, self.f))[1]
+            raise errors.DerivativeError(errors.integers_alone(dom, self.f))
+        plan = self.mode if isinstance(self.mode, Plan) else plan_structure(L.structure, self.mode)
+        return plan.multiply(L)
+
+    def __repr__(self) -> str:
+        return f"<jacobian of {errors.abbreviated(self.f)}, mode {self.mode!r}>"
+
+
+def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
+    """A function from points to the Jacobian there, a structured `LinearMap`.
+
+    `mode` is "auto" (the planner's choice), "forward", "reverse", or a plan, such as an edited one.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.jacobian(ct.sin)(np.zeros(1000))
+    diagonal f64[1000] -> f64[1000], stored 1000, dense 1e6
+    """
+    return Jacobian(f, mode)
+
+
+def hessian(f: D, mode: str | Plan = "auto") -> Jacobian:
+    """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.hessian(ct.map(lambda x: x**3) >> ct.sum())(np.array([1.0, 2.0]))
+    diagonal f64[2] -> f64[2], stored 2, dense 4
+    """
+    return Jacobian(Gradient(f, None), mode)

@@ -1,0 +1,113 @@
+"""Fusion: `Map` boxes that follow each other over one index space become one scalar function.
+
+Each box has a level: the largest level that it reads from, plus one unless both are maps over the same index space. Maps of
+the same index space and level never depend on each other through another box, so they may share a pass. Fusing before
+linearising keeps a branch that is not taken from poisoning the gradient across boxes, since duals select and never multiply
+by zero; fusing before running saves passes over memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catad import scalar
+from catad.scalar import Function
+from catad.vector.map import Map
+from catad.wiring import Box, Wiring
+
+
+def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
+    """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common."""
+    maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
+    if len(maps) < 2:
+        return wiring
+    level = _levels(wiring)
+    groups = _groups(wiring, level, horizontal)
+    if all(len(group) == 1 for group in groups):
+        return wiring
+    readers = _readers(wiring)
+    boxes: list[tuple[int, int, Box]] = []
+    for group in groups:
+        rank = level[group[0].outs[0]] if group[0].outs else 0
+        made = [group[0]] if len(group) == 1 else _merged(wiring, group, readers)
+        boxes += [(rank, len(boxes) + i, box) for i, box in enumerate(made)]
+    ordered = tuple([box for _, _, box in sorted(boxes, key=lambda entry: entry[:2])])
+    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, ordered, wiring.outputs)
+
+
+def _index_space(wiring: Wiring, box: Box) -> tuple[int, ...] | None:
+    return wiring.wires[box.outs[0]].shape if isinstance(box.primitive, Map) else None
+
+
+def _levels(wiring: Wiring) -> dict[int, int]:
+    """The level of the box that writes each wire."""
+    level: dict[int, int] = {}
+    space: dict[int, tuple[int, ...] | None] = {}
+    for box in wiring.boxes:
+        own = _index_space(wiring, box)
+        rank = 0
+        for k in box.ins:
+            if k in level:
+                rank = max(rank, level[k] + (own is None or space[k] != own))
+        for k in box.outs:
+            level[k], space[k] = rank, own
+    return level
+
+
+def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[list[Box]]:
+    """The boxes, those that fuse together, in the order of their first box; boxes within a group in order."""
+    parent = list(range(len(wiring.boxes)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    by_wire: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    for i, box in enumerate(wiring.boxes):
+        shape = _index_space(wiring, box)
+        if shape is None:
+            continue
+        rank = level[box.outs[0]]
+        for k in box.ins:
+            other = by_wire.get((k, rank, shape))
+            if other is not None:
+                parent[find(i)] = find(other)
+            elif horizontal:
+                by_wire[k, rank, shape] = i
+        for k in box.outs:
+            by_wire[k, rank, shape] = i
+    groups: dict[int, list[Box]] = {}
+    for i, box in enumerate(wiring.boxes):
+        groups.setdefault(find(i), []).append(box)
+    return list(groups.values())
+
+
+def _readers(wiring: Wiring) -> dict[int, list[int]]:
+    """Which boxes read each wire, by identity; the end of the wiring counts as a reader."""
+    readers: dict[int, list[int]] = {k: [-1] for k in wiring.outputs}
+    for box in wiring.boxes:
+        for k in box.ins:
+            readers.setdefault(k, []).append(id(box))
+    return readers
+
+
+def _merged(wiring: Wiring, group: Sequence[Box], readers: dict[int, list[int]]) -> list[Box]:
+    """One box for a group of maps; the group as it is where fusing would change a dtype."""
+    members = {id(box) for box in group}
+    inside = {k for box in group for k in box.outs}
+    ins = tuple(dict.fromkeys(k for box in group for k in box.ins if k not in inside))
+    node = {k: scalar.param(i) for i, k in enumerate(ins)}
+    for box in group:
+        assert isinstance(box.primitive, Map)
+        results = scalar.substitute(box.primitive.function, [node[k] for k in box.ins])
+        node.update(zip(box.outs, results, strict=True))
+    outs = tuple([k for box in group for k in box.outs if any(r not in members for r in readers.get(k, ()))])
+    if not ins or not outs:
+        return list(group)
+    function = Function.make(len(ins), tuple([node[k] for k in outs]))
+    types = scalar.result_types(function, tuple([wiring.wires[k].dtype for k in ins]))
+    if any(dtype != wiring.wires[k].dtype for dtype, k in zip(types, outs, strict=True)):
+        return list(group)
+    return [Box(Map(function), ins, outs)]  # type: ignore[call-arg]

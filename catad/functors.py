@@ -1,0 +1,351 @@
+"""Derivatives: one functor, read in different ways.
+
+Linearising a wiring at a point turns every box into its linear map, by the box's one rule; what comes out is a `Network` of
+structured maps with a slot for each coefficient. Pushing a tangent through it is forward mode, pulling a cotangent back is
+reverse mode, and multiplying it out is the Jacobian. `differential`, `reverse_differential` and `tangent` do the same on terms:
+they are morphisms again, so they compose, fuse, draw and differentiate as any other. Notation: D[f], R[f], T[f] of
+R. Cockett et al., Reverse derivative categories, 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.engine.fuse import fuse
+from catad.linear.block import Chain, Zero, chain
+from catad.linear.network import Network, Node
+from catad.linear.recurrence import zeros
+from catad.linear.structure import Rule, Structure
+from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
+from catad.terms import D, _above
+from catad.wiring import Builder, Wiring, share, wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Wire, Wires
+
+
+def fused(term: D, dom: Space) -> Wiring:
+    """The wiring of a term with its maps fused, as it is linearised; kept with the wiring."""
+    wiring = wire(term, dom)
+    found: Wiring | None = wiring.__dict__.get("fused")
+    if found is None:
+        found = wiring.__dict__["fused"] = fuse(wiring)
+    return found
+
+
+def linear_graph(b: Builder, wiring: Wiring, xs: Sequence[Wire]) -> tuple[list[Wire], Network, list[Wire]]:
+    """Lay out a wiring together with its coefficients: the results, the network of linear maps, the wires of its slots."""
+    at: dict[int, Wire] = dict(zip(wiring.inputs, xs, strict=True))
+    for box in wiring.boxes:
+        at.update(zip(box.outs, b.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
+    rules = _needed_rules(wiring)
+    number: dict[int, int] = {}  # a wire of the wiring -> its tangent wire
+    spaces: list[Tensor] = []
+    slots: dict[int, int] = {}  # a wire of the builder -> its slot
+    slot_wires: list[Wire] = []
+    nodes: list[Node] = []
+
+    def tangent(k: int) -> int:
+        if k not in number:
+            number[k] = len(spaces)
+            spaces.append(wiring.wires[k])
+        return number[k]
+
+    inputs = tuple([tangent(k) for k in wiring.inputs if wiring.wires[k].is_float])
+    for box, rule in zip(wiring.boxes, rules, strict=True):
+        if rule is None:
+            continue
+        own = rule.coefficients(tuple([at[k] for k in box.ins]), tuple([at[k] for k in box.outs]))
+        numbers = []
+        for slot in own:
+            if slot.number not in slots:
+                slots[slot.number] = len(slot_wires)
+                slot_wires.append(slot)
+            numbers.append(slots[slot.number])
+        ins = tuple([tangent(k) for k in box.ins if wiring.wires[k].is_float])
+        outs = tuple([tangent(k) for k in box.outs if wiring.wires[k].is_float])
+        nodes += _nodes(rule.structure, tuple(numbers), ins, outs, spaces)
+    results = [at[k] for k in wiring.outputs]
+    floats = [k for k in wiring.outputs if wiring.wires[k].is_float]
+    known = {*inputs, *[k for node in nodes for k in node.outs]}
+    outputs = tuple([number[k] if number.get(k, -1) in known else -1 for k in floats])
+    ends = tuple([wiring.wires[k] for k in floats])
+    kept = _reached(nodes, inputs)
+    network = Network(tuple(spaces), inputs, tuple(kept), outputs, ends, tuple([w.space for w in slot_wires]))
+    return results, network, slot_wires
+
+
+def _needed_rules(wiring: Wiring) -> list[Rule | None]:
+    """The rule of each box on a path from a floating input to an output; None for the others."""
+    active = {k for k in wiring.inputs if wiring.wires[k].is_float}
+    for box in wiring.boxes:
+        if not active.isdisjoint(box.ins):
+            active.update(k for k in box.outs if wiring.wires[k].is_float)
+    needed = {k for k in wiring.outputs if k in active}
+    rules: list[Rule | None] = []
+    for box in reversed(wiring.boxes):
+        rule = None
+        if not needed.isdisjoint(box.outs) and not active.isdisjoint(box.ins):
+            rule = box.primitive.rule(wiring.spaces(box.ins), wiring.spaces(box.outs))
+            if rule is not None:
+                floats = [k for k in box.ins if wiring.wires[k].is_float]
+                needed.update(k for k, there in zip(floats, _columns(rule.structure), strict=True) if there)
+        rules.append(rule)
+    return rules[::-1]
+
+
+def _columns(structure: Structure) -> list[bool]:
+    """Which argument leaves a structure depends on."""
+    from catad.linear.block import Block
+
+    if isinstance(structure, Zero):
+        return [False] * len(structure.dom)
+    if isinstance(structure, Chain):
+        return _columns(structure.parts[0][0])
+    if isinstance(structure, Block):
+        widths = structure.widths[0] if structure.widths else (1,) * len(structure.dom)
+        there = [any(line[c] is not None for line in structure.grid) for c in range(len(widths))]
+        return [flag for flag, width in zip(there, widths, strict=True) for _ in range(width)]
+    return [True] * len(structure.dom)
+
+
+def _nodes(
+    structure: Structure, numbers: tuple[int, ...], ins: tuple[int, ...], outs: tuple[int, ...], spaces: list[Tensor]
+) -> list[Node]:
+    """The nodes of one rule: a chain becomes one for each of its parts."""
+    if not isinstance(structure, Chain):
+        return [Node((structure, numbers), ins, outs)]
+    made, reads = [], ins
+    for i, (part, own) in enumerate(structure.parts):
+        if i == len(structure.parts) - 1:
+            writes = outs
+        else:
+            writes = tuple(range(len(spaces), len(spaces) + len(part.cod)))
+            spaces.extend(part.cod)
+        made.append(Node((part, tuple([numbers[k] for k in own])), reads, writes))
+        reads = writes
+    return made
+
+
+def _reached(nodes: Sequence[Node], inputs: tuple[int, ...]) -> list[Node]:
+    """The nodes that some input reaches, with unreached arguments taken as they are: zero."""
+    live = set(inputs)
+    kept = []
+    for node in nodes:
+        if not live.isdisjoint(node.ins):
+            live.update(node.outs)
+            kept.append(node)
+    return kept
+
+
+def straightened(network: Network) -> Structure:
+    """A network without forks as the chain it is."""
+    live = network.inputs
+    for node in network.nodes:
+        if node.ins != live:
+            return network
+        live = node.outs
+    if network.outputs != live or not network.nodes:
+        return network
+    used = {k for node in network.nodes for k in node.part[1]}
+    if used != set(range(len(network.slots))):
+        return network
+    return chain([node.part for node in network.nodes])
+
+
+# -- functors on terms
+
+
+def _parts(b: Builder, x: Any, term: D) -> tuple[Any, Any]:
+    if not isinstance(x, tuple) or len(x) != 2:
+        raise errors.SpaceError(errors.not_a_pattern("(point, tangent or cotangent)", b.space(x), term))
+    return x[0], x[1]
+
+
+def _tangents(b: Builder, v: Any, space: Space, what: str, term: D) -> list[Wire]:
+    """The wires of a tangent or cotangent, which must lie in the tangent space of `space`."""
+    if b.space(v) != tangent_space(space):
+        raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), b.space(v), term))
+    return flatten(v)
+
+
+def _filled(b: Builder, space: Space, terms: Sequence[Wire | None]) -> Any:
+    """A value of the tangent space: zeros where the tangent is zero by structure, `()` for integers."""
+    it = iter(terms)
+    leaves: list[Any] = []
+    for leaf in space.leaves:
+        if leaf.is_float:
+            term = next(it)
+            leaves.append(zeros(b, leaf) if term is None else term)
+        else:
+            leaves.append(())
+    return rebuild(space, leaves)
+
+
+class _Derived(D):
+    """Base of the lazily expanded derivatives of a term."""
+
+    __slots__ = ("children",)
+    name = ""
+
+    def __init__(self, f: D) -> None:
+        self.children = (f,)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{self.name}({part(self.children[0])})"
+
+
+@share
+class Differential(_Derived):
+    """D[f] : A * T(A) -> T(B)."""
+
+    __slots__ = ()
+    name = "differential"
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        point, v = _parts(b, x, self)
+        return _pushed(self, b, point, v)[1]
+
+
+@share
+class Tangent(_Derived):
+    """T[f] : A * T(A) -> B * T(B)."""
+
+    __slots__ = ()
+    name = "tangent"
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        point, v = _parts(b, x, self)
+        return _pushed(self, b, point, v)
+
+
+def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
+    dom = b.space(point)
+    tangents = _tangents(b, v, dom, "tangent", term)
+    wiring = fused(term.children[0], dom)
+    ys, network, slots = linear_graph(b, wiring, flatten(point))
+    dys = network.apply(b, slots, tangents)
+    return rebuild(wiring.cod, ys), _filled(b, wiring.cod, dys)
+
+
+@share
+class ReverseDifferential(_Derived):
+    """R[f] : A * T(B) -> T(A)."""
+
+    __slots__ = ()
+    name = "reverse_differential"
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        point, w = _parts(b, x, self)
+        dom = b.space(point)
+        wiring = fused(self.children[0], dom)
+        cotangents = _tangents(b, w, wiring.cod, "cotangent", self)
+        _, network, slots = linear_graph(b, wiring, flatten(point))
+        return _filled(b, dom, network.T.apply(b, slots, cotangents))
+
+
+@share
+class Gradient(D):
+    """The gradient of a scalar function: R[f] at the cotangent 1, of some or all factors of the domain."""
+
+    __slots__ = ("argnums", "children")
+
+    def __init__(self, f: D, argnums: int | tuple[int, ...] | None) -> None:
+        self.children = (f,)
+        self.argnums = argnums
+
+    def data(self) -> Hashable:
+        return self.argnums
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        dom = b.space(x)
+        wiring = fused(self.children[0], dom)
+        if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
+            raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))
+        _check_differentiable(dom, self.argnums, self)
+        one = b.apply(_above().const(np.ones((), wiring.cod.dtype)), ())
+        _, network, slots = linear_graph(b, wiring, flatten(x))
+        whole = _filled(b, dom, network.T.apply(b, slots, [one]))
+        if self.argnums is None:
+            return whole
+        if isinstance(self.argnums, int):
+            return whole[self.argnums]
+        return tuple([whole[i] for i in self.argnums])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        inside = part(self.children[0])
+        return f"ct.grad({inside})" if self.argnums is None else f"ct.grad({inside}, argnums={self.argnums!r})"
+
+
+def _check_differentiable(dom: Space, argnums: int | tuple[int, ...] | None, term: D) -> None:
+    if not any(leaf.is_float for leaf in dom.leaves):
+        raise errors.DerivativeError(errors.integers_alone(dom, term))
+    if argnums is None:
+        return
+    factors = getattr(dom, "factors", None)
+    for i in (argnums,) if isinstance(argnums, int) else argnums:
+        if factors is None or not 0 <= i < len(factors):
+            raise errors.DerivativeError(errors.no_such_argnum(i, dom, term))
+        if not any(leaf.is_float for leaf in factors[i].leaves):
+            raise errors.DerivativeError(errors.integers_alone(factors[i], term))
+
+
+def differential(f: D) -> D:
+    """D[f] : A * T(A) -> T(B), the derivative at a point in a direction, as a morphism.
+
+    >>> import catad as ct
+    >>> ct.differential(ct.sin)(0.0, 2.0)
+    np.float64(2.0)
+    """
+    return Differential(f)
+
+
+def reverse_differential(f: D) -> D:
+    """R[f] : A * T(B) -> T(A), the transposed derivative at a point on a cotangent, as a morphism.
+
+    >>> import catad as ct
+    >>> ct.reverse_differential(ct.mul)((2.0, 3.0), 1.0)
+    (np.float64(3.0), np.float64(2.0))
+    """
+    return ReverseDifferential(f)
+
+
+def tangent(f: D) -> D:
+    """T[f] : A * T(A) -> B * T(B), the tangent functor: value and derivative together.
+
+    >>> import catad as ct
+    >>> ct.tangent(ct.exp)(0.0, 2.0)
+    (np.float64(1.0), np.float64(2.0))
+    """
+    return Tangent(f)
+
+
+def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
+    """The gradient of a scalar-valued morphism, as a morphism; of the whole input, or of some factors of it.
+
+    Its value has the shape of the input, with `()` for integers. Raises `DerivativeError` where the result is not a floating
+    scalar or where there is nothing to differentiate.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> ct.grad(ct.mul, argnums=1)(2.0, 3.0)
+    np.float64(2.0)
+    """
+    return Gradient(f, argnums)
+
+
+def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
+    """`fork(f, grad(f, argnums))`: one program, in which the value is computed once.
+
+    >>> import catad as ct
+    >>> ct.value_and_grad(ct.sin)(0.0)
+    (np.float64(0.0), np.float64(1.0))
+    """
+    from catad.terms import fork
+
+    return fork(f, Gradient(f, argnums))

@@ -1,0 +1,60 @@
+"""`ct.lift(L)`: a linear map as a morphism; it is its own derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.linear.map import LinearMap
+from catad.linear.recurrence import zeros
+from catad.spaces import Space, flatten, rebuild
+from catad.terms import D
+from catad.vector.constant import Constant
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wires
+
+
+class Lift(D):
+    """See the module. The arrays of the map are constants of the term."""
+
+    __slots__ = ("children", "cod", "dom", "structure")
+
+    def __init__(self, linear: LinearMap) -> None:
+        self.dom, self.cod, self.structure = linear.dom, linear.cod, linear.structure
+        self.children = tuple([Constant(slot) for slot in linear.slots])
+
+    def data(self) -> Hashable:
+        return (self.dom, self.cod, self.structure)
+
+    @property
+    def known_dom(self) -> Space:
+        return self.dom
+
+    @property
+    def known_cod(self) -> Space:
+        return self.cod
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        if b.space(x) != self.dom:
+            raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
+        slots = [b.add(child)[0] for child in self.children]  # type: ignore[arg-type]
+        outs = self.structure.apply(b, slots, flatten(x))
+        return rebuild(self.cod, [zeros(b, s) if y is None else y for y, s in zip(outs, self.cod.leaves, strict=True)])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        slots = [child.array for child in self.children]  # type: ignore[attr-defined]
+        return f"ct.lift({name(LinearMap(self.dom, self.cod, self.structure, slots), 'linear_map')})"
+
+
+def lift(linear: LinearMap) -> D:
+    """The linear map as a morphism, its own derivative at every point.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.jvp(ct.lift(ct.scale(np.array([2.0, 3.0]))), (np.ones(2),), (np.ones(2),))
+    (array([2., 3.]), array([2., 3.]))
+    """
+    if not isinstance(linear, LinearMap):
+        raise errors.SpaceError(errors.not_a_linear_map(linear))
+    return Lift(linear)

@@ -1,0 +1,268 @@
+"""Composite structures: `Zero`, `Block` (a grid), `Chain` (a product not multiplied out) and `Sum`.
+
+A part of a composite is placed: it comes with the positions of its slots among those of the whole, so that parts may share
+slots. The first part of a `Chain` is applied first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate as accumulated
+from typing import TYPE_CHECKING
+
+from catad.linear.structure import Placed, Structure, accumulate, family
+from catad.spaces import Tensor
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+Wires = "Sequence[Wire | None]"
+
+
+def _of(slots: Sequence[Wire], part: Placed) -> list[Wire]:
+    return [slots[k] for k in part[1]]
+
+
+def transposed(part: Placed) -> Placed:
+    """The transpose of a placed part: the slots stay."""
+    return part[0].T, part[1]
+
+
+@family
+class Zero(Structure):
+    """The map to zero."""
+
+    dom: tuple[Tensor, ...]
+    cod: tuple[Tensor, ...]
+    slots = ()
+
+    @property
+    def T(self) -> Zero:
+        return Zero(self.cod, self.dom)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        return [None] * len(self.cod)
+
+    @property
+    def kind(self) -> str:
+        return "zero"
+
+    @property
+    def nnz(self) -> int:
+        return 0
+
+    @property
+    def is_zero(self) -> bool:
+        return True
+
+
+@family
+class Block(Structure):
+    """A grid of maps between products; None is zero. Row r makes result leaf r, or the r-th group of leaves.
+
+    `widths` says how many leaves the columns and the rows take, where not all take one: a map that couples several leaves,
+    such as a recurrence of tuples, fills a wide place.
+    """
+
+    grid: tuple[tuple[Placed | None, ...], ...]
+    dom: tuple[Tensor, ...]
+    cod: tuple[Tensor, ...]
+    slots: tuple[Tensor, ...]
+    widths: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+
+    @property
+    def T(self) -> Block:
+        columns = range(len(self.grid[0]) if self.grid else len(self.dom))
+        flipped = tuple(
+            [tuple([None if row[c] is None else transposed(row[c]) for row in self.grid]) for c in columns]  # type: ignore[arg-type]
+        )
+        widths = None if self.widths is None else (self.widths[1], self.widths[0])
+        return Block(flipped, self.cod, self.dom, self.slots, widths)
+
+    def _groups(self, side: int) -> list[slice]:
+        """The leaves of each column (side 0) or row (side 1)."""
+        count = len(self.cod if side else self.dom)
+        widths = (1,) * count if self.widths is None else self.widths[side]
+        ends = list(accumulated(widths))
+        return [slice(end - width, end) for width, end in zip(widths, ends, strict=True)]
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        out: list[Wire | None] = [None] * len(self.cod)
+        columns = self._groups(0)
+        for line, rows in zip(self.grid, self._groups(1), strict=True):
+            for part, column in zip(line, columns, strict=True):
+                if part is not None and any(x is not None for x in xs[column]):
+                    terms = part[0].apply(b, _of(slots, part), xs[column])
+                    out[rows] = [accumulate(t, u) for t, u in zip(out[rows], terms, strict=True)]
+        return out
+
+    @property
+    def kind(self) -> str:
+        return f"block {len(self.grid)}x{len(self.grid[0]) if self.grid else 0}"
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        return sum(part[0].nnz for row in self.grid for part in row if part is not None)
+
+    @property
+    def is_zero(self) -> bool:
+        return all(part is None for row in self.grid for part in row)
+
+    @property
+    def is_identity(self) -> bool:
+        return self.dom == self.cod and all(
+            (part is not None and part[0].is_identity) if r == c else part is None
+            for r, row in enumerate(self.grid)
+            for c, part in enumerate(row)
+        )
+
+
+@family
+class Chain(Structure):
+    """A product that is not multiplied out; the first part is applied first."""
+
+    parts: tuple[Placed, ...]
+    slots: tuple[Tensor, ...]
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.parts[0][0].dom
+
+    @property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.parts[-1][0].cod
+
+    @property
+    def T(self) -> Chain:
+        return Chain(tuple([transposed(part) for part in reversed(self.parts)]), self.slots)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        out = list(xs)
+        for part in self.parts:
+            out = part[0].apply(b, _of(slots, part), out)
+        return out
+
+    @property
+    def kind(self) -> str:
+        return "chain of " + " >> ".join(part[0].kind for part in self.parts)
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        """An upper bound: the pattern of a product that is not multiplied out is not known."""
+        return self.rows * self.columns
+
+
+@family
+class Sum(Structure):
+    """A sum of maps between the same spaces."""
+
+    parts: tuple[Placed, ...]
+    slots: tuple[Tensor, ...]
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.parts[0][0].dom
+
+    @property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.parts[0][0].cod
+
+    @property
+    def T(self) -> Sum:
+        return Sum(tuple([transposed(part) for part in self.parts]), self.slots)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        out: list[Wire | None] = [None] * len(self.cod)
+        for part in self.parts:
+            terms = part[0].apply(b, _of(slots, part), xs)
+            out = [accumulate(total, term) for total, term in zip(out, terms, strict=True)]
+        return out
+
+    @property
+    def kind(self) -> str:
+        return "sum of " + " + ".join(part[0].kind for part in self.parts)
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        """An upper bound: the patterns may overlap."""
+        return min(sum(part[0].nnz for part in self.parts), self.rows * self.columns)
+
+
+def assemble(
+    rows: Sequence[Sequence[Placed | None]],
+    dom: Sequence[Tensor],
+    cod: Sequence[Tensor],
+    slots: Sequence[Tensor],
+) -> Structure:
+    """A `Block`, or the part itself where it is one by one."""
+    dom, cod = tuple(dom), tuple(cod)
+    if len(dom) == 1 and len(cod) == 1:
+        part = rows[0][0]
+        if part is None:
+            return Zero(dom, cod)
+        if part[1] == tuple(range(len(slots))):
+            return part[0]
+    return Block(tuple([tuple(row) for row in rows]), dom, cod, tuple(slots))
+
+
+def grid(rows: Sequence[Sequence[Structure | None]], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Structure:
+    """A `Block` whose parts have slots of their own, numbered along the rows."""
+    slots: list[Tensor] = []
+    placed: list[list[Placed | None]] = []
+    for row_ in rows:
+        line: list[Placed | None] = []
+        for part in row_:
+            if part is None or part.is_zero:
+                line.append(None)
+                continue
+            line.append((part, tuple(range(len(slots), len(slots) + len(part.slots)))))
+            slots.extend(part.slots)
+        placed.append(line)
+    return assemble(placed, dom, cod, slots)
+
+
+def row(parts: Sequence[Structure]) -> Structure:
+    """One result leaf from several argument leaves, all maps with slots of their own."""
+    return grid([parts], [part.dom[0] for part in parts], parts[0].cod)
+
+
+def slots_of(parts: Sequence[Placed]) -> tuple[Tensor, ...]:
+    """The spaces of all slots that some placed parts use, in order of number."""
+    spaces: dict[int, Tensor] = {}
+    for structure, numbers in parts:
+        spaces.update(zip(numbers, structure.slots, strict=True))
+    assert sorted(spaces) == list(range(len(spaces)))
+    return tuple([spaces[k] for k in range(len(spaces))])
+
+
+def chain(parts: Sequence[Placed]) -> Structure:
+    """The product of placed parts, chains within it taken apart and identities left out."""
+    flat: list[Placed] = []
+    for structure, numbers in parts:
+        if isinstance(structure, Chain):
+            flat += [(inner, tuple([numbers[k] for k in own])) for inner, own in structure.parts]
+        else:
+            flat.append((structure, numbers))
+    spaces = slots_of(flat)
+    if any(structure.is_zero for structure, _ in flat):
+        return Zero(flat[0][0].dom, flat[-1][0].cod)
+    kept = [part for part in flat if not part[0].is_identity] or flat[:1]
+    if len(kept) == 1 and kept[0][1] == tuple(range(len(spaces))):
+        return kept[0][0]
+    return Chain(tuple(kept), spaces)
+
+
+def total(parts: Sequence[Placed]) -> Structure:
+    """The sum of placed parts, sums within it taken apart and zeros left out."""
+    flat: list[Placed] = []
+    for structure, numbers in parts:
+        if isinstance(structure, Sum):
+            flat += [(inner, tuple([numbers[k] for k in own])) for inner, own in structure.parts]
+        else:
+            flat.append((structure, numbers))
+    spaces = slots_of(flat)
+    kept = [part for part in flat if not part[0].is_zero] or flat[:1]
+    if len(kept) == 1 and kept[0][1] == tuple(range(len(spaces))):
+        return kept[0][0]
+    return Sum(tuple(kept), spaces)

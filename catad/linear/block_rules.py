@@ -1,0 +1,222 @@
+"""The product rules of composite structures: blockwise for `Block`, through the ends of a `Chain`, term by term for `Sum`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from catad.linear.block import Block, Chain, Sum, Zero, chain, total
+from catad.linear.delta import Delta
+from catad.linear.gather import Gather, ScatterAdd
+from catad.linear.matrix_free import Batched, MatrixFree
+from catad.linear.network import Network
+from catad.linear.products import Product, Shared, Source, computed, left, multiply, right, rule
+from catad.linear.recurrence import Recurrence
+from catad.linear.reindex import Reindex, Reshape
+from catad.linear.structure import Placed, Structure
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+def renumbered(product: Product, ls: Sequence[int], rs: Sequence[int]) -> Product:
+    """A product of parts as one of the wholes: `ls` and `rs` say which slots of the wholes the parts have."""
+
+    def move(source: Source) -> Source:
+        if source.side == "left":
+            return left(ls[source.index])
+        if source.side == "right":
+            return right(rs[source.index])
+        return computed(lambda b, lw, rw: source.wire(b, [lw[i] for i in ls], [rw[j] for j in rs]))
+
+    return Product(product.structure, tuple([move(source) for source in product.sources]))
+
+
+def among(shared: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
+    """Which slots two parts share, of those that the wholes share."""
+    return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if (a, c) in shared)
+
+
+def joined(first: Placed, second: Placed, shared: Shared) -> Product:
+    """The product of placed parts; a chain of the two where there is no rule."""
+    (a, ls), (c, rs) = first, second
+    product = multiply(a, c, among(shared, ls, rs))
+    if product is None:
+        n = len(ls)
+        both = chain([(a, tuple(range(n))), (c, tuple(range(n, n + len(rs))))])
+        product = Product(both, (*[left(i) for i in range(n)], *[right(j) for j in range(len(rs))]))
+    return renumbered(product, ls, rs)
+
+
+def added(terms: Sequence[Product]) -> Product:
+    """The sum of products between the same spaces; equal patterns add their slots."""
+    done: list[Product] = []
+    for term in terms:
+        if term.structure.is_zero:
+            continue
+        at = next((i for i, other in enumerate(done) if _alike(other.structure, term.structure)), None)
+        if at is None:
+            done.append(term)
+            continue
+        (s,), (t,) = done[at].sources, term.sources
+        done[at] = Product(term.structure, (_sum(s, t),))
+    if not done:
+        return terms[0]
+    if len(done) == 1:
+        return done[0]
+    sources, placed = pool(done)
+    return Product(total(placed), sources)
+
+
+def _sum(s: Source, t: Source) -> Source:
+    return computed(lambda b, ls, rs: s.wire(b, ls, rs) + t.wire(b, ls, rs))  # type: ignore[operator]
+
+
+def _alike(a: Structure, b: Structure) -> bool:
+    return isinstance(a, Delta) and a == b and a.slot is not None
+
+
+def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]:
+    """The slots of several products as one list, each source once, and the products as placed parts."""
+    sources: list[Source] = []
+    at: dict[Source, int] = {}
+    placed: list[Placed] = []
+    for product in products:
+        numbers = []
+        for source in product.sources:
+            if source not in at:
+                at[source] = len(sources)
+                sources.append(source)
+            numbers.append(at[source])
+        placed.append((product.structure, tuple(numbers)))
+    return tuple(sources), placed
+
+
+def _as_block(structure: Structure) -> Block:
+    if isinstance(structure, Block):
+        return structure
+    widths = ((len(structure.dom),), (len(structure.cod),))
+    part: Placed = (structure, tuple(range(len(structure.slots))))
+    plain = widths == ((1,), (1,))
+    return Block(((part,),), structure.dom, structure.cod, structure.slots, None if plain else widths)
+
+
+@rule(Block, Block)
+def blockwise(first: Structure, second: Structure, shared: Shared) -> Product | None:
+    """`(first >> second)[r][c] = sum over k of first[k][c] >> second[r][k]`."""
+    a, c = _as_block(first), _as_block(second)
+    rows_a = a.widths[1] if a.widths else (1,) * len(a.cod)
+    columns_c = c.widths[0] if c.widths else (1,) * len(c.dom)
+    if rows_a != columns_c:
+        return None
+    cells: list[Product] = []
+    where: list[tuple[int, int]] = []
+    width = len(a.grid[0]) if a.grid else len(a.dom)
+    for r, line in enumerate(c.grid):
+        for col in range(width):
+            terms = [
+                joined(upper, lower, shared)
+                for k, lower in enumerate(line)
+                if lower is not None and (upper := a.grid[k][col]) is not None
+            ]
+            if terms:
+                cells.append(added(terms))
+                where.append((r, col))
+    sources, placed = pool(cells)
+    grid: list[list[Placed | None]] = [[None] * width for _ in c.grid]
+    for (r, col), part in zip(where, placed, strict=True):
+        grid[r][col] = None if part[0].is_zero else part
+    spaces = _slot_spaces(placed, len(sources))
+    widths = (a.widths[0] if a.widths else (1,) * len(a.dom), c.widths[1] if c.widths else (1,) * len(c.cod))
+    plain = all(w == 1 for side in widths for w in side)
+    whole = Block(tuple([tuple(row) for row in grid]), first.dom, second.cod, spaces, None if plain else widths)
+    if len(first.dom) == 1 and len(second.cod) == 1 and grid and grid[0][0] is not None:
+        return Product(grid[0][0][0], tuple([sources[k] for k in grid[0][0][1]]))
+    return Product(Zero(first.dom, second.cod), ()) if whole.is_zero else Product(whole, sources)
+
+
+def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple:  # type: ignore[type-arg]
+    spaces = {k: s for structure, numbers in placed for k, s in zip(numbers, structure.slots, strict=True)}
+    return tuple([spaces[k] for k in range(count)])
+
+
+PLAIN = (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Sum, MatrixFree, Batched, Network)
+for _family in PLAIN:
+    rule(Block, _family)(blockwise)
+    rule(_family, Block)(blockwise)
+
+
+def _placed(structure: Structure, offset: int) -> list[Placed]:
+    if isinstance(structure, Chain):
+        return [(s, tuple([offset + k for k in own])) for s, own in structure.parts]
+    return [(structure, tuple(range(offset, offset + len(structure.slots))))]
+
+
+@rule(Chain, Chain)
+@rule(Chain, Structure)
+@rule(Structure, Chain)
+@rule(Chain, Block)
+@rule(Block, Chain)
+@rule(Chain, Zero)
+@rule(Zero, Chain)
+def at_the_joint(first: Structure, second: Structure, shared: Shared) -> Product | None:
+    """The parts that meet are multiplied, and so on to both sides, as long as a rule fits."""
+    n = len(first.slots)
+    before, after = _placed(first, 0), _placed(second, n)
+    pair = frozenset((i, n + j) for i, j in shared)
+    product = multiply(before[-1][0], after[0][0], _among_all(pair, before[-1][1], after[0][1]))
+    if product is None:
+        return None
+
+    def whole(source_numbers: Sequence[int]) -> list[Source]:
+        return [left(k) if k < n else right(k - n) for k in source_numbers]
+
+    middle = _over_all(product, before[-1][1], after[0][1], n)
+    parts = [Product(s, tuple(whole(own))) for s, own in before[:-1]] + [middle]
+    parts += [Product(s, tuple(whole(own))) for s, own in after[1:]]
+    sources, placed = pool(parts)
+    return Product(chain(placed), sources)
+
+
+def _among_all(pairs: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
+    """As `among`, over one numbering of all slots; equal numbers are the same slot."""
+    return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c or (a, c) in pairs)
+
+
+def _over_all(product: Product, ls: Sequence[int], rs: Sequence[int], n: int) -> Product:
+    """A product of parts whose slots are numbered over both wholes, those of the second from `n` on."""
+
+    def of(k: int) -> Source:
+        return left(k) if k < n else right(k - n)
+
+    def move(source: Source) -> Source:
+        if source.side != "computed":
+            return of(ls[source.index] if source.side == "left" else rs[source.index])
+
+        def compute(b: Builder, lw: Sequence[Wire], rw: Sequence[Wire]) -> Wire:
+            return source.wire(b, [of(k).wire(b, lw, rw) for k in ls], [of(k).wire(b, lw, rw) for k in rs])
+
+        return computed(compute)
+
+    return Product(product.structure, tuple([move(source) for source in product.sources]))
+
+
+def _distribute(first: Structure, second: Structure, shared: Shared) -> Product | None:
+    """A sum times a map, where every term has a rule."""
+    n = len(first.slots)
+    lefts = first.parts if isinstance(first, Sum) else ((first, tuple(range(n))),)
+    rights = second.parts if isinstance(second, Sum) else ((second, tuple(range(len(second.slots)))),)
+    terms = []
+    for a, ls in lefts:
+        for c, rs in rights:
+            product = multiply(a, c, among(shared, ls, rs))
+            if product is None:
+                return None
+            terms.append(renumbered(product, ls, rs))
+    return added(terms)
+
+
+rule(Sum, Sum)(_distribute)
+for _family in (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, MatrixFree, Batched, Network):
+    rule(Sum, _family)(_distribute)
+    rule(_family, Sum)(_distribute)

@@ -1,0 +1,306 @@
+"""Linear maps by name: the public constructors of `catad.linear`, and the trains `compForward` and `compReverse`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.linear.block import Block, Zero
+from catad.linear.block import assemble as _assemble
+from catad.linear.delta import delta, identity as _identity
+from catad.linear.gather import Gather, ScatterAdd, rows_of
+from catad.linear.map import LinearMap
+from catad.linear.matrix_free import MatrixFree
+from catad.linear.recurrence import ONE, Recurrence
+from catad.linear.structure import Placed, Structure
+from catad.spaces import Array, Product, Space, Tensor, Unit, array_module, flatten, space_of
+from catad.terms import D
+
+Train = Callable[[LinearMap], LinearMap]
+
+
+def identity(space: Space) -> LinearMap:
+    """The identity on a space.
+
+    >>> import catad as ct
+    >>> ct.linear.identity(ct.f64[3])
+    identity f64[3] -> f64[3], stored 0, dense 9
+    """
+    leaves = _floats(space)
+    parts: list[Structure] = [_identity(leaf) for leaf in leaves]
+    return LinearMap(space, space, _diagonal_block(parts, leaves, leaves), ())
+
+
+def _floats(space: Space) -> tuple[Tensor, ...]:
+    for leaf in space.leaves:
+        if not leaf.is_float:
+            raise errors.SpaceError(errors.not_a_vector_space(leaf))
+    return space.leaves
+
+
+def _diagonal_block(parts: Sequence[Structure], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Structure:
+    from catad.linear.block import grid
+
+    return grid([[p if r == c else None for c, p in enumerate(parts)] for r in range(len(parts))], dom, cod)
+
+
+def zero(dom: Space, cod: Space) -> LinearMap:
+    """The map that sends everything to zero.
+
+    >>> import catad as ct
+    >>> ct.linear.zero(ct.f64[3], ct.f64[2])
+    zero f64[3] -> f64[2], stored 0, dense 6
+    """
+    return LinearMap(dom, cod, Zero(_floats(dom), _floats(cod)), ())
+
+
+def scale(a: Any) -> LinearMap:
+    """The map `da -> a * da` on the space of `a`: a number, or elementwise on an array.
+
+    A Python number takes its dtype from what the map is composed with or applied to. Source: the `scale` of
+    "automatic differentiation for accelerate" (Google Summer of Code 2018).
+
+    >>> import catad as ct
+    >>> ct.scale(3.0)(2.0)
+    np.float64(6.0)
+    """
+    weak = isinstance(a, (int, float)) and not isinstance(a, np.generic)
+    if weak:
+        a = np.asarray(a, np.float64)
+    space = Tensor(a.shape, a.dtype)
+    if not space.is_float:
+        raise errors.SpaceError(errors.not_a_vector_space(space))
+    axes = tuple(range(space.ndim))
+    structure = delta(axes, axes, axes, space.shape, space.dtype, space.dtype, space.dtype)
+    return LinearMap(space, space, structure, (a,), weak)
+
+
+def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
+    """The map whose array of shape `cod + dom` is given; without `dom` the last axis is the argument.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linear.dense(np.arange(6.0).reshape(2, 3))
+    dense f64[3] -> f64[2], stored 6, dense 6
+    """
+    n = 1 if dom is None else dom.ndim
+    if array.ndim < n or (dom is not None and array.shape[array.ndim - n :] != dom.shape):
+        raise errors.SpaceError(errors.not_a_matrix(array.shape, dom))
+    labels = tuple(range(array.ndim))
+    cut = array.ndim - n
+    structure = delta(labels[:cut], labels[cut:], labels, array.shape, array.dtype, array.dtype, array.dtype)
+    return LinearMap(structure.dom[0], structure.cod[0], structure, (array,))
+
+
+def outer(u: Array, v: Array) -> LinearMap:
+    """The rank-one map `x -> u * <v, x>`, kept as its two factors.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linear.outer(np.ones(2), np.arange(3.0)).stored
+    5
+    """
+    left, right = tuple(range(u.ndim)), tuple(range(v.ndim))
+    row = delta((), right, right, v.shape, v.dtype, v.dtype, v.dtype)
+    column = delta(left, (), left, u.shape, u.dtype, u.dtype, u.dtype)
+    first = LinearMap(row.dom[0], row.cod[0], row, (v,))
+    return first >> LinearMap(column.dom[0], column.cod[0], column, (u,))
+
+
+def gather(index: Array, dom: Tensor) -> LinearMap:
+    """Reading along axis 0 by an index array; an index out of range reads zero.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linear.gather(np.array([2, 0]), ct.f64[3])(np.array([1.0, 2.0, 3.0]))
+    array([3., 1.])
+    """
+    _check_index(index)
+    how = rows_of(dom.shape, index.shape)
+    structure = Gather(how, None, index.dtype, dom.dtype, dom.dtype, None)
+    return LinearMap(dom, structure.cod[0], structure, (index,))
+
+
+def scatter_add(index: Array, cod: Tensor) -> LinearMap:
+    """Adding along axis 0 by an index array, the transpose of `gather`; an index out of range is dropped.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linear.scatter_add(np.array([2, 0, 2]), ct.f64[3])(np.ones(3))
+    array([1., 0., 2.])
+    """
+    return gather(index, cod).T
+
+
+def _check_index(index: Array) -> None:
+    if index.dtype.kind not in "iu":
+        raise errors.SpaceError(errors.not_an_index(index.dtype))
+
+
+def recurrence(links: Array, reverse: bool = False) -> LinearMap:
+    """The map from b to s with `s_i = a_i s_{i-1} + b_i`, `a` of the shape of b; axis 0 counts the steps.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linear.recurrence(np.array([0.0, 2.0, 2.0]))(np.ones(3))
+    array([1., 3., 7.])
+    """
+    space = Tensor(links.shape, links.dtype)
+    structure = Recurrence(((0,),), 0, reverse, (space,), (space,))
+    return LinearMap(space, space, structure, (links,))
+
+
+def cumulative_sum(space: Tensor, reverse: bool = False) -> LinearMap:
+    """The recurrence whose links are all 1.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.linear.cumulative_sum(ct.f64[3])(np.ones(3))
+    array([1., 2., 3.])
+    """
+    return LinearMap(space, space, Recurrence(((ONE,),), 0, reverse, (space,), ()), ())
+
+
+def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: Any = ()) -> LinearMap:
+    """The map applied by `forward : (coefficients, x) -> y`, its transpose by `backward : (coefficients, w) -> v`.
+
+    >>> import catad as ct
+    >>> ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, ct.f64[3], ct.f64[3]).kind
+    'matrix-free'
+    """
+    space = space_of(coefficients) if coefficients != () else Unit
+    structure = MatrixFree(forward, backward, dom, cod, space)
+    return LinearMap(dom, cod, structure, tuple(flatten(coefficients)))
+
+
+def inl(a: Space, b: Space) -> LinearMap:
+    """The injection `x -> (x, 0)` into `a * b`.
+
+    >>> import catad as ct
+    >>> ct.inl(ct.f64[()], ct.f64[()])(2.0)
+    (np.float64(2.0), np.float64(0.0))
+    """
+    return block([[identity(a)], [zero(a, b)]], a, Product((a, b)))
+
+
+def inr(a: Space, b: Space) -> LinearMap:
+    """The injection `y -> (0, y)` into `a * b`.
+
+    >>> import catad as ct
+    >>> ct.inr(ct.f64[()], ct.f64[()])(2.0)
+    (np.float64(0.0), np.float64(2.0))
+    """
+    return block([[zero(b, a)], [identity(b)]], b, Product((a, b)))
+
+
+def jam(a: Space) -> LinearMap:
+    """The sum `(x, y) -> x + y` on `a * a`, the transpose of copying.
+
+    >>> import catad as ct
+    >>> ct.jam(ct.f64[()])(2.0, ) if False else ct.jam(ct.f64[()])((2.0, 3.0))
+    np.float64(5.0)
+    """
+    return join(identity(a), identity(a))
+
+
+def fork(*maps: LinearMap) -> LinearMap:
+    """`x -> (L x, M x, ...)`: the maps above each other.
+
+    >>> import catad as ct
+    >>> ct.linear.fork(ct.scale(2.0), ct.scale(3.0))(1.0)
+    (np.float64(2.0), np.float64(3.0))
+    """
+    _same([m.dom for m in maps], "fork", maps)
+    return block([[m] for m in maps], maps[0].dom, Product(tuple(m.cod for m in maps)))
+
+
+def join(*maps: LinearMap) -> LinearMap:
+    """`(x, y, ...) -> L x + M y + ...`: the maps beside each other; `L | M` joins two.
+
+    >>> import catad as ct
+    >>> (ct.scale(2.0) | ct.scale(3.0))((1.0, 10.0))
+    np.float64(32.0)
+    """
+    _same([m.cod for m in maps], "join", maps)
+    return block([list(maps)], Product(tuple(m.dom for m in maps)), maps[0].cod)
+
+
+def cross(*maps: LinearMap) -> LinearMap:
+    """`(x, y, ...) -> (L x, M y, ...)`: the maps along a diagonal.
+
+    >>> import catad as ct
+    >>> ct.linear.cross(ct.scale(2.0), ct.scale(3.0))((1.0, 10.0))
+    (np.float64(2.0), np.float64(30.0))
+    """
+    rows = [[m if r == c else zero(maps[c].dom, m.cod) for c in range(len(maps))] for r, m in enumerate(maps)]
+    return block(rows, Product(tuple(m.dom for m in maps)), Product(tuple(m.cod for m in maps)))
+
+
+def _same(spaces: Sequence[Space], what: str, maps: Sequence[LinearMap]) -> None:
+    for space, other in zip(spaces, maps, strict=True):
+        if space != spaces[0]:
+            raise errors.SpaceError(errors.sum_of_unequal_spaces(maps[0], other))
+
+
+def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> LinearMap:
+    """A grid of maps from the factors of `dom` to those of `cod`."""
+    slots: list[Array] = []
+    grid: list[list[Placed | None]] = []
+    for line in rows:
+        cells: list[Placed | None] = []
+        for part in line:
+            numbers = tuple(range(len(slots), len(slots) + len(part.slots)))
+            cells.append(None if part.structure.is_zero else (part.structure, numbers))
+            slots.extend(part.slots if not part.structure.is_zero else ())
+        grid.append(cells)
+    spaces = [Tensor(s.shape, s.dtype) for s in slots]
+    columns = tuple([len(part.dom.leaves) for part in rows[0]])
+    heights = tuple([len(line[0].cod.leaves) for line in rows])
+    if all(w == 1 for w in (*columns, *heights)):
+        return LinearMap(dom, cod, _assemble(grid, dom.leaves, cod.leaves, spaces), slots)
+    lines = tuple([tuple(line) for line in grid])
+    return LinearMap(dom, cod, Block(lines, dom.leaves, cod.leaves, tuple(spaces), (columns, heights)), slots)
+
+
+def _as_map(J: Any) -> LinearMap:
+    if isinstance(J, LinearMap):
+        return J
+    if array_module(J) is not None and getattr(J, "ndim", 0) == 2:
+        return dense(J)
+    raise errors.SpaceError(errors.not_a_linear_map(J))
+
+
+def compForward(J: Any) -> Callable[[Any], Train]:
+    """Forward mode by hand: takes a train `k` to the train `m -> J @ k(m)`; `ct.id` starts a train.
+
+    Each step multiplies at once. A 2-D array stands for its dense map. Source: "automatic differentiation for accelerate"
+    (Google Summer of Code 2018), `compForward x = (matrixMultiply x .)`.
+
+    >>> import catad as ct, numpy as np
+    >>> A, B = np.ones((2, 3)), np.ones((3, 4))
+    >>> ct.compForward(A)(ct.id)(B)
+    dense f64[4] -> f64[2], stored 8, dense 8
+    """
+    J = _as_map(J)
+    return lambda k: lambda m: J.multiply(_run(k, m))
+
+
+def compReverse(J: Any) -> Callable[[Any], Train]:
+    """Reverse mode by hand: takes a train `k` to the train `m -> k(m @ J)`; `ct.id` starts a train.
+
+    Source: as `compForward`; `compReverse x = (. flip matrixMultiply x)`.
+
+    >>> import catad as ct, numpy as np
+    >>> A, B = np.ones((2, 3)), np.ones((3, 4))
+    >>> ct.compReverse(B)(ct.id)(A)
+    dense f64[4] -> f64[2], stored 8, dense 8
+    """
+    J = _as_map(J)
+    return lambda k: lambda m: _run(k, _as_map(m).multiply(J))
+
+
+def _run(k: Any, m: Any) -> LinearMap:
+    return _as_map(m) if isinstance(k, D) and len(k) == 0 else _as_map(k(m))
+
+
+__all__ = [
+    "ScatterAdd", "Train", "block", "compForward", "compReverse", "cross", "cumulative_sum", "dense", "fork", "gather",
+    "identity", "inl", "inr", "jam", "join", "matrix_free", "outer", "recurrence", "scale", "scatter_add", "zero",
+]  # fmt: skip

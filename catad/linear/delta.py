@@ -1,0 +1,244 @@
+"""`Delta`: one coefficient array whose axes are tied to those of argument and result by labels.
+
+    y[o...] = factor * sum_{labels not in o} slot[s...] * x[i...]
+
+A label that the result shares with the argument is a Kronecker delta. This one family holds the identity, scaling,
+diagonal, block-diagonal, I⊗M, M⊗I, dense, outer, broadcast, sum, transposition of axes, extracting and embedding
+diagonals; without a slot the coefficient is 1. The product of two is again one, by one contraction over merged labels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.linear.contract import Labels, contract
+from catad.linear.structure import Structure, cast, family, scale_by
+from catad.spaces import Tensor
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+_NAMES = {  # (tied axes, free result axes, free argument axes, has a slot) -> what people call it
+    (True, False, False, True): "diagonal",
+    (True, False, False, False): "identity",
+    (False, True, True, True): "dense",
+    (False, True, False, False): "broadcast",
+    (False, False, True, False): "sum",
+    (False, True, False, True): "column",
+    (False, False, True, True): "row",
+    (False, False, False, True): "scale",
+    (False, False, False, False): "identity",
+    (True, True, True, True): "block-diagonal",
+    (True, True, False, False): "broadcast",
+    (True, False, True, False): "sum",
+    (True, True, False, True): "columns",
+    (True, False, True, True): "rows",
+    (False, True, True, False): "ones",
+    (True, True, True, False): "blocks of ones",
+}
+
+
+@family
+class Delta(Structure):
+    """See the module. `slot` is None where the coefficient is 1; labels are numbered by first use; make it by `delta`."""
+
+    out: Labels
+    ins: Labels
+    slot: Labels | None
+    sizes: tuple[int, ...]
+    dom_dtype: np.dtype[Any]
+    cod_dtype: np.dtype[Any]
+    slot_dtype: np.dtype[Any] | None
+    factor: float = 1.0
+
+    @cached_property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return (Tensor([self.sizes[label] for label in self.ins], self.dom_dtype),)
+
+    @cached_property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return (Tensor([self.sizes[label] for label in self.out], self.cod_dtype),)
+
+    @cached_property
+    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        if self.slot is None:
+            return ()
+        return (Tensor([self.sizes[label] for label in self.slot], self.slot_dtype),)
+
+    @property
+    def T(self) -> Delta:
+        return delta(
+            self.ins, self.out, self.slot, self.sizes, self.cod_dtype, self.dom_dtype, self.slot_dtype, self.factor
+        )
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (x,) = xs
+        if x is None:
+            return [None]
+        if self.slot is None:
+            y = contract(b, [self.ins], [x], self.out, self.sizes)
+        else:
+            y = contract(b, [self.slot, self.ins], [slots[0], x], self.out, self.sizes)
+        return [cast(scale_by(y, self.factor), self.cod_dtype)]
+
+    @cached_property
+    def kind(self) -> str:  # type: ignore[override]
+        tied = set(self.out) & set(self.ins)
+        out = {label for label in self.out if label not in tied and self.sizes[label] != 1}
+        ins = {label for label in self.ins if label not in tied and self.sizes[label] != 1}
+        if len(set(self.out)) < len(self.out):
+            return "diagonal embedding"
+        if len(set(self.ins)) < len(self.ins):
+            return "diagonal extraction"
+        slot = self.slot is not None
+        if slot and not set(self.slot or ()):
+            slot = False
+            if not out and not ins:
+                return "scale" if tuple(self.out) == tuple(self.ins) else "scaled transposition"
+        if not out and not ins and not slot:
+            if tuple(self.out) == tuple(self.ins):
+                return "identity" if self.factor == 1.0 else "scale"
+            return "transposition"
+        if tied and out and ins and slot and not tied & set(self.slot or ()):
+            return "kronecker"
+        return _NAMES[bool(tied), bool(out), bool(ins), slot]
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        return math.prod(self.sizes[label] for label in {*self.out, *self.ins})
+
+    @property
+    def is_identity(self) -> bool:
+        return (
+            self.slot is None
+            and self.out == self.ins
+            and len(set(self.out)) == len(self.out)
+            and self.factor == 1.0
+            and self.dom_dtype == self.cod_dtype
+        )
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether the map only multiplies each entry by a number."""
+        return (
+            self.out == self.ins
+            and len(set(self.out)) == len(self.out)
+            and (self.slot is None or set(self.slot) <= set(self.out))
+        )
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether argument and result share no label: each entry of the result may depend on each of the argument."""
+        return not set(self.out) & set(self.ins) and len(set(self.out)) == len(self.out)
+
+
+def delta(
+    out: Sequence[int],
+    ins: Sequence[int],
+    slot: Sequence[int] | None,
+    sizes: Sequence[int],
+    dom_dtype: np.dtype[Any],
+    cod_dtype: np.dtype[Any],
+    slot_dtype: np.dtype[Any] | None = None,
+    factor: float = 1.0,
+) -> Delta:
+    """A `Delta` with its labels renumbered by first use, so that equal maps are equal objects."""
+    names: dict[int, int] = {}
+    for labels in (out, ins, slot or ()):
+        for label in labels:
+            names.setdefault(label, len(names))
+    used = [sizes[label] for label in names]
+    return Delta(
+        tuple([names[label] for label in out]),
+        tuple([names[label] for label in ins]),
+        None if slot is None else tuple([names[label] for label in slot]),
+        tuple(used),
+        np.dtype(dom_dtype),
+        np.dtype(cod_dtype),
+        None if slot is None or slot_dtype is None else np.dtype(slot_dtype),
+        factor,
+    )
+
+
+def identity(space: Tensor) -> Delta:
+    """The identity on a tensor space."""
+    axes = tuple(range(space.ndim))
+    return delta(axes, axes, None, space.shape, space.dtype, space.dtype)
+
+
+def diagonal(space: Tensor, slot_dtype: np.dtype[Any] | None = None, cod: Tensor | None = None) -> Delta:
+    """Multiplication by an array of the same shape, entry by entry."""
+    axes = tuple(range(space.ndim))
+    cod = space if cod is None else cod
+    return delta(axes, axes, axes, space.shape, space.dtype, cod.dtype, slot_dtype or space.dtype)
+
+
+def pointwise(dom: Tensor, cod: Tensor, slot: Tensor | None, factor: float = 1.0) -> Delta:
+    """The Jacobian of a pointwise function with respect to an argument that NumPy's broadcasting spreads over `cod`."""
+    sizes = list(cod.shape)
+    out = tuple(range(cod.ndim))
+
+    def spread(space: Tensor) -> Labels:
+        labels = []
+        for axis, size in enumerate(space.shape):
+            label = cod.ndim - space.ndim + axis
+            if size != sizes[label]:
+                sizes.append(size)  # an axis of size 1 that is stretched
+                label = len(sizes) - 1
+            labels.append(label)
+        return tuple(labels)
+
+    ins = spread(dom)
+    labels = None if slot is None else spread(slot)
+    return delta(out, ins, labels, sizes, dom.dtype, cod.dtype, None if slot is None else slot.dtype, factor)
+
+
+def multiply(first: Delta, second: Delta) -> tuple[Delta, Any] | None:
+    """`first >> second` as one `Delta`, and the contraction that makes its slot; None for a pure outer product.
+
+    An outer product of two slots that share no label would store more than its factors: it stays rank one.
+    """
+    shift = len(first.sizes)
+    sizes = [*first.sizes, *second.sizes]
+    name = list(range(len(sizes)))
+
+    def find(label: int) -> int:
+        while name[label] != label:
+            label = name[label]
+        return label
+
+    for a, c in zip(first.out, second.ins, strict=True):
+        name[find(c + shift)] = find(a)
+
+    def merged(labels: Sequence[int], offset: int) -> Labels:
+        return tuple([find(label + offset) for label in labels])
+
+    out, ins = merged(second.out, shift), merged(first.ins, 0)
+    middle = merged(first.out, 0)
+    slots = [merged(d.slot, o) for d, o in ((first, 0), (second, shift)) if d.slot is not None]
+    if len(slots) == 2 and not set(slots[0]) & set(slots[1]) and _outer(slots, sizes):
+        return None
+    present = {*out, *ins, *(label for labels in slots for label in labels)}
+    lost = math.prod(sizes[label] for label in set(middle) - present)
+    kept = tuple(dict.fromkeys(label for label in (*out, *ins) if any(label in labels for labels in slots)))
+    dtypes = [d.slot_dtype for d in (first, second) if d.slot_dtype is not None]
+    slot_dtype = np.result_type(*dtypes) if dtypes else None
+    factor = first.factor * second.factor * lost
+    result = delta(
+        out, ins, kept if slots else None, sizes, first.dom_dtype, second.cod_dtype, slot_dtype, factor
+    )
+
+    def combine(b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> list[Wire]:
+        wires = [*left, *right]
+        return [contract(b, slots, wires, kept, sizes)] if slots else []
+
+    return result, combine
+
+
+def _outer(slots: Sequence[Labels], sizes: Sequence[int]) -> bool:
+    return all(math.prod(sizes[label] for label in set(labels)) > 1 for labels in slots)

@@ -1,0 +1,202 @@
+"""Linear maps as matrices: dense arrays, sparse matrices, linear operators on flattened vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.linear.apply import applying
+from catad.linear.batch import batch
+from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.delta import Delta
+from catad.linear.gather import _Indexed
+from catad.linear.reindex import Reindex, Reshape
+from catad.linear.structure import Placed, Structure
+from catad.spaces import Array, Product, Tensor, common_module, flatten, rebuild
+from catad.terms import _above
+from catad.wiring import Builder, Wiring
+
+if TYPE_CHECKING:
+    from catad.linear.map import LinearMap
+
+
+def todense(linear: LinearMap, force: bool = False) -> Array:
+    """See `LinearMap.todense`."""
+    from catad.linear.map import DENSE_LIMIT
+
+    rows, columns = linear.shape
+    if rows * columns > DENSE_LIMIT and not force:
+        raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
+    xp = common_module(linear.slots)
+    matrix = _columns(linear, xp).T  # each column is the image of a unit vector
+    if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
+        return matrix.reshape(*linear.cod.shape, *linear.dom.shape)
+    return matrix
+
+
+def _columns(linear: LinearMap, xp: Any) -> Array:
+    structure = linear.structure
+    count = structure.columns
+    if count == 0 or structure.rows == 0:
+        return xp.zeros((count, structure.rows), dtype=linear.dtype)
+    basis, start = [], 0
+    for leaf in structure.dom:
+        unit = xp.eye(count, leaf.size, k=-start, dtype=leaf.dtype)
+        basis.append(unit.reshape(count, *leaf.shape))
+        start += leaf.size
+    wiring, made = _mapped(structure, count)
+    images = iter(_above().run_wiring(wiring, xp, [*linear.slots, *basis]))
+    blocks = [
+        next(images).reshape(count, leaf.size) if there else xp.zeros((count, leaf.size), dtype=leaf.dtype)
+        for there, leaf in zip(made, structure.cod, strict=True)
+    ]
+    return blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, axis=1)
+
+
+def _mapped(structure: Structure, count: int) -> tuple[Wiring, tuple[bool, ...]]:
+    """The application of a structure, mapped over `count` arguments at once."""
+    wiring, made = applying(structure)
+    b = Builder()
+    n = len(structure.slots)
+    spaces = wiring.spaces(wiring.inputs)
+    ins = [b.wire(s if k < n else Tensor((count, *s.shape), s.dtype)) for k, s in enumerate(spaces)]
+    outs = batch(b, wiring, ins, [k >= n for k in range(len(ins))], count)
+    return b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs)), made
+
+
+def _sparse(xp: Any) -> Any:
+    try:
+        if xp is np:
+            import scipy.sparse as sparse  # noqa: PLC0415
+        else:
+            import cupyx.scipy.sparse as sparse  # type: ignore[import-not-found,no-redef]
+    except ImportError as error:
+        raise errors.EngineError(errors.needs_scipy("tocsr")) from error
+    return sparse
+
+
+def tocsr(linear: LinearMap) -> Any:
+    """See `LinearMap.tocsr`."""
+    xp = common_module(linear.slots)
+    structure = linear.structure
+    return _csr(_sparse(xp), xp, (structure, tuple(range(len(linear.slots)))), linear.slots)
+
+
+def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
+    """A sparse matrix from the entries of the plain families, put together by sums, products and blocks."""
+    structure, numbers = part
+    own = [slots[k] for k in numbers]
+    shape = (structure.rows, structure.columns)
+    if isinstance(structure, Zero):
+        return sparse.csr_matrix(shape)
+    if isinstance(structure, Chain):
+        out = None
+        for inner in structure.parts:
+            factor = _csr(sparse, xp, inner, own)
+            out = factor if out is None else factor @ out
+        return out
+    if isinstance(structure, Sum):
+        return sum((_csr(sparse, xp, inner, own) for inner in structure.parts[1:]), _csr(sparse, xp, structure.parts[0], own))
+    if isinstance(structure, Block) and structure.widths is None:
+        return _block_csr(sparse, xp, structure, own)
+    rows, columns, values = _entries(structure, own, xp)
+    return sparse.csr_matrix((values, (rows, columns)), shape=shape)
+
+
+def _block_csr(sparse: Any, xp: Any, structure: Block, slots: Any) -> Any:
+    grid = []
+    for line, cod in zip(structure.grid, structure.cod, strict=True):
+        cells = zip(line, structure.dom, strict=True)
+        grid.append([_csr(sparse, xp, p, slots) if p else sparse.csr_matrix((cod.size, d.size)) for p, d in cells])
+    return sparse.bmat(grid, format="csr")
+
+
+def _entries(structure: Structure, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """Rows, columns and values of the entries that are not zero by structure."""
+    if isinstance(structure, Delta):
+        labels = tuple(dict.fromkeys((*structure.out, *structure.ins)))
+        sizes = [structure.sizes[label] for label in labels]
+        index = xp.indices(sizes) if sizes else xp.zeros((0,), dtype=np.int64)
+        at = {label: index[k] for k, label in enumerate(labels)}
+        values = structure.factor if structure.slot is None else slots[0][tuple(at[k] for k in structure.slot)] * structure.factor
+        return tuple(  # type: ignore[return-value]
+            xp.broadcast_to(xp.asarray(a), sizes).reshape(-1)
+            for a in (_flat(structure.out, at, structure.sizes), _flat(structure.ins, at, structure.sizes), values)
+        )
+    if isinstance(structure, (Reindex, Reshape, _Indexed)):
+        return _moved(structure, slots, xp)
+    matrix = xp.asarray(_dense_of(structure, slots))
+    rows, columns = xp.nonzero(matrix)
+    return rows, columns, matrix[rows, columns]
+
+
+def _moved(structure: Structure, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """The entries of a map with at most one entry in each row (or, transposed, in each column)."""
+    if isinstance(structure, _Indexed):
+        gather = structure if structure.kind.endswith("gather") else structure.T
+        ones = xp.ones(gather.dom[0].shape, dtype=gather.dom[0].dtype)
+        number = xp.arange(1, gather.columns + 1, dtype=np.float64).reshape(gather.dom[0].shape)
+        plain = type(gather)(gather.how, None, gather.index_dtype, np.dtype(np.float64), np.dtype(np.float64), None)
+        read = _above().run_structure(plain, xp, slots[:1], [number])[0].reshape(-1)
+        values = _above().run_structure(gather, xp, slots, [ones])[0].reshape(-1)
+        rows = xp.flatnonzero(read)
+        columns = read[rows].astype(np.int64) - 1
+        found = (rows, columns, values[rows])
+        return found if gather is structure else (found[1], found[0], found[2])
+    number = xp.arange(1, structure.columns + 1, dtype=np.float64)
+    same = type(structure)(*[np.dtype(np.float64) if isinstance(f, np.dtype) else f for f in vars_of(structure)])
+    read = _above().run_structure(same, xp, (), [number.reshape(structure.dom[0].shape)])[0].reshape(-1)
+    rows = xp.flatnonzero(read)
+    return rows, read[rows].astype(np.int64) - 1, xp.ones(len(rows), dtype=structure.cod[0].dtype)
+
+
+def vars_of(structure: Structure) -> list[Any]:
+    """The fields of a structure in order."""
+    from dataclasses import fields
+
+    return [getattr(structure, f.name) for f in fields(structure)]  # type: ignore[arg-type]
+
+
+def _flat(labels: Any, at: Any, sizes: Any) -> Any:
+    """The position in the flattened array, from the indices of its axes."""
+    flat: Any = 0
+    for label in labels:
+        flat = flat * sizes[label] + at[label]
+    return flat
+
+
+def _dense_of(structure: Structure, slots: Any) -> Array:
+    from catad.linear.map import LinearMap
+    from catad.linear.matrix_free import space_of_leaves
+
+    linear = LinearMap(space_of_leaves(structure.dom), space_of_leaves(structure.cod), structure, slots)
+    return todense(linear).reshape(structure.rows, structure.columns)
+
+
+def matvec(linear: LinearMap, v: Array) -> Array:
+    """See `LinearMap.matvec`."""
+    xp = common_module([v, *linear.slots])
+    v = v.reshape(-1)
+    if v.size != linear.dom.size:
+        raise errors.SpaceError(errors.wrong_vector(v.size, linear.dom.size, linear))
+    leaves, start = [], 0
+    for leaf in linear.dom.leaves:
+        leaves.append(v[start : start + leaf.size].reshape(leaf.shape).astype(leaf.dtype, copy=False))
+        start += leaf.size
+    y = flatten(linear(rebuild(linear.dom, leaves)))
+    return xp.concatenate([xp.asarray(leaf).reshape(-1) for leaf in y]) if y else xp.zeros(0)
+
+
+def as_linear_operator(linear: LinearMap) -> Any:
+    """See `LinearMap.as_linear_operator`."""
+    xp = common_module(linear.slots)
+    try:
+        if xp is np:
+            from scipy.sparse.linalg import LinearOperator  # noqa: PLC0415
+        else:
+            from cupyx.scipy.sparse.linalg import LinearOperator  # type: ignore[import-not-found,no-redef]
+    except ImportError as error:
+        raise errors.EngineError(errors.needs_scipy("as_linear_operator")) from error
+    return LinearOperator(linear.shape, matvec=linear.matvec, rmatvec=linear.rmatvec, dtype=linear.dtype)

@@ -1,0 +1,287 @@
+"""The product rules of the plain families; those of composite ones are in `block_rules`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from catad.linear.apply import applying
+from catad.linear.batch import batch
+from catad.linear.block import Zero, chain
+from catad.linear.contract import Labels, contract
+from catad.linear.delta import Delta, delta, identity, multiply as multiply_deltas
+from catad.linear.gather import Gather, Indexing, Put, ScatterAdd, Take
+from catad.linear.products import Product, Shared, computed, flipped, left, right, rule
+from catad.linear.recurrence import Recurrence
+from catad.linear.reindex import Move, Reindex, Reshape, Reshaped, then
+from catad.linear.structure import Structure, scale_by
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+@rule(Structure, Structure)
+def _stays(first: Structure, second: Structure, shared: Shared) -> Product | None:
+    """What has no rule stays a chain."""
+    return None
+
+
+@rule(Zero, Zero)
+@rule(Zero, Structure)
+@rule(Structure, Zero)
+def _absorbed(first: Structure, second: Structure, shared: Shared) -> Product | None:
+    """Zero absorbs all; `multiply` sees to it before it looks here."""
+    return Product(Zero(first.dom, second.cod), ())
+
+
+@rule(Delta, Delta)
+def _deltas(first: Delta, second: Delta, shared: Shared) -> Product | None:
+    found = multiply_deltas(first, second)
+    if found is None:
+        return None
+    structure, combine = found
+    if structure.slot is None:
+        return Product(structure, ())
+    if second.slot is None and _same_axes(first, structure):
+        return Product(structure, (left(0),))
+    if first.slot is None and _same_axes(second, structure):
+        return Product(structure, (right(0),))
+    return Product(structure, (computed(lambda b, ls, rs: combine(b, ls, rs)[0]),))
+
+
+def _same_axes(factor: Delta, structure: Delta) -> bool:
+    """Whether the slot of a factor serves as it is: only labels were renamed."""
+    from catad.wiring import Builder
+
+    return factor.slots == structure.slots and not _moves(factor, structure, Builder())
+
+
+def _moves(factor: Delta, structure: Delta, b: Builder) -> bool:
+    return len(set(factor.slot or ())) != len(set(structure.slot or ())) or len(factor.slot or ()) != len(
+        set(factor.slot or ())
+    )
+
+
+def _spans(d: Delta) -> bool:
+    """Whether a map is dense and its array has every axis: it can take another map into its columns or rows."""
+    return d.is_dense and d.slot is not None and set(d.slot) >= {*d.out, *d.ins}
+
+
+def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | None:
+    """Dense, then anything: the map is applied to each column."""
+    if not _spans(first) or len(second.cod) != 1:
+        return None
+    count = math.prod(first.dom[0].shape)
+    cod = second.cod[0]
+    n = len(first.sizes)
+    out = tuple(range(n, n + cod.ndim))
+    dtype = np.result_type(first.slot_dtype, cod.dtype) if first.slot_dtype is not None else cod.dtype
+    result = delta(
+        out, first.ins, (*first.ins, *out), (*first.sizes, *cod.shape), first.dom_dtype, cod.dtype, cod.dtype, first.factor
+    )
+    del dtype
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        from catad.linear.structure import cast
+
+        assert first.slot is not None
+        columns = contract(b, [first.slot], ls, (*first.ins, *first.out), first.sizes)
+        columns = cast(columns, second.dom[0].dtype)
+        (columns,) = b.add(Reshaped((count, *second.dom[0].shape)), columns)  # type: ignore[call-arg]
+        wiring, made = applying(second)
+        flags = (False,) * len(rs) + (True,)
+        (pushed,) = batch(b, wiring, [*rs, columns], flags, count)
+        return b.add(Reshaped((*first.dom[0].shape, *cod.shape)), pushed)[0]  # type: ignore[call-arg]
+
+    return Product(result, (computed(compute),))
+
+
+_pull_rows = flipped(_push_columns)
+
+
+@rule(Delta, Recurrence)
+def _dense_recurrence(first: Delta, second: Recurrence, shared: Shared) -> Product | None:
+    return _push_columns(first, second, shared)
+
+
+@rule(Recurrence, Delta)
+def _recurrence_dense(first: Recurrence, second: Delta, shared: Shared) -> Product | None:
+    return _pull_rows(first, second, shared)
+
+
+@rule(Reindex, Reindex)
+def _reindexes(first: Reindex, second: Reindex, shared: Shared) -> Product | None:
+    axes = tuple([then(a, c) for a, c in zip(first.axes, second.axes, strict=True)])
+    if any(ax.m == 0 for ax in axes):
+        return Product(Zero(first.dom, second.cod), ())
+    return Product(Reindex(axes, first.dtype), ())
+
+
+@rule(Reshape, Reshape)
+def _reshapes(first: Reshape, second: Reshape, shared: Shared) -> Product | None:
+    if first.before == second.after:
+        return Product(identity(first.dom[0]), ())
+    return Product(Reshape(first.before, second.after, first.dtype), ())
+
+
+def _full_slot(d: Delta, b: Builder, slot: Wire) -> Wire:
+    """The diagonal as an array of the full shape."""
+    assert d.slot is not None
+    return contract(b, [d.slot], [slot], d.out, d.sizes)
+
+
+@rule(Delta, Reindex)
+@rule(Delta, Reshape)
+def _passes(first: Delta, second: Reindex | Reshape, shared: Shared) -> Product | None:
+    """A diagonal passes through a move: `move(d * x) = move(d) * move(x)`. A dense map has its columns moved."""
+    if not first.is_diagonal or first.slot is None or first.dom_dtype != first.cod_dtype:
+        return _push_columns(first, second, shared)
+    space = second.cod[0]
+    axes = tuple(range(space.ndim))
+    after = delta(axes, axes, axes, space.shape, space.dtype, space.dtype, first.slot_dtype, first.factor)
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        moved = second.apply(b, rs, [_full_slot(first, b, ls[0])])[0]
+        assert moved is not None
+        return moved
+
+    return Product(chain([(second, ()), (after, (0,))]), (computed(compute),))
+
+
+@rule(Reindex, Delta)
+@rule(Reshape, Delta)
+def _move_then_delta(first: Reindex | Reshape, second: Delta, shared: Shared) -> Product | None:
+    return _pull_rows(first, second, shared)
+
+
+def _diagonal_labels(d: Delta, labels: Labels) -> Labels:
+    """The slot's labels, in terms of the labels that the axes have on the other map."""
+    name = dict(zip(d.out, labels, strict=True))
+    return tuple([name[label] for label in d.slot or ()])
+
+
+@rule(Gather, Delta)
+def _gather_delta(first: Gather, second: Delta, shared: Shared) -> Product | None:
+    """A diagonal after a gather joins its weight."""
+    if not second.is_diagonal:
+        return _pull_rows(first, second, shared)
+    how = first.how
+    own = _diagonal_labels(second, how.dst)
+    labels = tuple([label for label in how.dst if label in own or label in (first.weight or ())])
+    dtype = np.result_type(*[s.dtype for s in (*first.slots[1:], *second.slots)] or [second.cod_dtype])
+    result = Gather(how, labels, first.index_dtype, first.src_dtype, second.cod_dtype, dtype)
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        parts = [(first.weight, w) for w in ls[1:]] + [(own, w) for w in rs]
+        return _weight(b, parts, labels, how, second)
+
+    return Product(result, (left(0), computed(compute)))
+
+
+def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Labels, how: Indexing, d: Delta) -> Wire:
+    from catad.terms import _above
+
+    if not parts:
+        return b.apply(_above().const(np.asarray(d.factor, d.cod_dtype)), ())  # type: ignore[no-any-return]
+    operands = [own or () for own, _ in parts]
+    return scale_by(contract(b, operands, [w for _, w in parts], labels, how.sizes), d.factor)
+
+
+@rule(Delta, Gather)
+def _delta_gather(first: Delta, second: Gather, shared: Shared) -> Product | None:
+    """A diagonal before a gather is read by it and joins its weight; a dense map has its rows read."""
+    if not first.is_diagonal:
+        return _push_columns(first, second, shared)
+    how = second.how
+    own = _diagonal_labels(first, how.src)
+    indexed = how.src[how.axis]
+    read = tuple([x for x in how.dst if x in own or (indexed in own and x in how.index)])
+    labels = tuple([x for x in how.dst if x in read or x in (second.weight or ())])
+    dtype = np.result_type(*[s.dtype for s in (*second.slots[1:], *first.slots)] or [first.dom_dtype])
+    result = Gather(how, labels, second.index_dtype, first.dom_dtype, second.dst_dtype, dtype)
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        parts = [(second.weight, w) for w in rs[1:]]
+        if ls:
+            part = ls[0]
+            if indexed in own:
+                part = b.add(Take(Indexing(own, own.index(indexed), how.index, read, how.sizes)), rs[0], part)[0]  # type: ignore[call-arg]
+            parts.append((read, part))
+        return _weight(b, parts, labels, how, first)
+
+    return Product(result, (right(0), computed(compute)))
+
+
+rule(Delta, ScatterAdd)(flipped(_gather_delta))
+rule(ScatterAdd, Delta)(flipped(_delta_gather))
+
+
+@rule(Gather, Gather)
+def _gathers(first: Gather, second: Gather, shared: Shared) -> Product | None:
+    """Reading from what was read along the same axis: one gather by the composed indices."""
+    name = dict(zip(second.how.src, first.how.dst, strict=True))
+    indexed = name[second.how.src[second.how.axis]]
+    plain = set(first.how.index).isdisjoint(first.how.src)
+    if indexed not in first.how.index or not plain or len(first.how.index) != 1:
+        return None
+    if not set(second.how.index).isdisjoint(second.how.src) or first.weight is not None or second.weight is not None:
+        return None
+    n = len(first.how.sizes)
+    index = tuple([n + k for k in range(len(second.how.index))])
+    for old, new in zip(second.how.index, index, strict=True):
+        name[old] = new
+    sizes = (*first.how.sizes, *[second.how.sizes[label] for label in second.how.index])
+    dst = tuple([name[label] for label in second.how.dst])
+    how = Indexing(first.how.src, first.how.axis, index, dst, sizes)
+    result = Gather(how, None, first.index_dtype, first.src_dtype, second.dst_dtype, None)
+    inner = Indexing((0,), 0, tuple(range(1, 1 + len(index))), tuple(range(1, 1 + len(index))),
+                     (first.slots[0].size, *[sizes[label] for label in index]))  # fmt: skip
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        """Positions out of range must stay so: index -1 for them."""
+        from catad.terms import _above
+
+        shifted = ls[0] + 1  # type: ignore[operator]
+        (taken,) = b.add(Take(inner), rs[0], shifted)  # type: ignore[call-arg]
+        del _above
+        return taken - 1  # type: ignore[operator, no-any-return]
+
+    return Product(result, (computed(compute),))
+
+
+rule(ScatterAdd, ScatterAdd)(flipped(_gathers))
+
+
+@rule(Gather, ScatterAdd)
+def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Product | None:
+    """Reading and adding back by the same indices: a diagonal of how often each entry was read, times the weights."""
+    if (0, 0) not in shared or first.how != second.how:
+        return None
+    how = first.how
+    indexed = how.src[how.axis]
+    weights = [w for w in (first.weight, second.weight) if w is not None]
+    over = tuple([x for x in how.dst if x in how.index or any(x in w for w in weights)])
+    kept = tuple([x for x in how.src if x == indexed or x in over])
+    short = Indexing(kept, kept.index(indexed), how.index, over, how.sizes)
+    dtypes = [d for d in (first.weight_dtype, second.weight_dtype) if d is not None] or [first.src_dtype]
+    result = delta(
+        how.src, how.src, kept, how.sizes, first.src_dtype, second.src_dtype, np.result_type(*dtypes)
+    )
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        from catad.terms import _above
+
+        wires = [*ls[1:], *rs[1:]]
+        operands: list[Labels] = list(weights)
+        if not wires:
+            wires, operands = [b.apply(_above().const(np.ones((), result.slot_dtype)), ())], [()]
+        values = contract(b, operands, wires, over, how.sizes)
+        return b.add(Put(short), ls[0], values)[0]  # type: ignore[call-arg]
+
+    return Product(result, (computed(compute),))
+
+
+del Move

@@ -1,0 +1,299 @@
+"""`Gather` and `ScatterAdd`: reading and adding by an index array; each is the transpose of the other.
+
+Axes carry labels as in `Delta`. With `src` the labels of the indexed array, one of which is the indexed axis, `index` those of
+the index array and `dst` those of the entries read:
+
+    gather:       v[dst] = w * x[src, with the indexed axis at index[...]]        (zero where the index is out of range)
+    scatter-add:  x[src, with the indexed axis at index[...]] += w * v[dst]       (dropped where the index is out of range)
+
+The weight `w` is optional. A selection, a permutation, a histogram and the one-hot row of a minimum are of this form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from catad.linear.contract import Labels, contract
+from catad.linear.structure import Rule, Structure, cast, family
+from catad.spaces import Tensor
+from catad.terms import D, Primitive, box
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+class Indexing(NamedTuple):
+    """Which axes are indexed by what: labels of `src`, of the index array and of `dst`; `src[axis]` is the indexed one."""
+
+    src: Labels
+    axis: int
+    index: Labels
+    dst: Labels
+    sizes: tuple[int, ...]
+
+    def shape(self, labels: Labels) -> tuple[int, ...]:
+        return tuple([self.sizes[label] for label in labels])
+
+    @property
+    def bins(self) -> int:
+        """The size of the indexed axis."""
+        return self.sizes[self.src[self.axis]]
+
+    def carried(self, index: bool, size: int) -> Indexing:
+        """The same with a new leading axis in `src` and `dst`, and in the index array if it has one too."""
+        new = len(self.sizes)
+        rows = (new, *self.index) if index else self.index
+        return Indexing((new, *self.src), self.axis + 1, rows, (new, *self.dst), (*self.sizes, size))
+
+
+def rows_of(shape: Sequence[int], index_shape: Sequence[int], axis: int = 0) -> Indexing:
+    """Reading along one axis by an index array of any rank, whose axes take the place of the indexed one."""
+    src = tuple(range(len(shape)))
+    index = tuple(range(len(shape), len(shape) + len(index_shape)))
+    return Indexing(src, axis, index, (*src[:axis], *index, *src[axis + 1 :]), (*shape, *index_shape))
+
+
+@box
+class Take(Primitive):
+    """The primitive that applies an unweighted `Gather`: (index, x) to v."""
+
+    how: Indexing
+    arity = 2
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert ins[0].shape == self.how.shape(self.how.index) and ins[1].shape == self.how.shape(self.how.src)
+        return (Tensor(self.how.shape(self.how.dst), ins[1].dtype),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        index, x = arrays
+        how = self.how
+        inside = (index >= 0) & (index < how.bins)
+        if how.bins == 0:
+            return xp.zeros(how.shape(how.dst), dtype=x.dtype)
+        whole = xp is np and bool(inside.all())
+        safe = index if whole else xp.where(inside, index, 0)
+        position = [_along(xp, how, label) for label in how.src]
+        if set(how.index).isdisjoint(how.src):
+            out = xp.take(x, safe, axis=how.axis)
+            order = [*how.src[: how.axis], *how.index, *how.src[how.axis + 1 :]]
+            out = xp.transpose(out, [order.index(label) for label in how.dst])
+        else:
+            position[how.axis] = _spread(xp, safe, how.index, how.dst)
+            out = xp.broadcast_to(x[tuple(position)], how.shape(how.dst))
+        return out if whole else xp.where(_spread(xp, inside, how.index, how.dst), out, out.dtype.type(0))
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not ins[1].is_float:
+            return None
+        structure = Gather(self.how, None, ins[0].dtype, ins[1].dtype, ins[1].dtype, None)
+        return Rule(structure, lambda wires, _: wires[:1])
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        index, x = ins
+        how = self.how.carried(flags[0], size)
+        if not flags[1]:  # the new axis is one of the index array only
+            how = how._replace(src=how.src[1:], axis=how.axis - 1)
+        return b.add(Take(how), index, x)  # type: ignore[call-arg]
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return outs[0].size
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.linear.Take({tuple(self.how)!r})"
+
+    def __post_init__(self) -> None:
+        self.how = Indexing(*self.how)
+
+
+@box
+class Put(Primitive):
+    """The primitive that applies an unweighted `ScatterAdd`: (index, v) to x; deterministic on every array library."""
+
+    how: Indexing
+    arity = 2
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert ins[0].shape == self.how.shape(self.how.index) and ins[1].shape == self.how.shape(self.how.dst)
+        return (Tensor(self.how.shape(self.how.src), ins[1].dtype),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        index, v = arrays
+        how = self.how
+        size = math.prod(how.shape(how.src))
+        inside = (index >= 0) & (index < how.bins)
+        flat: Any = _spread(xp, xp.where(inside, index, 0).astype(np.int64), how.index, how.dst) * _stride(how, how.axis)
+        for k, label in enumerate(how.src):
+            if k != how.axis:
+                flat = flat + _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) * _stride(how, k)
+        flat = xp.where(_spread(xp, inside, how.index, how.dst), flat, size)  # dropped ones go to a bin of their own
+        flat = xp.broadcast_to(flat, v.shape).reshape(-1)
+        return _add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not ins[1].is_float:
+            return None
+        structure = ScatterAdd(self.how, None, ins[0].dtype, ins[1].dtype, ins[1].dtype, None)
+        return Rule(structure, lambda wires, _: wires[:1])
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        index, v = ins
+        if not flags[1]:
+            v = spread_over(b, v, size)
+        return b.add(Put(self.how.carried(flags[0], size)), index, v)  # type: ignore[call-arg]
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return ins[1].size
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.linear.Put({tuple(self.how)!r})"
+
+    def __post_init__(self) -> None:
+        self.how = Indexing(*self.how)
+
+
+def spread_over(b: Builder, wire: Wire, size: int) -> Wire:
+    """The wire repeated along a new leading axis."""
+    axes = tuple(range(wire.ndim))
+    return contract(b, [axes], [wire], (wire.ndim, *axes), (*wire.shape, size))
+
+
+def _stride(how: Indexing, k: int) -> int:
+    return math.prod(how.sizes[label] for label in how.src[k + 1 :])
+
+
+def _spread(xp: Any, array: Any, labels: Labels, dst: Labels) -> Any:
+    """The array with its axes in the places that its labels have in `dst`, size 1 elsewhere."""
+    order = [label for label in dst if label in labels]
+    array = xp.transpose(array, [labels.index(label) for label in order])
+    return array[tuple(slice(None) if label in labels else None for label in dst)]
+
+
+def _along(xp: Any, how: Indexing, label: int) -> Any:
+    return _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) if label in how.dst else None
+
+
+def _add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
+    """The sums of the values that share a position; position `size` is dropped. The order of addition is fixed."""
+    if xp is np:
+        if values.dtype.kind == "f":
+            sums = np.bincount(flat, weights=values, minlength=size + 1)[:size]
+            return sums.astype(values.dtype, copy=False)
+        out = np.zeros(size + 1, dtype=values.dtype)
+        np.add.at(out, flat, values)
+        return out[:size]
+    out = xp.zeros(size + 1, dtype=values.dtype)
+    if values.size:
+        order = xp.argsort(flat, kind="stable")
+        sorted_ = flat[order]
+        starts = xp.flatnonzero(xp.concatenate([xp.ones(1, dtype=bool), sorted_[1:] != sorted_[:-1]]))
+        out[sorted_[starts]] = xp.add.reduceat(values[order], starts)
+    return out[:size]
+
+
+I = TypeVar("I", bound="_Indexed")
+
+
+@family
+class _Indexed(Structure):
+    """What `Gather` and `ScatterAdd` have in common: slots (index, weight if there is one)."""
+
+    how: Indexing
+    weight: Labels | None
+    index_dtype: np.dtype[Any]
+    src_dtype: np.dtype[Any]
+    dst_dtype: np.dtype[Any]
+    weight_dtype: np.dtype[Any] | None
+
+    @cached_property
+    def src(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.how.shape(self.how.src), self.src_dtype),)
+
+    @cached_property
+    def dst(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.how.shape(self.how.dst), self.dst_dtype),)
+
+    @cached_property
+    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        index = Tensor(self.how.shape(self.how.index), self.index_dtype)
+        if self.weight is None:
+            return (index,)
+        return (index, Tensor(self.how.shape(self.weight), self.weight_dtype))
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        return self.dst[0].size
+
+    def weighted(self, v: Wire, slots: Sequence[Wire]) -> Wire:
+        """`v` times the weight."""
+        if self.weight is None:
+            return v
+        how = self.how
+        return contract(v.builder, [self.weight, how.dst], [slots[1], v], how.dst, how.sizes)
+
+    def with_weight(self: I, labels: Labels, dtype: np.dtype[Any]) -> I:
+        """The same with a weight of these labels."""
+        return replace(self, weight=labels, weight_dtype=dtype)
+
+
+@family
+class Gather(_Indexed):
+    """Reading by index: see the module."""
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.src
+
+    @property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.dst
+
+    @property
+    def T(self) -> ScatterAdd:
+        return ScatterAdd(
+            self.how, self.weight, self.index_dtype, self.src_dtype, self.dst_dtype, self.weight_dtype
+        )
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (x,) = xs
+        if x is None:
+            return [None]
+        (v,) = b.add(Take(self.how), slots[0], x)  # type: ignore[call-arg]
+        return [cast(self.weighted(v, slots), self.dst_dtype)]
+
+    @property
+    def kind(self) -> str:
+        return "gather" if self.weight is None else "weighted gather"
+
+
+@family
+class ScatterAdd(_Indexed):
+    """Adding by index: see the module."""
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.dst
+
+    @property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.src
+
+    @property
+    def T(self) -> Gather:
+        return Gather(self.how, self.weight, self.index_dtype, self.src_dtype, self.dst_dtype, self.weight_dtype)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (v,) = xs
+        if v is None:
+            return [None]
+        (x,) = b.add(Put(self.how), slots[0], self.weighted(v, slots))  # type: ignore[call-arg]
+        return [cast(x, self.src_dtype)]
+
+    @property
+    def kind(self) -> str:
+        return "scatter-add" if self.weight is None else "weighted scatter-add"

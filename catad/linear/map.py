@@ -1,0 +1,257 @@
+"""`LinearMap`: a structure together with the arrays of its slots, between two spaces.
+
+Every linear map knows its domain and codomain, how to apply itself, its transpose and its dense form; it can be given to
+SciPy. `>>` and `@` keep products as chains unless merging costs no arithmetic: where to multiply is the planner's business,
+or the user's with `compForward` and `compReverse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.linear.apply import applying
+from catad.linear.block import Block, Chain, Zero, chain, total
+from catad.linear.delta import Delta, identity
+from catad.linear.products import Shared, multiply, operations
+from catad.linear.structure import Placed, Structure
+from catad.spaces import Array, Product, Space, Tensor, Value, as_leaves, common_module, flatten, rebuild
+from catad.terms import _above
+from catad.wiring import Wire
+
+DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
+
+
+class LinearMap:
+    """A linear map between two spaces, kept by its structure.
+
+    >>> import catad as ct, numpy as np
+    >>> L = ct.scale(np.array([1.0, 2.0, 3.0]))
+    >>> L
+    diagonal f64[3] -> f64[3], stored 3, dense 9
+    >>> L(np.ones(3))
+    array([1., 2., 3.])
+    >>> (L @ L.T).todense()
+    array([[1., 0., 0.],
+           [0., 4., 0.],
+           [0., 0., 9.]])
+    """
+
+    __slots__ = ("__weakref__", "cod", "dom", "slots", "structure", "weak")
+    __array_ufunc__ = None
+
+    def __init__(self, dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> None:
+        self.dom, self.cod, self.structure, self.slots = dom, cod, structure, tuple(slots)
+        self.weak = weak  # made from a Python number: takes its dtype from the context
+
+    # -- apply
+
+    def __call__(self, x: Value) -> Value:
+        """The image of a value of the domain."""
+        leaves = flatten(x)
+        if any(isinstance(leaf, Wire) for leaf in (*leaves, *self.slots)):
+            return self._applied_to_wires(x)
+        leaves = as_leaves(x)
+        spaces = tuple([Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+        if spaces != self.dom.leaves:
+            if self.weak and len(spaces) == 1 and spaces[0].is_float:
+                return self._retyped(spaces[0].dtype)(x)
+            if any(s.shape != d.shape or not np.can_cast(s.dtype, d.dtype) for s, d in zip(spaces, self.dom.leaves, strict=False)) or len(spaces) != len(self.dom.leaves):
+                raise errors.SpaceError(errors.not_in_domain(_above().space_of(x), self.dom, self))
+            leaves = [leaf.astype(d.dtype) for leaf, d in zip(leaves, self.dom.leaves, strict=True)]
+        xp = common_module([*leaves, *self.slots])
+        return rebuild(self.cod, _above().run_structure(self.structure, xp, self.slots, leaves))
+
+    def _applied_to_wires(self, x: Value) -> Value:
+        b = next(leaf.builder for leaf in (*flatten(x), *self.slots) if isinstance(leaf, Wire))
+        xs = flatten(b.wires(x))
+        if self.weak and xs[0].space != self.dom:
+            return self._retyped(xs[0].dtype)(x)
+        slots = flatten(b.wires(tuple(self.slots)))
+        from catad.linear.recurrence import zeros
+
+        outs = self.structure.apply(b, slots, xs)
+        return rebuild(self.cod, [zeros(b, s) if y is None else y for y, s in zip(outs, self.cod.leaves, strict=True)])
+
+    def _retyped(self, dtype: np.dtype[Any]) -> LinearMap:
+        assert isinstance(self.dom, Tensor)
+        from catad.linear.constructors import scale
+
+        return scale(np.asarray(self.slots[0], dtype=dtype))
+
+    # -- what it is
+
+    @property
+    def T(self) -> LinearMap:
+        """The transpose (adjoint); the numbers are shared."""
+        return LinearMap(self.cod, self.dom, self.structure.T, self.slots, self.weak)
+
+    @property
+    def kind(self) -> str:
+        """What people call it: "diagonal", "dense", "recurrence", ..."""
+        return self.structure.kind
+
+    @property
+    def nnz(self) -> int:
+        """Entries that are not zero by structure (dimensionless); an upper bound for chains and sums."""
+        return self.structure.nnz
+
+    @property
+    def stored(self) -> int:
+        """How many numbers are kept (dimensionless)."""
+        return self.structure.stored
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix on flattened vectors."""
+        return self.cod.size, self.dom.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The widest dtype of domain and codomain."""
+        return np.result_type(*[leaf.dtype for leaf in (*self.dom.leaves, *self.cod.leaves)])
+
+    def __repr__(self) -> str:
+        dense = self.structure.rows * self.structure.columns
+        spaces = f"{self.dom!r} -> {self.cod!r}".replace("ct.", "")
+        return f"{self.kind} {spaces}, stored {_count(self.stored)}, dense {_count(dense)}"
+
+    # -- algebra
+
+    def __rshift__(self, other: LinearMap) -> LinearMap:
+        """First this map, then the other."""
+        if not isinstance(other, LinearMap):
+            return NotImplemented
+        first, second = _meeting(self, other)
+        shared = _shared(first, second)
+        if not operations(first.structure, second.structure, shared) and (
+            product := multiply(first.structure, second.structure, shared)
+        ):
+            wires = [_source(s.side, s.index, first, second) for s in product.sources]
+            if all(w is not None for w in wires):
+                return LinearMap(first.dom, second.cod, product.structure, wires)
+        n = len(first.slots)
+        numbers = tuple(range(n, n + len(second.slots)))
+        both = chain([(first.structure, tuple(range(n))), (second.structure, numbers)])
+        return LinearMap(first.dom, second.cod, both, (*first.slots, *second.slots))
+
+    def __matmul__(self, other: Any) -> Any:
+        """Matrix order: `L @ M` is first M, then L; on a value it applies the map."""
+        if isinstance(other, LinearMap):
+            return other >> self
+        if isinstance(other, _above().D):
+            raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
+        return self(other)
+
+    def __add__(self, other: LinearMap) -> LinearMap:
+        if not isinstance(other, LinearMap):
+            return NotImplemented
+        if self.dom != other.dom or self.cod != other.cod:
+            raise errors.SpaceError(errors.sum_of_unequal_spaces(self, other))
+        n = len(self.slots)
+        numbers = tuple(range(n, n + len(other.slots)))
+        both = total([(self.structure, tuple(range(n))), (other.structure, numbers)])
+        return LinearMap(self.dom, self.cod, both, (*self.slots, *other.slots))
+
+    def __neg__(self) -> LinearMap:
+        return -1.0 * self
+
+    def __sub__(self, other: LinearMap) -> LinearMap:
+        return self + (-other)
+
+    def __rmul__(self, number: float) -> LinearMap:
+        if isinstance(number, bool) or not isinstance(number, (int, float, np.number)):
+            return NotImplemented
+        factors = _factors(self.cod.leaves, float(number))
+        return self >> LinearMap(self.cod, self.cod, factors, ())
+
+    def __or__(self, other: LinearMap) -> LinearMap:
+        from catad.linear.constructors import join
+
+        return join(self, other)
+
+    def multiply(self, other: LinearMap) -> LinearMap:
+        """`self @ other` multiplied out at once where the families have a product, at whatever cost."""
+        first, second = _meeting(other, self)
+        product = multiply(first.structure, second.structure, _shared(first, second))
+        if product is None:
+            return first >> second
+        slots = _above().run_product(product, first, second)
+        return LinearMap(first.dom, second.cod, product.structure, slots)
+
+    # -- as a matrix
+
+    def todense(self, force: bool = False) -> Array:
+        """The array of shape `cod + dom`; between products, the matrix on flattened vectors.
+
+        Raises `DenseLimitError` above 10^7 numbers unless forced.
+        """
+        from catad.linear.dense import todense
+
+        return todense(self, force)
+
+    def tocsr(self) -> Any:
+        """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device."""
+        from catad.linear.dense import tocsr
+
+        return tocsr(self)
+
+    def as_linear_operator(self) -> Any:
+        """The map on flattened vectors as a `LinearOperator` of SciPy or CuPy, by device."""
+        from catad.linear.dense import as_linear_operator
+
+        return as_linear_operator(self)
+
+    def matvec(self, v: Array) -> Array:
+        """The image of a flattened vector."""
+        from catad.linear.dense import matvec
+
+        return matvec(self, v)
+
+    def rmatvec(self, w: Array) -> Array:
+        """The image of a flattened vector under the transpose."""
+        return self.T.matvec(w)
+
+
+def _count(n: int) -> str:
+    """A count for people: 1e6 rather than 1000000."""
+    if n < 100_000:
+        return str(n)
+    digits = f"{n:.3g}".replace("e+0", "e").replace("e+", "e")
+    return digits if "e" in digits else f"{n:.0e}".replace("e+0", "e").replace("e+", "e")
+
+
+def _factors(leaves: Sequence[Tensor], factor: float) -> Structure:
+    from dataclasses import replace
+
+    from catad.linear.block import grid
+
+    parts = [replace(identity(leaf), factor=factor) for leaf in leaves]
+    if len(parts) == 1:
+        return parts[0]
+    return grid([[p if r == c else None for c, p in enumerate(parts)] for r in range(len(parts))], leaves, leaves)
+
+
+def _meeting(first: LinearMap, second: LinearMap) -> tuple[LinearMap, LinearMap]:
+    """The two maps, one that was made from a Python number retyped for the other; their spaces must meet."""
+    if first.cod == second.dom:
+        return first, second
+    if first.weak and isinstance(second.dom, Tensor) and second.dom.is_float and second.dom.shape == ():
+        return first._retyped(second.dom.dtype), second
+    if second.weak and isinstance(first.cod, Tensor) and first.cod.is_float and first.cod.shape == ():
+        return first, second._retyped(first.cod.dtype)
+    raise errors.SpaceError(errors.spaces_do_not_meet(first.cod, second.dom, first, second))
+
+
+def _shared(first: LinearMap, second: LinearMap) -> Shared:
+    """Which slots of two maps are the same array."""
+    return frozenset((i, j) for i, a in enumerate(first.slots) for j, c in enumerate(second.slots) if a is c)
+
+
+def _source(side: str, index: int, first: LinearMap, second: LinearMap) -> Any:
+    return first.slots[index] if side == "left" else second.slots[index] if side == "right" else None
+
+

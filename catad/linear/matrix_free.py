@@ -1,0 +1,118 @@
+"""`MatrixFree` and `Batched`: linear maps known only by how they are applied.
+
+`MatrixFree` is the escape hatch: two terms, one that applies the map and one that applies its transpose; both take
+`(coefficients, argument)`. `Batched` is a structure mapped over a new leading axis, by batching the boxes that apply it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from catad.linear.structure import Structure, family
+from catad.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.terms import D
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+@family
+class MatrixFree(Structure):
+    """`forward : (coefficients, x) -> y`, `backward : (coefficients, w) -> v`, both linear in the second part."""
+
+    forward: D
+    backward: D
+    domain: Space
+    codomain: Space
+    coefficients: Space
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.domain.leaves
+
+    @property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.codomain.leaves
+
+    @property
+    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return self.coefficients.leaves
+
+    @property
+    def T(self) -> MatrixFree:
+        return MatrixFree(self.backward, self.forward, self.codomain, self.domain, self.coefficients)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        from catad.linear.recurrence import zeros
+
+        if all(x is None for x in xs):
+            return [None] * len(self.cod)
+        filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]
+        argument = (rebuild(self.coefficients, list(slots)), rebuild(self.domain, filled))
+        return list(flatten(b.apply(self.forward, argument)))
+
+    @property
+    def kind(self) -> str:
+        return "matrix-free"
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        """An upper bound: nothing is known of the pattern."""
+        return self.rows * self.columns
+
+
+@family
+class Batched(Structure):
+    """`part` for each index of a new leading axis of length `count`; the flagged slots have the axis too."""
+
+    part: Structure
+    flags: tuple[bool, ...]
+    count: int
+
+    @cached_property
+    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return tuple([carried(leaf, self.count) for leaf in self.part.dom])
+
+    @cached_property
+    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return tuple([carried(leaf, self.count) for leaf in self.part.cod])
+
+    @cached_property
+    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+        return tuple(
+            [carried(s, self.count) if flag else s for s, flag in zip(self.part.slots, self.flags, strict=True)]
+        )
+
+    @property
+    def T(self) -> Batched:
+        return Batched(self.part.T, self.flags, self.count)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        from catad.linear.batch import batch
+        from catad.linear.apply import applying
+
+        present = tuple([x is not None for x in xs])
+        wiring, made = applying(self.part, present)
+        flags = (*self.flags, *[True for x in xs if x is not None])
+        outs = iter(batch(b, wiring, [*slots, *[x for x in xs if x is not None]], flags, self.count))
+        return [next(outs) if there else None for there in made]
+
+    @property
+    def kind(self) -> str:
+        return f"batched {self.part.kind}"
+
+    @cached_property
+    def nnz(self) -> int:  # type: ignore[override]
+        return self.count * self.part.nnz
+
+
+def carried(space: Tensor, count: int) -> Tensor:
+    """The space with a new leading axis."""
+    return Tensor((count, *space.shape), space.dtype)
+
+
+def space_of_leaves(leaves: Sequence[Tensor]) -> Space:
+    """The one tensor, or the flat product of several."""
+    return leaves[0] if len(leaves) == 1 else Product(tuple(leaves))

@@ -1,0 +1,170 @@
+"""Products of structures: a table with exactly one rule for each pair of families, checked when it is imported.
+
+`multiply(first, second)` is the structure of `first >> second` together with how its slots follow from those of the two
+factors, or None where the product has no better form than a `Chain`. Rules are registered for pairs of families; `Structure`
+stands for any family, and the more specific rule wins. A rule never makes what is larger than both its factors unless a
+dense factor forces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.delta import Delta
+from catad.linear.gather import Gather, ScatterAdd
+from catad.linear.matrix_free import Batched, MatrixFree
+from catad.linear.network import Network
+from catad.linear.recurrence import Recurrence
+from catad.linear.reindex import Reindex, Reshape
+from catad.linear.structure import Structure
+from catad.wiring import Builder
+
+if TYPE_CHECKING:
+    from catad.wiring import Wire
+
+Shared = frozenset[tuple[int, int]]  # slots (i of the first, j of the second) that hold the same array
+Compute = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "Wire"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a slot of a product comes from: slot `index` of a factor as it is, or computed from the slots of both."""
+
+    side: str  # "left", "right" or "computed"
+    index: int = -1
+    compute: Compute | None = None
+
+    def wire(self, b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> Wire:
+        if self.side == "left":
+            return left[self.index]
+        if self.side == "right":
+            return right[self.index]
+        assert self.compute is not None
+        return self.compute(b, left, right)
+
+    def swapped(self) -> Source:
+        """The same with the factors exchanged."""
+        compute = self.compute
+        if compute is None:
+            return Source("right" if self.side == "left" else "left", self.index)
+        return Source("computed", -1, lambda b, left, right: compute(b, right, left))
+
+
+def left(i: int) -> Source:
+    """Slot i of the first factor."""
+    return Source("left", i)
+
+
+def right(i: int) -> Source:
+    """Slot i of the second factor."""
+    return Source("right", i)
+
+
+def computed(compute: Compute) -> Source:
+    """A slot made by boxes from the slots of both factors."""
+    return Source("computed", -1, compute)
+
+
+@dataclass(frozen=True)
+class Product:
+    """The structure of a product and the sources of its slots."""
+
+    structure: Structure
+    sources: tuple[Source, ...]
+
+    def combine(self, b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> list[Wire]:
+        """The wires of the product's slots."""
+        return [source.wire(b, left, right) for source in self.sources]
+
+
+Multiply = Callable[[Any, Any, Shared], "Product | None"]
+FAMILIES: tuple[type[Structure], ...] = (
+    Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched,
+)  # fmt: skip
+RULES: dict[tuple[type[Structure], type[Structure]], Multiply] = {}
+
+
+def rule(first: type[Structure], second: type[Structure]) -> Callable[[Multiply], Multiply]:
+    """Register the product rule for a pair of families; `Structure` means any."""
+
+    def register(function: Multiply) -> Multiply:
+        if (first, second) in RULES:
+            raise TypeError(f"two product rules for {first.__name__} and {second.__name__}")
+        RULES[first, second] = function
+        return function
+
+    return register
+
+
+def table(
+    families: Iterable[type[Structure]], rules: dict[tuple[type[Structure], type[Structure]], Multiply]
+) -> dict[tuple[type[Structure], type[Structure]], Multiply]:
+    """One rule for each pair: the one for the pair, else the one with one `Structure`, else that for any two.
+
+    Raises TypeError where two rules fit a pair equally well, or none does.
+    """
+    families = tuple(families)
+    full = {}
+    for a in families:
+        for b in families:
+            exact = rules.get((a, b))
+            half = [found for key in ((a, Structure), (Structure, b)) if (found := rules.get(key)) is not None]
+            if exact is None and len(half) > 1:
+                raise TypeError(f"ambiguous product rules for {a.__name__} and {b.__name__}")
+            chosen = exact or (half[0] if half else rules.get((Structure, Structure)))
+            if chosen is None:
+                raise TypeError(f"no product rule for {a.__name__} and {b.__name__}")
+            full[a, b] = chosen
+    return full
+
+
+@lru_cache(maxsize=65536)
+def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) -> Product | None:
+    """The product `first >> second`, or None where it stays a `Chain`."""
+    assert first.cod == second.dom
+    if first.is_zero or second.is_zero:
+        return Product(Zero(first.dom, second.cod), ())
+    if first.is_identity:
+        return Product(second, tuple([right(j) for j in range(len(second.slots))]))
+    if second.is_identity:
+        return Product(first, tuple([left(i) for i in range(len(first.slots))]))
+    return TABLE[type(first), type(second)](first, second, shared)
+
+
+def flipped(function: Multiply) -> Multiply:
+    """The rule for the transposed pair: (first >> second).T = second.T >> first.T."""
+
+    def transposed(first: Structure, second: Structure, shared: Shared) -> Product | None:
+        found = function(second.T, first.T, frozenset((j, i) for i, j in shared))
+        return None if found is None else Product(found.structure.T, tuple([s.swapped() for s in found.sources]))
+
+    return transposed
+
+
+@lru_cache(maxsize=65536)
+def operations(first: Structure, second: Structure, shared: Shared = frozenset()) -> int | None:
+    """The multiply-adds that the product costs, dimensionless; None where there is no rule."""
+    product = multiply(first, second, shared)
+    if product is None:
+        return None
+    b = Builder()
+    ls, rs = [b.wire(space) for space in first.slots], [b.wire(space) for space in second.slots]
+    product.combine(b, ls, rs)
+    return cost_of(b)
+
+
+def cost_of(b: Builder) -> int:
+    """The operations of all boxes of a builder, dimensionless."""
+    total = 0
+    for primitive, ins, outs in b.boxes:
+        total += primitive.cost(tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in outs]))
+    return total
+
+
+from catad.linear import block_rules, family_rules  # noqa: E402, F401  (they register themselves in RULES)
+
+TABLE = table(FAMILIES, RULES)

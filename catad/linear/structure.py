@@ -1,0 +1,135 @@
+"""What every structured linear map knows, without its numbers.
+
+A `Structure` describes a Jacobian without data: the spaces of its argument and result leaves (`dom`, `cod`: the floating
+leaves only, since integers have no tangents), the spaces of the coefficient arrays that fill it (`slots`), how to apply it
+and how to transpose it. It is hashable, so that programs and plans are cached by it. Applying adds boxes to a builder, so
+the result can be fused, batched and differentiated again. Transposing never touches the slots.
+
+Applying is linear in the argument and in each slot, so a derivative rule is a structure and a way to compute its slots
+(`Rule`); forward mode applies the structure, reverse mode its transpose, and an explicit Jacobian multiplies it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from catad.spaces import Tensor
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+Zeros = "Wire | None"  # in lists of tangents None is a symbolic zero
+S = TypeVar("S", bound="Structure")
+
+
+def family(cls: type[S]) -> type[S]:
+    """Class decorator for structures: frozen, compared by their fields, hashed once."""
+    made = dataclass(frozen=True)(cls)
+    compute = made.__hash__
+
+    def cached(self: Structure) -> int:
+        found = self.__dict__.get("_hash")
+        if found is None:
+            found = self.__dict__["_hash"] = compute(self)
+        return found
+
+    made.__hash__ = cached  # type: ignore[assignment]
+    return made
+
+
+class Structure(ABC):
+    """A linear map without its coefficients."""
+
+    dom: tuple[Tensor, ...]
+    cod: tuple[Tensor, ...]
+    slots: tuple[Tensor, ...]
+
+    @abstractmethod
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        """The wires of the result; None stands for a zero, in `xs` and in the result."""
+
+    @property
+    @abstractmethod
+    def T(self) -> Structure:
+        """The transpose, over the same slots."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """The name by which people know it: "diagonal", "dense", "gather", ..."""
+
+    @property
+    @abstractmethod
+    def nnz(self) -> int:
+        """How many entries of the matrix are not zero by structure (dimensionless)."""
+
+    @cached_property
+    def stored(self) -> int:
+        """How many numbers the slots hold (dimensionless)."""
+        return sum(slot.size for slot in self.slots)
+
+    @cached_property
+    def rows(self) -> int:
+        """The size of the result (dimensionless)."""
+        return sum(leaf.size for leaf in self.cod)
+
+    @cached_property
+    def columns(self) -> int:
+        """The size of the argument (dimensionless)."""
+        return sum(leaf.size for leaf in self.dom)
+
+    @property
+    def is_identity(self) -> bool:
+        return False
+
+    @property
+    def is_zero(self) -> bool:
+        return False
+
+
+Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The derivative of a box: a structure, and how its slots follow from the wires of arguments and results.
+
+    `coefficients(ins, outs)` adds boxes and returns the slots' wires; there are none where the map is constant.
+    """
+
+    structure: Structure
+    coefficients: Callable[[tuple[Wire, ...], tuple[Wire, ...]], Sequence[Wire]] = lambda ins, outs: ()
+
+
+def widest(*spaces: Tensor) -> np.dtype[Any]:
+    """The dtype in which numbers of these spaces are combined."""
+    return np.result_type(*[space.dtype for space in spaces])
+
+
+def accumulate(total: Wire | None, term: Wire | None) -> Wire | None:
+    """The sum of two tangents, either of which may be a symbolic zero."""
+    if total is None or term is None:
+        return term if total is None else total
+    return total + term  # type: ignore[operator, no-any-return]
+
+
+def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
+    """The wire converted to a dtype: what leaves a linear map has the dtype of its space."""
+    from catad.terms import _above
+
+    if wire.dtype == dtype:
+        return wire
+    return wire.builder.apply(_above().astype(dtype), wire)  # type: ignore[no-any-return]
+
+
+def scale_by(wire: Wire, factor: float) -> Wire:
+    """The wire times a number; nothing is added for 1."""
+    if factor == 1.0:
+        return wire
+    return -wire if factor == -1.0 else factor * wire  # type: ignore[operator, no-any-return]

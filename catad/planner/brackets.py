@@ -1,0 +1,175 @@
+"""Bracketings: binary trees over the factors of a chain, kept flat.
+
+A `Tree` lists its products in the order in which they are carried out: factor k is node k, and product s, a pair of nodes, is
+node n + s. People and JSON see nested pairs of factor numbers, `[[0, 1], 2]`. Nothing here recurses over the length of a
+chain, so that a tree as deep as the chain is long is no trouble.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from catad import errors
+
+Tree = tuple[tuple[int, int], ...]
+Nested = Any  # a factor number, or a pair of such
+
+
+def forward(n: int) -> Tree:
+    """From the input end: ((0 1) 2) ..."""
+    return tuple([(0 if k == 1 else n + k - 2, k) for k in range(1, n)])
+
+
+def reverse(n: int) -> Tree:
+    """From the output end: ... (n-3 (n-2 n-1))."""
+    return tuple([(n - 1 - s, n - 1 if s == 1 else n + s - 2) for s in range(1, n)])
+
+
+def balanced(n: int) -> Tree:
+    """Neighbours in pairs, again and again."""
+    level, made = list(range(n)), []
+    while len(level) > 1:
+        following = []
+        for left, right in zip(level[::2], level[1::2], strict=False):
+            following.append(n + len(made))
+            made.append((left, right))
+        level = following + level[2 * len(following) :]
+    return tuple(made)
+
+
+def ranges(n: int, tree: Tree) -> list[tuple[int, int]]:
+    """The first and the last factor of every node."""
+    out = [(k, k) for k in range(n)]
+    for left, right in tree:
+        out.append((out[left][0], out[right][1]))
+    return out
+
+
+def nested(n: int, tree: Tree) -> Nested:
+    """The bracketing as nested pairs of factor numbers."""
+    nodes: list[Nested] = list(range(n))
+    for left, right in tree:
+        nodes.append((nodes[left], nodes[right]))
+    return nodes[-1]
+
+
+def text(n: int, tree: Tree, between: str = ", ") -> str:
+    """The bracketing as `[[0, 1], 2]`."""
+    out: list[str] = []
+    stack: list[int | str] = [n + len(tree) - 1]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, str):
+            out.append(top)
+        elif top < n:
+            out.append(str(top))
+        else:
+            left, right = tree[top - n]
+            out.append("[")
+            stack += ["]", right, between, left]
+    return "".join(out)
+
+
+def read(value: Nested, n: int) -> Tree:
+    """The tree of nested pairs (tuples or lists) of the numbers 0 to n - 1 in order.
+
+    Raises `PlanError` naming the place: a factor that is skipped, repeated, out of order or unknown, and what is no pair.
+    """
+    made: list[tuple[int, int]] = []
+    done: list[int] = []
+    expected = 0
+    stack: list[tuple[Nested, str]] = [(value, "")]
+    while stack:
+        top, place = stack.pop()
+        if top is None:  # both halves are done
+            right, left = done.pop(), done.pop()
+            done.append(n + len(made))
+            made.append((left, right))
+        elif isinstance(top, (list, tuple)):
+            if len(top) != 2:
+                raise errors.PlanError(errors.no_pair(top, place))
+            stack += [(None, place), (top[1], place + "[1]" if len(place) < 60 else place), (top[0], place + "[0]" if len(place) < 60 else place)]
+        else:
+            expected = _factor(top, n, expected, place)
+            done.append(top)
+    if expected != n:
+        raise errors.PlanError(errors.skipped_factor(expected, n, "at the end"))
+    return tuple(made)
+
+
+def _factor(k: Any, n: int, expected: int, place: str) -> int:
+    where = f"bracketing{place}"
+    if isinstance(k, bool) or not isinstance(k, int):
+        raise errors.PlanError(errors.no_factor_number(k, where))
+    if not 0 <= k < n:
+        raise errors.PlanError(errors.unknown_factor(k, n, where))
+    if k < expected:
+        raise errors.PlanError(errors.repeated_factor(k, expected, where))
+    if k > expected:
+        raise errors.PlanError(errors.skipped_factor(expected, n, where))
+    return expected + 1
+
+
+def parse(source: str, start: int) -> tuple[Nested, int]:
+    """The nested lists that begin at `start` in a JSON text, and where they end; as deep as one likes."""
+    stack: list[list[Nested]] = [[]]
+    at, comma = start, False
+    while True:
+        found = _TOKEN.match(source, at)
+        if found is None:
+            raise errors.PlanError(errors.malformed_plan("a bracket, a comma or a factor number is missing", *where(source, at)))
+        token, here, at = found[1], found.start(1), found.end()
+        needs_comma = bool(stack[-1])
+        if token == ",":
+            if comma or not needs_comma or len(stack) == 1:
+                raise errors.PlanError(errors.malformed_plan("a comma too many", *where(source, here)))
+            comma = True
+            continue
+        if token == "]":
+            if comma or len(stack) == 1:
+                raise errors.PlanError(errors.malformed_plan("a bracket closes here that is not open", *where(source, here)))
+            done = stack.pop()
+            stack[-1].append(done)
+        else:
+            if needs_comma != comma:
+                raise errors.PlanError(errors.malformed_plan("a comma is missing", *where(source, here)))
+            comma = False
+            if token == "[":
+                stack.append([])
+                continue
+            stack[-1].append(_number(token))
+        if len(stack) == 1:
+            return stack[0][0], at
+
+
+_TOKEN = re.compile(r'\s*(\[|\]|,|"[^"\n]*"|[-+.\w]+)')
+
+
+def _number(token: str) -> Any:
+    try:
+        return int(token)
+    except ValueError:
+        return token.strip('"')
+
+
+def where(source: str, at: int) -> tuple[int, int]:
+    """Line and column, from 1, of a position in a text."""
+    return source.count("\n", 0, at) + 1, at - source.rfind("\n", 0, at)
+
+
+def every(n: int) -> Iterator[Tree]:
+    """All bracketings of a chain; there are Catalan(n - 1)."""
+    below: dict[tuple[int, int], list[Nested]] = {(i, i): [i] for i in range(n)}
+    for width in range(2, n + 1):
+        for i in range(n - width + 1):
+            j = i + width - 1
+            below[i, j] = [(a, c) for k in range(i, j) for a in below[i, k] for c in below[k + 1, j]]
+    for whole in below[0, n - 1]:
+        yield read(whole, n)
+
+
+def is_plain(n: int, tree: Sequence[tuple[int, int]]) -> bool:
+    """Whether each product has at most one operand that is itself a product: there is then only one order of execution."""
+    return all(left < n or right < n for left, right in tree)

@@ -1,0 +1,61 @@
+"""The scalar language: reads plain Python functions of numbers, simplifies, types and differentiates them, and prints
+them as array code.
+
+>>> import numpy as np
+>>> f = read(lambda x: x * x if x > 0 else 0.0)
+>>> array_function(f)(np, np.array([-1.0, 3.0]))
+(array([0., 9.]),)
+>>> partials(f, [0])
+((select(gt(x0, 0), add(float(x0), float(x0)), 0.0),),)
+"""
+
+from __future__ import annotations
+
+from ..errors import NeedsTree
+from .array_code import array_function, array_source
+from .dtypes import Type, result_types, typed
+from .duals import partials, value_and_partials
+from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
+from .loops import pruned
+from .ops import OPS
+from .read import read
+from .recognise import recognise
+from .rules import CHOICES, PARTIALS
+from .simplify import apply, cast, substitute, truth
+from .vocabulary import Word, operations, vocabulary
+
+__all__ = [
+    "CHOICES",
+    "OPS",
+    "PARTIALS",
+    "Function",
+    "Loop",
+    "NeedsTree",
+    "Node",
+    "Tree",
+    "Type",
+    "Word",
+    "apply",
+    "array_function",
+    "array_source",
+    "cast",
+    "const",
+    "constant",
+    "leaf_count",
+    "leaves",
+    "operations",
+    "param",
+    "partials",
+    "postorder",
+    "pruned",
+    "read",
+    "recognise",
+    "result_types",
+    "substitute",
+    "tree_of",
+    "truth",
+    "typed",
+    "unflatten",
+    "value_and_partials",
+    "vocabulary",
+]

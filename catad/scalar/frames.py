@@ -1,0 +1,116 @@
+"""What the reader keeps of a running function: variables, where it stands in the file, what names mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..errors import ScalarError
+from .find_source import names_bound
+from .ir import Node, const
+from .simplify import FALSE
+
+RETURNED, RESULT, BROKEN, CONTINUED = "return?", "return", "break?", "continue?"
+"""Variables of the reader itself: has the path returned, with what, has it left the loop or this trip of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbound:
+    """A variable without a value on some path, and why."""
+
+    reason: str
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One call of a Python function that is being read."""
+
+    name: str
+    file: str
+    lines: tuple[str, ...]
+    names: frozenset[str]
+    outer: Mapping[str, Any]
+    globals: Mapping[str, Any]
+    parent: Frame | None
+    depth: int
+    env: dict[str, Any] = field(default_factory=lambda: {RETURNED: FALSE, BROKEN: FALSE, CONTINUED: FALSE})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalFunction:
+    """A `def` or lambda inside the function that is being read; free names are looked up when it is called."""
+
+    definition: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: tuple[Any, ...]
+    keyword_defaults: Mapping[str, Any]
+
+    def __call__(self) -> None:
+        """Only there so that `functools.partial` takes it; the reader makes the calls."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A `range` whose bounds are nodes; the step is a constant."""
+
+    start: Node
+    stop: Node
+    step: int
+
+
+def enter(
+    definition: ast.FunctionDef | ast.Lambda,
+    lines: tuple[str, ...],
+    function: FunctionType | None,
+    parent: Frame | None,
+    depth: int,
+) -> Frame:
+    """A fresh frame for a definition: of a Python function, or of a local one (then its frame is `parent`)."""
+    body = definition.body if isinstance(definition, ast.FunctionDef) else [definition.body]
+    args = definition.args
+    named = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
+    names = frozenset([*named, *names_bound(list(body))])
+    name = definition.name if isinstance(definition, ast.FunctionDef) else "<lambda>"
+    if function is None:
+        assert parent is not None
+        return Frame(name, parent.file, lines, names, {}, parent.globals, parent, depth)
+    cells = function.__closure__ or ()
+    outer = dict(zip(function.__code__.co_freevars, cells, strict=True))
+    return Frame(name, function.__code__.co_filename, lines, names, outer, function.__globals__, None, depth)
+
+
+def look_up(frame: Frame, name: str) -> Any:
+    """What a name means: local, then enclosing functions, then globals, then builtins; Unbound or KeyError if nothing."""
+    scope: Frame | None = frame
+    while scope is not None:
+        if name in scope.names:
+            return scope.env.get(name, Unbound("it has no value yet"))
+        if name in scope.outer:
+            return lifted(scope.outer[name].cell_contents)
+        last, scope = scope, scope.parent
+    if name in last.globals:
+        return lifted(last.globals[name])
+    return lifted(vars(builtins)[name])
+
+
+def lifted(thing: Any) -> Any:
+    """A Python object as a value: numbers become constants, tuples of them tuples, the rest stays what it is."""
+    if isinstance(thing, Node):
+        return thing
+    if isinstance(thing, bool | int | float | np.number | np.bool_):
+        return const(thing)
+    if isinstance(thing, tuple | list):
+        return tuple([lifted(part) for part in thing])
+    if isinstance(thing, np.ndarray):
+        if thing.ndim:
+            raise ScalarError(errors.captured_array(thing.shape))
+        return const(thing[()])
+    return thing

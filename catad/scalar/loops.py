@@ -1,0 +1,93 @@
+"""Making loops: from a body read with stand-ins for its states to a `loop` node over the surrounding graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .ir import Function, Loop, Node, depends, param, postorder
+from .simplify import loop_node, projection, rebuild, replace
+
+
+def make_loop(
+    locals_: Sequence[Node], inits: Sequence[Node], condition: Node, steps: Sequence[Node]
+) -> tuple[Node, ...]:
+    """The final states of `while condition: states = steps`, the states standing in the body as `locals_`.
+
+    What the body needs from outside becomes an invariant, hoisted as far as it goes; constants stay in the body. A
+    state that never changes is its initial value.
+    """
+    unchanged = {k for k, one in enumerate(locals_) if steps[k] in (one, inits[k])}
+    if not unchanged:
+        return _close(locals_, inits, condition, steps)
+    kept = [k for k in range(len(locals_)) if k not in unchanged]
+    body = replace([condition, *[steps[k] for k in kept]], {locals_[k]: inits[k] for k in unchanged})
+    finals = iter(make_loop([locals_[k] for k in kept], [inits[k] for k in kept], body[0], body[1:]))
+    return tuple([inits[k] if k in unchanged else next(finals) for k in range(len(locals_))])
+
+
+def _close(locals_: Sequence[Node], inits: Sequence[Node], condition: Node, steps: Sequence[Node]) -> tuple[Node, ...]:
+    body = [condition, *steps]
+    inside = depends(body, locals_)
+    free: dict[Node, None] = {}
+    for node in postorder(body):
+        if node in inside:
+            free.update((arg, None) for arg in node.args if arg not in inside and arg.op != "const")
+    free.update((out, None) for out in body if out not in inside and out.op != "const")
+    states = len(locals_)
+    mapping = {one: param(k) for k, one in enumerate(locals_)}
+    mapping |= {node: param(states + j) for j, node in enumerate(free)}
+    closed = replace(body, mapping)
+    arity = states + len(free)
+    loop = Loop(states, Function.make(arity, closed[:1]), Function.make(arity, closed[1:]))
+    node = loop_node([*inits, *free], loop)
+    return tuple([projection(node, k) for k in range(states)])
+
+
+# -- dropping states that nothing needs
+
+
+def pruned(outputs: Sequence[Node]) -> tuple[Node, ...]:
+    """The same outputs, with loops that carry only the states that the outputs or their conditions need."""
+    order = postorder(outputs)
+    wanted: dict[Node, set[int]] = {}
+    for node in order:
+        if node.op == "proj":
+            wanted.setdefault(node.args[0], set()).add(node.value)
+    if not wanted:
+        return tuple(outputs)
+    done: dict[Node, Node] = {}
+    finals: dict[Node, dict[int, Node]] = {}
+    for node in order:
+        args = [done.get(arg, arg) for arg in node.args]
+        if node.op == "loop":
+            finals[node] = _pruned_loop(node.value, args, wanted.get(node, set()))
+        elif node.op == "proj":
+            done[node] = finals[node.args[0]][node.value]
+        else:
+            done[node] = rebuild(node, args) if node.args else node
+    return tuple([done[output] for output in outputs])
+
+
+def _pruned_loop(loop: Loop, args: Sequence[Node], wanted: set[int]) -> dict[int, Node]:
+    states = loop.states
+    reads = [_states_read([step], states) for step in loop.step.outputs]
+    needed = wanted | _states_read(loop.condition.outputs, states)
+    while True:
+        more = needed.union(*[reads[k] for k in needed])
+        if more == needed:
+            break
+        needed = more
+    kept = sorted(needed)
+    body = pruned([*loop.condition.outputs, *[loop.step.outputs[k] for k in kept]])
+    present = {node.value for node in postorder(body) if node.op == "param"}
+    rest = [j for j in range(states, loop.step.arity) if j in present]
+    place = {param(old): param(new) for new, old in enumerate([*kept, *rest])}
+    body = replace(body, place)
+    arity = len(kept) + len(rest)
+    small = Loop(len(kept), Function.make(arity, body[:1]), Function.make(arity, body[1:]))
+    node = loop_node([args[k] for k in [*kept, *rest]], small)
+    return {k: projection(node, new) for new, k in enumerate(kept)}
+
+
+def _states_read(outputs: Sequence[Node], states: int) -> set[int]:
+    return {node.value for node in postorder(outputs) if node.op == "param" and node.value < states}

@@ -1,0 +1,262 @@
+"""Reading a Python function into the scalar language: from its source where there is one, else by tracing it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Sequence
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..errors import NeedsTree, ScalarError, text
+from .callables import handler_of, scalar
+from .find_source import find_source
+from .frames import RESULT, RETURNED, LocalFunction, Range, enter, lifted
+from .ir import Function, Node, Tree, const, leaf_count, leaves, param, tree_of, unflatten
+from .loops import pruned
+from .read_control import Statements
+from .simplify import FALSE, TRUE, apply, substitute
+
+MAX_DEPTH = 30
+"""How deep calls may be nested while reading; recursion that does not end soon is an error."""
+
+
+class Reader(Statements):
+    """Evaluates calls; one reader reads one function with everything it calls."""
+
+    def __init__(self, open_params: Sequence[Node] = ()) -> None:
+        self.open_params = set(open_params)
+        self.path = TRUE
+        self.depth = 0
+
+    def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call anything the language knows."""
+        if isinstance(thing, functools.partial):
+            return self.call_value(
+                thing.func,
+                [*map(lifted, thing.args), *args],
+                {**{k: lifted(v) for k, v in thing.keywords.items()}, **kwargs},
+            )
+        if isinstance(thing, MethodType):
+            return self.call_value(thing.__func__, [thing.__self__, *args], kwargs)
+        if isinstance(thing, LocalFunction):
+            return self.call_local(thing, args, kwargs)
+        known = self.known(thing)
+        if known is not None:
+            return self.call_known(thing, known, args, kwargs)
+        if isinstance(thing, FunctionType):
+            return self.call_function(thing, args, kwargs)
+        wrapped = getattr(thing, "__wrapped__", None)
+        if isinstance(wrapped, FunctionType):
+            return self.call_function(wrapped, args, kwargs)
+        constant = self.call_constant(thing, args, kwargs)
+        if constant is not None:
+            return constant
+        method = getattr(type(thing), "__call__", None)
+        if isinstance(method, FunctionType):
+            return self.call_function(method, [thing, *args], kwargs)
+        raise ScalarError(errors.not_a_scalar_function(thing))
+
+    @staticmethod
+    def known(thing: Any) -> Any:
+        """A handler or a scalar Function, or None."""
+        if thing is range or thing is functools.partial:
+            return _make_range if thing is range else functools.partial
+        if isinstance(thing, Function):
+            return thing
+        function = getattr(thing, "__scalar_function__", None)
+        return function if isinstance(function, Function) else handler_of(thing)
+
+    def call_known(self, thing: Any, known: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        name = getattr(thing, "__name__", repr(thing))
+        if known is functools.partial:
+            return functools.partial(*args, **kwargs)
+        for arg in args:
+            if (
+                isinstance(arg, Node)
+                and arg in self.open_params
+                and thing in (sum, len, any, all, tuple, list, zip, enumerate, reversed)
+            ):
+                raise NeedsTree(errors.needs_tree(name))
+        if isinstance(known, Function):
+            given = tuple([tree_of(arg) for arg in args])
+            if kwargs or given != known.param_trees:
+                raise ScalarError(
+                    text(f"{name} is called with other arguments", given=given, expected=known.param_trees)
+                )
+            return unflatten(known.tree, substitute(known, [scalar(leaf) for leaf in leaves(tuple(args))]))
+        return known(*args, **kwargs)
+
+    @staticmethod
+    def call_constant(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A function of the math module that has no meaning on nodes, on constants."""
+        values = leaves(tuple(args))
+        if (
+            kwargs
+            or getattr(thing, "__module__", None) != "math"
+            or not all(isinstance(v, Node) and v.op == "const" for v in values)
+        ):
+            return None
+        return lifted(thing(*unflatten(tree_of(tuple(args)), [v.value for v in values])))
+
+    def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """A plain Python function: read, or traced where it has no source."""
+        found = find_source(function)
+        if found is None:
+            from .trace import trace_values
+
+            return trace_values(function, args, kwargs, self.open_params, self.path)
+        definition, lines = found
+        frame = enter(definition, lines, function, None, self.depth + 1)
+        defaults = tuple(map(lifted, function.__defaults__ or ()))
+        keywords = {name: lifted(value) for name, value in (function.__kwdefaults__ or {}).items()}
+        return self.run(definition, frame, defaults, keywords, args, kwargs)
+
+    def call_local(self, thing: LocalFunction, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        frame = enter(thing.definition, thing.frame.lines, None, thing.frame, self.depth + 1)
+        return self.run(thing.definition, frame, thing.defaults, thing.keyword_defaults, args, kwargs)
+
+    def run(
+        self, definition: Any, frame: Any, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """Execute a definition in a fresh frame; the value it returns."""
+        if self.depth >= MAX_DEPTH:
+            raise ScalarError(
+                text(f"calls nested more than {MAX_DEPTH} deep at {frame.name}", do="write recursion as a loop")
+            )
+        frame.env |= bind(frame.name, definition.args, defaults, keywords, args, kwargs)
+        caller = getattr(self, "frame", None)
+        self.frame, self.depth = frame, self.depth + 1
+        try:
+            if isinstance(definition, ast.Lambda):
+                return self.value(definition.body)
+            self.block(definition.body)
+            if frame.env[RETURNED] is not TRUE:
+                what = "returns nothing" if frame.env[RETURNED] is FALSE else "returns nothing on some path"
+                raise self.error(definition, f"{frame.name} {what}", "end it with a return that every path reaches")
+            return frame.env[RESULT]
+        except RecursionError as error:
+            raise self.error(definition, "nested too deeply to be read", "use local variables, or a loop") from error
+        finally:
+            if caller is not None:
+                self.frame = caller
+            self.depth -= 1
+
+
+def _make_range(*args: Any) -> Range:
+    bounds = [apply("index", scalar(arg)) for arg in args]
+    if not 1 <= len(bounds) <= 3:
+        raise ScalarError(text("range takes one to three arguments", given=len(bounds)))
+    start, stop = (const(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
+    step = bounds[2] if len(bounds) == 3 else const(1)
+    if step.op != "const" or step.value == 0:
+        raise ScalarError(text("the step of a range must be a constant other than 0"))
+    return Range(start, stop, int(step.value))
+
+
+def bind(
+    name: str,
+    spec: ast.arguments,
+    defaults: Sequence[Any],
+    keywords: dict[str, Any],
+    args: list[Any],
+    kwargs: dict[str, Any],
+) -> dict[str, Any]:
+    """Python's rules for what parameter gets what argument."""
+    positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
+    only = [arg.arg for arg in spec.kwonlyargs]
+    if spec.kwarg is not None:
+        raise ScalarError(text(f"{name} takes ** keywords, which cannot be read", do="name its parameters"))
+    bound: dict[str, Any] = dict(zip(positional, args, strict=False))
+    extra = tuple(args[len(positional) :])
+    if spec.vararg is not None:
+        bound[spec.vararg.arg] = extra
+    elif extra:
+        raise ScalarError(text(f"{name} is called with too many arguments", given=len(args), expected=len(positional)))
+    allowed = {arg.arg for arg in spec.args} | set(only)
+    for key, value in kwargs.items():
+        if key not in allowed or key in bound:
+            raise ScalarError(text(f"{name} cannot take the argument {key!r}"))
+        bound[key] = value
+    for key, value in [*zip(positional[::-1], defaults[::-1], strict=False), *keywords.items()]:
+        bound.setdefault(key, value)
+    missing = [key for key in [*positional, *only] if key not in bound]
+    if missing:
+        raise ScalarError(text(f"{name} is called without the argument {missing[0]!r}", given=f"{len(args)} arguments"))
+    return bound
+
+
+# -- the entry
+
+
+def parameters(fn: Any) -> int | None:
+    """How many parameters a callable has that must be supplied; None where that cannot be known."""
+    if isinstance(fn, functools.partial):
+        inner = parameters(fn.func)
+        return None if inner is None else inner - len(fn.args)
+    if isinstance(fn, MethodType):
+        inner = parameters(fn.__func__)
+        return None if inner is None else inner - 1
+    if isinstance(fn, FunctionType):
+        return fn.__code__.co_argcount - len(fn.__defaults__ or ())
+    if isinstance(fn, np.ufunc):
+        return fn.nin
+    wrapped = getattr(fn, "__wrapped__", None)
+    if isinstance(wrapped, FunctionType):
+        return parameters(wrapped)
+    from .signatures import arity_of
+
+    return arity_of(fn)
+
+
+def read(fn: Any, param_trees: Sequence[Tree] | None = None) -> Function:
+    """Read a Python function of scalars (or of tuples of scalars) into the scalar language.
+
+    `param_trees` has the nesting of each argument (`None` for a number, a tuple of trees for a tuple); without it every
+    parameter is a number, and a function that takes one apart raises `NeedsTree`. Parameters with defaults that are not
+    supplied take them.
+
+    Raises ScalarError, with file, line and column, for what the language does not have.
+
+    >>> import math
+    >>> read(lambda x, y: math.sin(x) * y if y > 0 else 0.0)
+    <<lambda>/2: select(gt(x1, 0), mul(sin(x0), x1), 0.0)>
+    >>> read(lambda a, b: (a[0] * b[0], a[1] + b[1]), [(None, None), (None, None)]).outputs
+    (mul(x0, x2), add(x1, x3))
+    """
+    if isinstance(fn, Function):
+        return fn
+    ready = getattr(fn, "__scalar_function__", None)
+    if isinstance(ready, Function) and (param_trees is None or tuple(param_trees) == ready.param_trees):
+        return ready
+    if not callable(fn) or isinstance(fn, ModuleType):
+        raise ScalarError(errors.not_a_scalar_function(fn))
+    trees = tuple(param_trees) if param_trees is not None else (None,) * _count(fn)
+    arity = sum(leaf_count(tree) for tree in trees)
+    flat = [param(i) for i in range(arity)]
+    args = unflatten(trees, flat)
+    reader = Reader(flat if param_trees is None else ())
+    value = reader.call_value(fn, list(args), {})
+    outputs = pruned([scalar(leaf) for leaf in leaves(value)])
+    return Function.make(arity, outputs, tree_of(value), trees, _name(fn))
+
+
+def _count(fn: Any) -> int:
+    count = parameters(fn)
+    if count is None:
+        raise ScalarError(
+            text(
+                f"{_name(fn)} does not say how many arguments it takes",
+                do="write a lambda around it, e.g. lambda x, y: ...",
+            )
+        )
+    return count
+
+
+def _name(fn: Any) -> str:
+    return str(
+        getattr(fn, "__name__", None) or getattr(getattr(fn, "func", None), "__name__", None) or type(fn).__name__
+    )

@@ -1,0 +1,373 @@
+"""Reading statements: branches become selects, early exits become flags, loops become loop nodes.
+
+Both sides of an `if` are read, and variables that differ afterwards are selected. `return`, `break` and `continue` set
+flags; what follows is read as if under `if not flag`. Short loops with a constant number of trips are unrolled.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..errors import ScalarError
+from .callables import scalar, select_values
+from .find_source import has_statement, names_bound
+from .frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
+from .ir import Node, const, leaves, local, tree_of, unflatten
+from .loops import make_loop
+from .read_expressions import BINARY, INSTEAD, Expressions, is_scalar_like
+from .simplify import FALSE, TRUE, apply
+
+UNROLL_TRIPS, UNROLL_SIZE = 16, 1200
+"""A loop is unrolled up to so many trips, and up to so many pieces of syntax in all trips together."""
+
+Step = ast.stmt | Callable[[], None]
+Env = dict[str, Any]
+
+
+def _numeric(value: Any) -> bool:
+    """Is the value made of numbers only, so that a loop can carry it?"""
+    return isinstance(value, Node) or (isinstance(value, tuple) and all(map(_numeric, value)))
+
+
+class Statements(Expressions):
+    """Executes statements on the environment of the current frame."""
+
+    # -- sequences and exits
+
+    def block(self, steps: Sequence[Step]) -> None:
+        """Execute steps; after one that may have left, the others only where it has not."""
+        for k, step in enumerate(steps):
+            if isinstance(step, ast.stmt):
+                self.statement(step)
+            else:
+                step()
+            gone = self.gone()
+            if gone is FALSE:
+                continue
+            if gone is not TRUE and steps[k + 1 :]:
+                stay = apply("not", gone)
+                before = self.frame.env
+                self.frame.env = self.fresh(before)
+                with self.under(stay):
+                    self.block(steps[k + 1 :])
+                self.frame.env = self.merged(stay, self.frame.env, before)
+            return
+
+    def gone(self) -> Node:
+        env = self.frame.env
+        return apply("or", apply("or", env[RETURNED], env[BROKEN]), env[CONTINUED])
+
+    @staticmethod
+    def fresh(env: Env) -> Env:
+        """The same variables on a path that has not left."""
+        kept = {name: value for name, value in env.items() if name != RESULT}
+        return {**kept, RETURNED: FALSE, BROKEN: FALSE, CONTINUED: FALSE}
+
+    def merged(self, condition: Node, a: Env, b: Env) -> Env:
+        """The variables after a branch: those of `a` where the condition holds, else those of `b`.
+
+        A side that has surely returned matters for the result only. The same holds for the part of `b` that left.
+        """
+        result: Env = {}
+        a_done, b_done = a[RETURNED] is TRUE, b[RETURNED] is TRUE
+        only_returned = b[BROKEN] is FALSE and b[CONTINUED] is FALSE and apply("not", b[RETURNED]) is condition
+        for name in {**a, **b}:
+            x, y = a.get(name, Unbound("")), b.get(name, Unbound(""))
+            if name == RESULT:
+                result[name] = (
+                    y if isinstance(x, Unbound) else x if isinstance(y, Unbound) else self.either(condition, x, y, name)
+                )
+            elif name in (RETURNED, BROKEN, CONTINUED):
+                result[name] = apply("select", condition, x, y)
+            elif a_done:
+                result[name] = y
+            elif b_done or only_returned:
+                result[name] = x
+            else:
+                result[name] = self.either(condition, x, y, name)
+        return result
+
+    def either(self, condition: Node, x: Any, y: Any, name: str) -> Any:
+        if x is y:
+            return x
+        if isinstance(x, Unbound) or isinstance(y, Unbound):
+            kept = x if isinstance(x, Unbound) and x.reason else y if isinstance(y, Unbound) and y.reason else None
+            return kept or Unbound("only one branch gives it a value")
+        if is_scalar_like(x) and is_scalar_like(y):
+            try:
+                return select_values(condition, x, y)
+            except ScalarError as error:
+                if name == RESULT:
+                    raise
+                return Unbound(f"the branches give it values of different nesting ({str(error).splitlines()[0]})")
+        return x if x == y else Unbound("the branches give it different objects that are no numbers")
+
+    # -- statements
+
+    def statement(self, node: ast.stmt) -> None:
+        """Execute one statement."""
+        method: Callable[[Any], None] | None = getattr(self, f"do_{type(node).__name__}", None)
+        if method is None:
+            what, do = INSTEAD.get(
+                type(node), (f"this statement ({type(node).__name__})", "use assignments, if, loops")
+            )
+            raise self.error(node, f"{what} cannot be read in a scalar function", do)
+        method(node)
+
+    def do_Pass(self, node: ast.Pass) -> None:
+        """Nothing."""
+
+    def do_Expr(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self.value(node.value)
+
+    def do_Assert(self, node: ast.Assert) -> None:
+        """An assertion on data cannot stop an array program and is skipped; a constant one is checked."""
+        if self.condition(node.test) is FALSE:
+            raise self.error(node, "this assertion is false")
+
+    def do_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            module = importlib.import_module(alias.name)
+            top = importlib.import_module(alias.name.partition(".")[0])
+            self.frame.env[alias.asname or alias.name.partition(".")[0]] = module if alias.asname else top
+
+    def do_ImportFrom(self, node: ast.ImportFrom) -> None:
+        if node.level or node.module is None:
+            raise self.error(node, "a relative import inside a scalar function", "import at the top of the file")
+        module = importlib.import_module(node.module)
+        for alias in node.names:
+            self.frame.env[alias.asname or alias.name] = getattr(module, alias.name)
+
+    def do_FunctionDef(self, node: ast.FunctionDef) -> None:
+        if node.decorator_list:
+            raise self.error(node.decorator_list[0], "a decorated function inside a scalar function", "leave it out")
+        self.frame.env[node.name] = self.local_function(node)
+
+    def do_Assign(self, node: ast.Assign) -> None:
+        value = self.value(node.value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def do_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.value(node.value))
+
+    def do_AugAssign(self, node: ast.AugAssign) -> None:
+        if not isinstance(node.target, ast.Name):
+            raise self.error(node, "only variables can be changed", "assign the whole tuple anew")
+        load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        op = BINARY.get(type(node.op))
+        old, new = self.value(load), self.value(node.value)
+        with self.at(node):
+            if op is None:
+                raise ScalarError("@ is for arrays; a scalar function computes with numbers")
+            joined = isinstance(old, tuple) and isinstance(new, tuple) and op == "add"
+            self.frame.env[node.target.id] = old + new if joined else apply(op, scalar(old), scalar(new))
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Bind a target: a name, or a tuple of targets with at most one star."""
+        if isinstance(target, ast.Name):
+            self.frame.env[target.id] = value
+            return
+        if not isinstance(target, ast.Tuple | ast.List):
+            raise self.error(target, "only variables can be assigned", "build a new tuple instead")
+        parts, names = list(self.parts(target, value)), target.elts
+        star = next((k for k, name in enumerate(names) if isinstance(name, ast.Starred)), None)
+        if star is not None:
+            after = len(names) - star - 1
+            if len(parts) < len(names) - 1:
+                raise self.error(target, f"{len(parts)} values for at least {len(names) - 1} names")
+            cut = len(parts) - after
+            parts = [*parts[:star], tuple(parts[star:cut]), *parts[cut:]]
+        if len(parts) != len(names):
+            raise self.error(target, f"{len(parts)} values for {len(names)} names")
+        for name, part in zip(names, parts, strict=True):
+            self.assign(name.value if isinstance(name, ast.Starred) else name, part)
+
+    def do_Return(self, node: ast.Return) -> None:
+        if node.value is None:
+            raise self.error(node, "a scalar function must return a number or a tuple", "return a value on every path")
+        value = self.value(node.value)
+        self.frame.env[RESULT], self.frame.env[RETURNED] = value, TRUE
+
+    def do_Break(self, node: ast.Break) -> None:
+        self.frame.env[BROKEN] = TRUE
+
+    def do_Continue(self, node: ast.Continue) -> None:
+        self.frame.env[CONTINUED] = TRUE
+
+    def do_If(self, node: ast.If) -> None:
+        self.branch(self.condition(node.test), node.body, node.orelse)
+
+    def branch(self, test: Node, body: Sequence[Step], orelse: Sequence[Step]) -> None:
+        """Read both sides and merge; only one where the condition is known."""
+        if test.op == "const":
+            self.block(body if test.value else orelse)
+            return
+        before, after = self.frame.env, []
+        for condition, steps in ((test, body), (apply("not", test), orelse)):
+            self.frame.env = dict(before)
+            with self.under(condition):
+                self.block(steps)
+            after.append(self.frame.env)
+        self.frame.env = self.merged(test, after[0], after[1])
+
+    # -- loops
+
+    def do_For(self, node: ast.For) -> None:
+        items = self.value(node.iter)
+        constant = isinstance(items, Range) and items.start.op == items.stop.op == "const"
+        if constant:
+            trips = range(items.start.value, items.stop.value, items.step)
+            size = sum(1 for part in node.body for _ in ast.walk(part))
+            if len(trips) == 0 or (len(trips) <= UNROLL_TRIPS and len(trips) * size <= UNROLL_SIZE):
+                items = tuple([const(i) for i in trips])
+        if isinstance(items, Range):
+            self.counted(node, items, bool(constant))
+        else:
+            self.unrolled(node, self.parts(node.iter, items))
+
+    def unrolled(self, node: ast.For, items: tuple[Any, ...]) -> None:
+        def trip(item: Any) -> Callable[[], None]:
+            def run() -> None:
+                self.assign(node.target, item)
+                self.block(node.body)
+                self.frame.env[CONTINUED] = FALSE
+
+            return run
+
+        self.block([trip(item) for item in items])
+        self.after_loop(node.orelse)
+
+    def after_loop(self, orelse: list[ast.stmt]) -> None:
+        """The `else` of a loop, where it was not left by break; then break is forgotten."""
+        env = self.frame.env
+        broken, env[BROKEN] = env[BROKEN], FALSE
+        if orelse and env[RETURNED] is not TRUE:
+            self.branch(apply("or", broken, env[RETURNED]), [], orelse)
+
+    def counted(self, node: ast.For, items: Range, constant: bool) -> None:
+        """A `for` over a range as a loop with a hidden counter."""
+        counter = local()
+        ahead = apply("lt" if items.step > 0 else "gt", counter, items.stop)
+        hidden = (counter, items.start, apply("add", counter, items.step))
+
+        def start() -> Node:
+            self.assign(node.target, counter)
+            return TRUE
+
+        self.loop(node, lambda: ahead, start, hidden, sure=constant, guarded=not constant)
+
+    def do_While(self, node: ast.While) -> None:
+        endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        if endless and not has_statement(node.body, (ast.Break, ast.Return)):
+            raise self.error(node, "this loop has no end", "give it a condition or a break")
+        self.loop(node, lambda: self.condition(node.test), lambda: TRUE, None, sure=endless, guarded=True)
+        if endless and not any(has_statement([part], (ast.Break,), loops=False) for part in node.body):
+            self.frame.env[RETURNED] = TRUE
+
+    def loop(
+        self,
+        node: ast.For | ast.While,
+        test: Callable[[], Node],
+        start: Callable[[], Node],
+        hidden: tuple[Node, Node, Node] | None,
+        sure: bool,
+        guarded: bool,
+    ) -> None:
+        """Read a loop once with stand-ins for the variables it changes, and put a loop node into the graph.
+
+        `hidden` is a counter: (stand-in, first value, next value). `sure`: there is at least one trip, so that what
+        the body surely binds is bound afterwards. `guarded`: without its path's condition it might not end.
+        """
+        frame, before = self.frame, self.frame.env
+        parts: list[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
+        names = [name for name in names_bound(parts) if name in frame.names]
+        carried = [name for name in names if name in before and _numeric(before[name])]
+        inside = self.fresh(before)
+        for name in names:
+            inside.setdefault(name, Unbound("the loop may not have given it a value"))
+        for name in carried:
+            inside[name] = unflatten(tree_of(before[name]), [local() for _ in leaves(before[name])])
+        outer_path, self.path = self.path, TRUE
+        broken, returned = local(), local()
+        flags = apply("and", apply("not", broken), apply("not", returned))
+        frame.env = inside
+        with self.under(flags):
+            condition = apply("and", flags, test())
+        entry = dict(frame.env)
+        start()
+        self.block(node.body)
+        self.path, after = outer_path, frame.env
+        states = _States([(broken, FALSE, after[BROKEN]), (returned, FALSE, after[RETURNED])])
+        if hidden is not None:
+            states.add(*hidden)
+        bound = {name: self.carry(node, states, name, before, entry, after, carried, sure) for name in names}
+        result = states.new(after[RESULT]) if RESULT in after and after[RETURNED] is not FALSE else None
+        if guarded:
+            condition = apply("and", outer_path, condition)
+        finals = make_loop(states.stand_ins, states.inits, condition, states.steps)
+        frame.env = {**before, **{name: find(finals) for name, find in bound.items()}}
+        frame.env[BROKEN], frame.env[RETURNED] = finals[0], finals[1]
+        if result is not None:
+            frame.env[RESULT] = result(finals)
+        self.after_loop(node.orelse)
+
+    def carry(
+        self,
+        node: ast.AST,
+        states: _States,
+        name: str,
+        before: Env,
+        entry: Env,
+        after: Env,
+        carried: list[str],
+        sure: bool,
+    ) -> Callable[[Sequence[Node]], Any]:
+        """Make a variable that the loop changes a state of it; how to find it afterwards."""
+        old, value = before.get(name), after.get(name)
+        if name in carried:
+            if not _numeric(value) or tree_of(value) != tree_of(old):
+                reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
+                raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
+            return states.old(entry[name], old, value)
+        if name in before and value is before[name]:
+            return lambda finals: old
+        if sure and _numeric(value):
+            return states.new(value)
+        gone = Unbound("only the body of a loop, which may make no trip, gives it a value")
+        return lambda finals: gone
+
+
+class _States:
+    """The states of a loop while they are collected: stand-in, initial value and next value."""
+
+    def __init__(self, first: list[tuple[Node, Node, Node]]) -> None:
+        self.stand_ins = [one[0] for one in first]
+        self.inits = [one[1] for one in first]
+        self.steps = [one[2] for one in first]
+
+    def add(self, stand_in: Node, init: Node, step: Node) -> None:
+        self.stand_ins.append(stand_in)
+        self.inits.append(init)
+        self.steps.append(step)
+
+    def old(self, stand_in: Any, init: Any, step: Any) -> Callable[[Sequence[Node]], Any]:
+        """A variable with a value before the loop."""
+        first = len(self.inits)
+        for one in zip(leaves(stand_in), leaves(init), leaves(step), strict=True):
+            self.add(*one)
+        return lambda finals: unflatten(tree_of(init), finals[first:])
+
+    def new(self, step: Any) -> Callable[[Sequence[Node]], Any]:
+        """A variable that the body gives its first value; the initial 0 is never looked at."""
+        if not _numeric(step):
+            step = tuple(map(scalar, leaves(step))) if isinstance(step, tuple) else scalar(step)
+        flat = leaves(step)
+        return self.old(
+            unflatten(tree_of(step), [local() for _ in flat]), unflatten(tree_of(step), [const(0)] * len(flat)), step
+        )

@@ -1,0 +1,350 @@
+"""Reading expressions: from the syntax tree of a Python expression to nodes.
+
+A value is a node, a tuple of values, or any other Python object (a module, a function, a string), which can only be
+called, asked for attributes or compared with constants. Every error names the place in the user's file.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from .. import errors
+from ..errors import NeedsTree, ScalarError
+from .callables import scalar, select_values
+from .frames import Frame, LocalFunction, Unbound, lifted, look_up
+from .ir import Node, const
+from .simplify import FALSE, TRUE, apply, truth
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.BitAnd: "bitand",
+    ast.BitOr: "bitor",
+    ast.BitXor: "bitxor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
+INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
+    ast.ListComp: ("a comprehension", "write a for loop over range"),
+    ast.GeneratorExp: ("a generator expression", "write a for loop over range"),
+    ast.SetComp: ("a set", "use conditions on numbers"),
+    ast.DictComp: ("a dictionary", "use if and else"),
+    ast.Dict: ("a dictionary", "use if and else"),
+    ast.Set: ("a set", "use conditions on numbers"),
+    ast.Await: ("await", "write a plain function"),
+    ast.Yield: ("yield", "write a plain function that returns a tuple"),
+    ast.JoinedStr: ("a formatted string", "compute with numbers only"),
+    ast.Try: ("try", "test the arguments with if"),
+    ast.With: ("with", "write plain statements"),
+    ast.Raise: ("raise", "return math.nan where the function has no value"),
+    ast.Global: ("global", "pass the value as a parameter and return the new one"),
+    ast.Nonlocal: ("nonlocal", "return the new value"),
+    ast.ClassDef: ("a class", "use tuples"),
+    ast.Match: ("match", "use if and elif"),
+}
+
+
+def is_scalar_like(value: Any) -> bool:
+    """A number or a tuple: something computed with, unlike modules, functions and strings."""
+    return isinstance(value, Node | tuple)
+
+
+class Expressions:
+    """Evaluates expressions in the current frame; `path` is the condition under which the code is reached."""
+
+    frame: Frame
+    path: Node
+    open_params: set[Node]
+
+    def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    # -- errors
+
+    def error(
+        self, node: ast.AST, what: str, do: str | None = None, kind: type[ScalarError] = ScalarError
+    ) -> ScalarError:
+        """An error at the place of a piece of syntax."""
+        frame = self.frame
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        source = frame.lines[line - 1].rstrip("\n") if line <= len(frame.lines) else ""
+        # columns of syntax trees count bytes
+        column = len(source.encode()[:column].decode(errors="ignore"))
+        made = kind(errors.unreadable(what, do, frame.file, line, column, source))
+        made.located = True  # type: ignore[attr-defined]
+        return made
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Errors of what happens inside are given this place, unless they have one."""
+        try:
+            yield
+        except ScalarError as error:
+            if getattr(error, "located", False):
+                raise
+            head, _, rest = str(error).partition("\n  do:")
+            raise self.error(node, head, rest.strip() or None, type(error)) from error
+        except RecursionError as error:
+            raise self.error(node, "nested too deeply to be read", "use local variables, or a loop") from error
+
+    @contextmanager
+    def under(self, condition: Node) -> Iterator[None]:
+        """Inside, the code is reached only where the condition holds too."""
+        before = self.path
+        self.path = apply("and", before, condition)
+        try:
+            yield
+        finally:
+            self.path = before
+
+    # -- values
+
+    def value(self, node: ast.expr) -> Any:
+        """The value of an expression."""
+        method: Callable[[Any], Any] | None = getattr(self, f"read_{type(node).__name__}", None)
+        if method is None:
+            what, do = INSTEAD.get(type(node), (f"this expression ({type(node).__name__})", "use numbers and tuples"))
+            raise self.error(node, f"{what} cannot be read in a scalar function", do)
+        return method(node)
+
+    def number(self, node: ast.expr) -> Node:
+        """The value of an expression that must be a number."""
+        value = self.value(node)
+        if (isinstance(value, tuple) and len(value) != 1) or not isinstance(value, Node):
+            what = "a tuple" if isinstance(value, tuple) else f"{value!r}"
+            raise self.error(node, f"a number is needed here, not {what}")
+        return value
+
+    def condition(self, node: ast.expr) -> Node:
+        """An expression as a condition; `and` and `or` are then logic on truth values."""
+        if isinstance(node, ast.BoolOp):
+            both = isinstance(node.op, ast.And)
+            result = self.condition(node.values[0])
+            for part in node.values[1:]:
+                if result is (FALSE if both else TRUE):
+                    return result
+                with self.under(result if both else apply("not", result)):
+                    result = apply("and" if both else "or", result, self.condition(part))
+            return result
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return apply("not", self.condition(node.operand))
+        value = self.value(node)
+        if isinstance(value, Node):
+            return truth(value)
+        return const(bool(value))  # a tuple or a Python object: known while reading
+
+    def choice(self, node: ast.expr, condition: Node, a: Any, b: Any) -> Any:
+        """`a if condition else b` on values."""
+        if not is_scalar_like(a) and not is_scalar_like(b) and (a is b or a == b):
+            return a
+        with self.at(node):
+            return select_values(condition, a, b)
+
+    # -- one method a kind of expression
+
+    def read_Constant(self, node: ast.Constant) -> Any:
+        if isinstance(node.value, complex):
+            raise self.error(node, "complex numbers are not in the scalar language", "use a pair of real numbers")
+        return lifted(node.value)
+
+    def read_Name(self, node: ast.Name) -> Any:
+        try:
+            with self.at(node):
+                value = look_up(self.frame, node.id)
+        except KeyError:
+            raise self.error(node, f"the name {node.id!r} is not defined") from None
+        except ValueError:
+            raise self.error(node, f"the enclosing function has not defined {node.id!r} yet") from None
+        if isinstance(value, Unbound):
+            raise self.error(
+                node, f"{node.id!r} may have no value here: {value.reason}", "give it a value on every path"
+            )
+        return value
+
+    def read_Tuple(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
+        parts: list[Any] = []
+        for element in node.elts:
+            if isinstance(element, ast.Starred):
+                parts.extend(self.items(element.value))
+            else:
+                parts.append(self.value(element))
+        return tuple(parts)
+
+    read_List = read_Tuple
+
+    def read_BinOp(self, node: ast.BinOp) -> Any:
+        op = BINARY.get(type(node.op))
+        if op is None:
+            raise self.error(node, "@ is for arrays; a scalar function computes with numbers", "write out the sum")
+        a, b = self.value(node.left), self.value(node.right)
+        if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
+            return a + b
+        with self.at(node):
+            return apply(op, scalar(a), scalar(b))
+
+    def read_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            return self.condition(node)
+        value = self.number(node.operand)
+        with self.at(node):
+            return apply(UNARY[type(node.op)], value)
+
+    def read_BoolOp(self, node: ast.BoolOp) -> Any:
+        """`a and b` is `b if a else a`: on truth values logic, on numbers Python's value."""
+        both = isinstance(node.op, ast.And)
+        result = self.value(node.values[0])
+        for part in node.values[1:]:
+            test = truth(result) if isinstance(result, Node) else const(bool(result))
+            if test.op == "const":
+                result = self.value(part) if test.value == both else result
+                continue
+            with self.under(test if both else apply("not", test)):
+                other = self.value(part)
+            result = self.choice(node, test, other, result) if both else self.choice(node, test, result, other)
+        return result
+
+    def read_Compare(self, node: ast.Compare) -> Any:
+        left, result = self.value(node.left), TRUE
+        for op, comparator in zip(node.ops, node.comparators, strict=True):
+            with self.under(result):
+                right = self.value(comparator)
+            with self.at(node):
+                result = apply("and", result, self._compare(node, op, left, right))
+            left = right
+        return result
+
+    def _compare(self, node: ast.Compare, op: ast.cmpop, a: Any, b: Any) -> Node:
+        if isinstance(op, ast.Is | ast.IsNot):
+            if isinstance(a, Node) and isinstance(b, Node):
+                raise self.error(node, "`is` compares objects, not numbers", "write ==")
+            return const((a is b) == isinstance(op, ast.Is))
+        if isinstance(op, ast.In | ast.NotIn):
+            if not isinstance(b, tuple):
+                raise self.error(node, "`in` needs a tuple of numbers", "write comparisons joined by or")
+            found = FALSE
+            for one in b:
+                found = apply("or", found, apply("eq", scalar(a), scalar(one)))
+            return found if isinstance(op, ast.In) else apply("not", found)
+        if not is_scalar_like(a) and not is_scalar_like(b):
+            return const(bool(getattr(operator, COMPARE[type(op)])(a, b)))
+        if isinstance(a, tuple) or isinstance(b, tuple):
+            raise self.error(node, "tuples cannot be compared", "compare their parts one by one")
+        return apply(COMPARE[type(op)], scalar(a), scalar(b))
+
+    def read_IfExp(self, node: ast.IfExp) -> Any:
+        test = self.condition(node.test)
+        if test.op == "const":
+            return self.value(node.body if test.value else node.orelse)
+        with self.under(test):
+            a = self.value(node.body)
+        with self.under(apply("not", test)):
+            b = self.value(node.orelse)
+        return self.choice(node, test, a, b)
+
+    def read_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        self.frame.env[node.target.id] = value = self.value(node.value)
+        return value
+
+    def read_Lambda(self, node: ast.Lambda) -> LocalFunction:
+        return self.local_function(node)
+
+    def local_function(self, node: ast.Lambda | ast.FunctionDef) -> LocalFunction:
+        """A nested function; its defaults are evaluated now, as in Python."""
+        defaults = tuple([self.value(default) for default in node.args.defaults])
+        pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        keywords = {arg.arg: self.value(default) for arg, default in pairs if default is not None}
+        return LocalFunction(node, self.frame, defaults, keywords)
+
+    def read_Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.value(node.value)
+        if is_scalar_like(owner):
+            raise self.error(node, f"numbers have no attribute {node.attr!r} in a scalar function", "use a function")
+        try:
+            found = getattr(owner, node.attr)
+        except AttributeError:
+            raise self.error(node, f"{owner!r} has no attribute {node.attr!r}") from None
+        with self.at(node):
+            return lifted(found)
+
+    def read_Subscript(self, node: ast.Subscript) -> Any:
+        owner = self.items(node.value)
+        if isinstance(node.slice, ast.Slice):
+            ends = (node.slice.lower, node.slice.upper, node.slice.step)
+            return owner[slice(*[None if end is None else self.whole(end) for end in ends])]
+        index = self.whole(node.slice)
+        if not -len(owner) <= index < len(owner):
+            raise self.error(node, f"no part {index} of a tuple of {len(owner)}")
+        return owner[index]
+
+    def whole(self, node: ast.expr) -> int:
+        """An index that must be known while reading."""
+        value = self.value(node)
+        if isinstance(value, Node) and value.op == "const" and value.kind in "ib":
+            return int(value.value)
+        raise self.error(
+            node, "an index must be a constant integer", "choose with if, or pass the element as an argument"
+        )
+
+    def items(self, node: ast.expr) -> tuple[Any, ...]:
+        """The parts of a value that must be a tuple."""
+        return self.parts(node, self.value(node))
+
+    def parts(self, node: ast.AST, value: Any) -> tuple[Any, ...]:
+        """The parts of a value that must be a tuple; asks for trees where it is a parameter."""
+        if isinstance(value, tuple):
+            return value
+        if isinstance(value, Node) and value in self.open_params:
+            raise self.error(
+                node,
+                f"{self.frame.name} takes a parameter apart, but was read as a function of numbers",
+                "give a neutral element or arguments with the same nesting, so that the nesting is known",
+                NeedsTree,
+            )
+        what = "a number" if isinstance(value, Node) else repr(value)
+        raise self.error(node, f"{what} has no parts", "only tuples can be indexed and unpacked")
+
+    def read_Starred(self, node: ast.Starred) -> Any:
+        raise self.error(node, "a star is understood in calls and tuples only")
+
+    def read_Call(self, node: ast.Call) -> Any:
+        thing = self.value(node.func)
+        args: list[Any] = []
+        for arg in node.args:
+            if isinstance(arg, ast.Starred):
+                args.extend(self.items(arg.value))
+            else:
+                args.append(self.value(arg))
+        kwargs = {}
+        for keyword in node.keywords:
+            if keyword.arg is None:
+                raise self.error(keyword.value, "** in a call cannot be read", "write the keywords out")
+            kwargs[keyword.arg] = self.value(keyword.value)
+        with self.at(node):
+            try:
+                return self.call_value(thing, args, kwargs)
+            except TypeError as error:
+                if isinstance(error, ScalarError):
+                    raise
+                raise self.error(node, f"this call does not fit: {error}") from error

@@ -1,0 +1,102 @@
+"""The pointwise functions that catad exports, each as a scalar function; and the cost of scalar functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from .callables import DEGREES, RADIANS
+from .ir import Function, Node, param, postorder
+from .ops import OPS
+from .simplify import apply
+
+ASSUMED_TRIPS = 10
+"""How many trips a loop is taken to make when operations are counted."""
+
+FREE = frozenset(("param", "const", "cast", "proj", "loop", "float", "int", "pos", "index", "truth"))
+"""Nodes that count as no operation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One function of the vocabulary."""
+
+    name: str
+    arity: int
+    function: Function
+
+
+_X, _Y, _Z = param(0), param(1), param(2)
+
+_DIRECT = (
+    "add sub mul div floordiv mod neg pow minimum maximum fmin fmax abs sign exp exp2 expm1 log log2 log10 log1p "
+    "sin cos tan asin acos atan atan2 sinh cosh tanh sech asinh acosh atanh sqrt cbrt hypot erf erfc gamma lgamma digamma "
+    "sigmoid logaddexp floor ceil trunc rint copysign fmod remainder ldexp fma isnan isinf isfinite signbit "
+    "lt le gt ge eq ne"
+)
+
+_RENAMED = {
+    "arcsin": "asin",
+    "arccos": "acos",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arcsinh": "asinh",
+    "arccosh": "acosh",
+    "arctanh": "atanh",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "negative": "neg",
+    "power": "pow",
+    "absolute": "abs",
+    "round": "rint",
+    "logical_and": "and",
+    "logical_or": "or",
+    "logical_not": "not",
+    "where": "select",
+}
+
+_COMPOSED: Mapping[str, tuple[int, Node]] = {
+    "square": (1, apply("mul", _X, _X)),
+    "reciprocal": (1, apply("div", 1.0, _X)),
+    "relu": (1, apply("maximum", 0, _X)),
+    "softplus": (1, apply("logaddexp", _X, 0.0)),
+    "trigamma": (1, apply("polygamma", _X, value=1)),
+    "degrees": (1, DEGREES(_X)),
+    "radians": (1, RADIANS(_X)),
+    "clip": (3, apply("minimum", apply("maximum", _X, _Y), _Z)),
+}
+
+
+def _words() -> dict[str, Word]:
+    words = {}
+    for name, op in ({name: name for name in _DIRECT.split()} | _RENAMED).items():
+        arity = OPS[op].arity
+        words[name] = Word(name, arity, Function.make(arity, [apply(op, *map(param, range(arity)))], name=name))
+    for name, (arity, node) in _COMPOSED.items():
+        words[name] = Word(name, arity, Function.make(arity, [node], name=name))
+    return words
+
+
+vocabulary: Mapping[str, Word] = MappingProxyType(_words())
+"""Every pointwise function by the name under which catad exports it.
+
+>>> vocabulary["hypot"].arity, vocabulary["square"].function.outputs
+(2, (mul(x0, x0),))
+"""
+
+
+def operations(function: Function) -> int:
+    """How many scalar operations one evaluation takes; a loop counts its body ten times, both sides of branches count.
+
+    >>> from .read import read
+    >>> operations(read(lambda x, y: x * y + y))
+    2
+    """
+    total = 0
+    for node in postorder(function.outputs):
+        total += node.op not in FREE
+        if node.op == "loop":
+            total += ASSUMED_TRIPS * (operations(node.value.condition) + operations(node.value.step))
+    return total

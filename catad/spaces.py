@@ -1,0 +1,341 @@
+"""Spaces: the objects of the category.
+
+A space is a `Tensor(shape, dtype)`, a `Product` of spaces, or `Unit`, the empty product. Values of a product are Python
+tuples nested as the space is. Spaces are immutable, hashable, and print as Python that rebuilds them. The device is not
+part of a space: it follows the arrays.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import ModuleType
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from catad import errors
+
+Array = Any  # an array of NumPy, CuPy or another library with the same API
+Value = Any  # an array, a number, or a tuple of values
+
+_SHORT = {
+    np.dtype(long): short
+    for long, short in [
+        ("float32", "f32"), ("float64", "f64"), ("bool", "bool_"),
+        ("int8", "i8"), ("int16", "i16"), ("int32", "i32"), ("int64", "i64"),
+        ("uint8", "u8"), ("uint16", "u16"), ("uint32", "u32"), ("uint64", "u64"),
+    ]
+}  # fmt: skip
+
+
+class Space:
+    """Base of `Tensor` and `Product`. `A * B` is the product of two spaces, nested to the left."""
+
+    __slots__ = ("__weakref__", "_leaves")
+    _leaves: tuple[Tensor, ...] | None
+
+    def __mul__(self, other: object) -> Product:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return Product((self, other))
+
+    @property
+    def leaves(self) -> tuple[Tensor, ...]:
+        """The tensors of the space from left to right."""
+        if self._leaves is None:
+            object.__setattr__(self, "_leaves", tuple(_walk(self)))
+        assert self._leaves is not None
+        return self._leaves
+
+    @property
+    def size(self) -> int:
+        """How many numbers a value of the space holds (dimensionless)."""
+        return sum(leaf.size for leaf in self.leaves)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a space is immutable: {name} cannot be set")
+
+
+class Tensor(Space):
+    """Arrays of one shape and dtype; written `ct.f64[3, 4]`, a scalar `ct.f64[()]`.
+
+    Equal tensors are one object, so comparing spaces is comparing identities.
+
+    >>> import catad as ct
+    >>> ct.Tensor((3, 4), "float64")
+    ct.f64[3, 4]
+    """
+
+    __slots__ = ("dtype", "shape", "size_")
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    size_: int
+    _made: WeakValueDictionary[tuple[tuple[int, ...], np.dtype[Any]], Tensor] = WeakValueDictionary()
+
+    def __new__(cls, shape: Sequence[int], dtype: Any) -> Tensor:
+        key = (tuple(int(n) for n in shape), np.dtype(dtype))
+        found = cls._made.get(key)
+        if found is not None:
+            return found
+        if key[1] not in _SHORT:
+            raise errors.SpaceError(errors.unknown_dtype(key[1]))
+        if any(n < 0 for n in key[0]):
+            raise errors.SpaceError(errors.negative_size(key[0]))
+        self = object.__new__(cls)
+        object.__setattr__(self, "shape", key[0])
+        object.__setattr__(self, "dtype", key[1])
+        object.__setattr__(self, "size_", math.prod(key[0]))
+        object.__setattr__(self, "_leaves", (self,))
+        return cls._made.setdefault(key, self)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes (dimensionless)."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return self.size_
+
+    @property
+    def nbytes(self) -> int:
+        """The size of a value in bytes."""
+        return self.size_ * self.dtype.itemsize
+
+    @property
+    def is_float(self) -> bool:
+        """Whether values of the space can be differentiated."""
+        return self.dtype.kind == "f"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tensor, (self.shape, self.dtype.str)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(map(str, self.shape)) if self.shape else "()"
+        return f"ct.{_SHORT[self.dtype]}[{inside}]"
+
+
+class Product(Space):
+    """A product of spaces; its values are tuples with one element per factor.
+
+    >>> import catad as ct
+    >>> ct.f64[3] * ct.i64[()]
+    ct.f64[3] * ct.i64[()]
+    """
+
+    __slots__ = ("_hash", "factors")
+    factors: tuple[Space, ...]
+    _hash: int
+
+    def __init__(self, factors: Iterable[Space]) -> None:
+        factors = tuple(factors)
+        for factor in factors:
+            if not isinstance(factor, Space):
+                raise errors.SpaceError(errors.not_a_space(factor))
+        object.__setattr__(self, "factors", factors)
+        object.__setattr__(self, "_hash", hash(("Product", factors)))
+        object.__setattr__(self, "_leaves", None)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Product) or self._hash != other._hash:
+            return False
+        stack: list[tuple[Space, Space]] = [(self, other)]
+        while stack:
+            a, b = stack.pop()
+            if a is b:
+                continue
+            if not (isinstance(a, Product) and isinstance(b, Product)) or len(a.factors) != len(b.factors):
+                return False
+            stack.extend(zip(a.factors, b.factors, strict=True))
+        return True
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Product, (self.factors,)
+
+    def __repr__(self) -> str:
+        if len(self.factors) == 0:
+            return "ct.Unit"
+        if len(self.factors) == 2:
+            left, right = map(repr, self.factors)
+            wraps = isinstance(self.factors[1], Product) and len(self.factors[1].factors) == 2
+            return f"{left} * ({right})" if wraps else f"{left} * {right}"
+        return f"ct.product({', '.join(map(repr, self.factors))})"
+
+
+Unit = Product(())
+
+
+def product(*factors: Space) -> Product:
+    """The flat product of any number of spaces; `A * B * C` nests to the left instead.
+
+    >>> import catad as ct
+    >>> ct.product(ct.f64[2], ct.f64[3], ct.f64[4])
+    ct.product(ct.f64[2], ct.f64[3], ct.f64[4])
+    """
+    return Product(factors)
+
+
+class Dtype:
+    """A dtype that makes tensors by indexing: `ct.f64[3, 4]` is `Tensor((3, 4), float64)`, `ct.f64[()]` a scalar."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+
+    def __getitem__(self, shape: int | tuple[int, ...]) -> Tensor:
+        return Tensor(shape if isinstance(shape, tuple) else (shape,), self.dtype)
+
+    def __repr__(self) -> str:
+        return f"ct.{_SHORT[self.dtype]}"
+
+
+f32, f64 = Dtype("float32"), Dtype("float64")
+i8, i16, i32, i64 = Dtype("int8"), Dtype("int16"), Dtype("int32"), Dtype("int64")
+u8, u16, u32, u64 = Dtype("uint8"), Dtype("uint16"), Dtype("uint32"), Dtype("uint64")
+bool_ = Dtype("bool")
+
+
+def _walk(space: Space) -> Iterator[Tensor]:
+    stack = [space]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, Tensor):
+            yield top
+        else:
+            assert isinstance(top, Product)
+            stack.extend(reversed(top.factors))
+
+
+def tangent_space(space: Space) -> Space:
+    """The space of tangents (and of cotangents): the same, with `Unit` in place of integers and booleans.
+
+    >>> import catad as ct
+    >>> ct.tangent_space(ct.f64[3] * ct.i64[3])
+    ct.f64[3] * ct.Unit
+    """
+    return rebuild(space, [leaf if leaf.is_float else Unit for leaf in space.leaves], Product)
+
+
+def rebuild(space: Space, leaves: Sequence[Any], node: Callable[[tuple[Any, ...]], Any] = tuple) -> Any:
+    """Put leaves in the places of the tensors of a space: a nested tuple, or what `node` makes of the parts."""
+    if isinstance(space, Tensor):
+        return leaves[0]
+    it = iter(leaves)
+    stack: list[tuple[Iterator[Space], list[Any]]] = [(iter((space,)), [])]
+    while True:
+        rest, done = stack[-1]
+        below = next(rest, None)
+        if isinstance(below, Product):
+            stack.append((iter(below.factors), []))
+        elif below is not None:
+            done.append(next(it))
+        elif len(stack) == 1:
+            return done[0]
+        else:
+            stack.pop()
+            stack[-1][1].append(node(tuple(done)))
+
+
+def flatten(value: Value) -> list[Any]:
+    """The leaves of a nested tuple from left to right."""
+    if not isinstance(value, tuple):
+        return [value]
+    out: list[Any] = []
+    stack = list(reversed(value))
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            stack.extend(reversed(top))
+        else:
+            out.append(top)
+    return out
+
+
+def space_like(value: Value, leaves: Sequence[Space]) -> Space:
+    """The space whose nesting is that of a tuple and whose leaves are given."""
+    if not isinstance(value, tuple):
+        return leaves[0]
+    it = iter(leaves)
+    stack: list[tuple[Iterator[Any], list[Space]]] = [(iter(value), [])]
+    while True:
+        rest, done = stack[-1]
+        for below in rest:
+            if isinstance(below, tuple):
+                stack.append((iter(below), []))
+                break
+            done.append(next(it))
+        else:
+            stack.pop()
+            made = Product(tuple(done))
+            if not stack:
+                return made
+            stack[-1][1].append(made)
+
+
+def array_module(array: Any) -> ModuleType | None:
+    """The module an array belongs to (`numpy`, `cupy`, ...); None for a Python number."""
+    if isinstance(array, (np.ndarray, np.generic)):
+        return np
+    if isinstance(array, (bool, int, float)):
+        return None
+    root = type(array).__module__.partition(".")[0]
+    if root == "cupy":
+        return sys.modules["cupy"]
+    namespace = getattr(array, "__array_namespace__", None)
+    return None if namespace is None else namespace()
+
+
+def common_module(arrays: Sequence[Any]) -> Any:
+    """The one module that all arrays belong to (NumPy where there are only numbers); mixing two is an error."""
+    found: ModuleType | None = None
+    first = 0
+    for i, array in enumerate(arrays):
+        xp = array_module(array)
+        if xp is None or xp is found:
+            continue
+        if found is not None:
+            raise errors.DeviceError(errors.mixed_devices(found.__name__, first, xp.__name__, i))
+        found, first = xp, i
+    return np if found is None else found
+
+
+def as_leaves(value: Value) -> list[Any]:
+    """The leaves of a value as arrays; Python numbers are weak: they take the dtype of the floats beside them (NEP 50)."""
+    leaves = flatten(value)
+    weak = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic)]
+    strong = [leaf for i, leaf in enumerate(leaves) if i not in set(weak)] if weak else leaves
+    for leaf in strong:
+        if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape"):
+            raise errors.SpaceError(errors.not_a_value(leaf))
+    if weak:
+        floats = [leaf.dtype for leaf in strong if leaf.dtype.kind == "f"]
+        xp = common_module(strong)
+        for i in weak:
+            leaves[i] = xp.asarray(leaves[i], dtype=_weak_dtype(leaves[i], floats))
+    return leaves
+
+
+def _weak_dtype(number: float, floats: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
+    if isinstance(number, bool):
+        return np.dtype(bool)
+    if floats:
+        return np.result_type(*floats)
+    return np.dtype(np.int64 if isinstance(number, int) else np.float64)
+
+
+def space_of(value: Value) -> Space:
+    """The space in which a value lies.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.space_of((np.zeros(3, np.float32), 2.0))
+    ct.f32[3] * ct.f32[()]
+    """
+    leaves = as_leaves(value)
+    return space_like(value, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])

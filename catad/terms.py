@@ -1,0 +1,537 @@
+"""Terms: morphisms of the free cartesian category over named primitives.
+
+`f >> g`, `fork(f, g)` and `cross(f, g)` only build a term; its meaning is given by functors elsewhere (values, spaces,
+derivatives, costs, pictures). A term knows its parts, how to compare and hash itself, and how to lay itself out as a
+wiring (`wired`). Chains are kept as trees of `Compose`, so that composing is O(1); their hash is that of the word of
+their factors, a homomorphism of monoids, so that it does not depend on the bracketing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from catad import errors
+from catad.spaces import Space, Tensor, Value, flatten
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+_MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
+_BASE = 1_000_003_193_817
+
+
+def _above() -> Any:
+    """The functors that methods call: the one place where terms reach up."""
+    from catad import upward
+
+    return upward
+
+
+class D:
+    """A differentiable function, as a term.
+
+    `ct.D(fn)` makes one by hand from `fn : x -> (y, linear map)`: the value together with its derivative at `x`, so
+    that they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). The
+    function is traced into boxes where it can be, and then differentiates again; opaque code gives first derivatives.
+
+    >>> import catad as ct
+    >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
+    >>> ct.jvp(square >> square, (3.0,), (1.0,))
+    (np.float64(81.0), np.float64(108.0))
+    """
+
+    __slots__ = ("__weakref__", "_hash", "_names", "_programs", "_wirings")
+    __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
+    children: tuple[D, ...] = ()
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls is D:
+            return _above().by_hand(*args)
+        return object.__new__(cls)
+
+    # -- what a term is
+
+    def data(self) -> Hashable:
+        """What tells this term from others of its class with the same children."""
+        return ()
+
+    @property
+    def known_dom(self) -> Space | None:
+        """The domain, where the term has just one."""
+        return None
+
+    @property
+    def known_cod(self) -> Space | None:
+        """The codomain, where it does not depend on the domain."""
+        return None
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        """Lay the term out on wires: return the result's wires, or a generator that asks for parts `(term, wires)`."""
+        raise NotImplementedError
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        """Python that rebuilds the term; `part` gives that of a child, `name` a name for what has no literal."""
+        raise NotImplementedError
+
+    # -- equality: syntactic, up to associativity of >> and its unit
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash: int = hash((type(self).__name__, self.data(), tuple(map(hash, self.children)))) % _MODULUS
+            return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, D) and hash(self) == hash(other) and same(self, other)
+
+    def __repr__(self) -> str:
+        from catad.syntax import code_of
+
+        return code_of(self)[0]
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]] | None:
+        """A function and its arguments that rebuild the term, where pickling its fields would not do."""
+        return None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from catad.syntax import packed
+
+        return packed(self)
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What the names in `repr(f)` stand for: `eval(repr(f), {"ct": catad, **f.names}) == f`."""
+        from catad.syntax import code_of
+
+        return code_of(self)[1]
+
+    # -- composition
+
+    def __rshift__(self, other: object) -> D:
+        if not isinstance(other, D):
+            raise errors.SpaceError(errors.not_a_morphism(">>", other))
+        return then(self, other)
+
+    def __lshift__(self, other: object) -> D:
+        if not isinstance(other, D):
+            raise errors.SpaceError(errors.not_a_morphism("<<", other))
+        return then(other, self)
+
+    def __and__(self, other: object) -> D:
+        if not isinstance(other, D):
+            raise errors.SpaceError(errors.not_a_morphism("&", other))
+        return Fork((self, other), by_and=True)
+
+    def __mul__(self, other: object) -> D:
+        if not isinstance(other, D):
+            raise errors.SpaceError(errors.scaled_on_the_right(other))
+        return Cross((self, other))
+
+    def __add__(self, other: object) -> D:
+        if not isinstance(other, D):
+            raise errors.SpaceError(errors.not_a_morphism("+", other))
+        return Fork((self, other)) >> _above().add
+
+    def __sub__(self, other: object) -> D:
+        if not isinstance(other, D):
+            raise errors.SpaceError(errors.not_a_morphism("-", other))
+        return Fork((self, other)) >> _above().sub
+
+    def __neg__(self) -> D:
+        return self >> _above().neg
+
+    def __rmul__(self, number: object) -> D:
+        return self >> _above().scaled(number)
+
+    def __matmul__(self, other: object) -> D:
+        raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
+
+    __rmatmul__ = __matmul__
+
+    # -- functors
+
+    def __call__(self, *args: Value) -> Value:
+        """The value at a point; `f(x, y)` is `f((x, y))`."""
+        if not args:
+            raise errors.SpaceError(errors.no_arguments(self))
+        x = args[0] if len(args) == 1 else args
+        for leaf in flatten(x):
+            builder = getattr(leaf, "builder", None)
+            if builder is not None:
+                return builder.apply(self, builder.wires(x))
+        return _above().run(self, x)
+
+    def spaces(self, dom: Space) -> Space:
+        """The codomain at a domain, without data.
+
+        >>> import catad as ct
+        >>> (ct.dup >> ct.mul).spaces(ct.f32[5])
+        ct.f32[5]
+        """
+        return _above().wire(self, dom).cod  # type: ignore[no-any-return]
+
+    def draw(self, dom: Space | None = None) -> str:
+        """A string diagram as SVG text; with a domain, of the wiring at that space, with spaces on the wires."""
+        return _above().draw(self, dom)  # type: ignore[no-any-return]
+
+    def _repr_svg_(self) -> str:
+        return self.draw()
+
+    # -- chains
+
+    def __len__(self) -> int:
+        return 1
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, index: int | slice) -> D:
+        found = self.factors[index]
+        return compose(*found) if isinstance(found, tuple) else found
+
+    def __iter__(self) -> Iterator[D]:
+        return iter(self.factors)
+
+    @property
+    def factors(self) -> tuple[D, ...]:
+        """The boxes of a chain from first to last; of `ct.id` none."""
+        return (self,)
+
+
+class Id(D):
+    """The identity, the unit of `>>`."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self._hash = 0
+
+    def wired(self, b: Builder, x: Wires) -> Wires:
+        return x
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return "ct.id"
+
+    def __len__(self) -> int:
+        return 0
+
+    @property
+    def factors(self) -> tuple[D, ...]:
+        return ()
+
+
+class Compose(D):
+    """A chain: first `left`, then `right`. Made by `then`, never empty."""
+
+    __slots__ = ("_factors", "_length", "_shift", "left", "right")
+
+    def __init__(self, left: D, right: D) -> None:
+        self.left, self.right = left, right
+        self._factors: tuple[D, ...] | None = None
+        self._length = len(left) + len(right)
+        shift = right._shift if isinstance(right, Compose) else _BASE
+        own = left._shift if isinstance(left, Compose) else _BASE
+        self._shift: int = own * shift % _MODULUS
+        self._hash = (hash(left) * shift + hash(right)) % _MODULUS
+
+    @property
+    def known_dom(self) -> Space | None:
+        return self.factors[0].known_dom
+
+    @property
+    def known_cod(self) -> Space | None:
+        return self.right.known_cod if not isinstance(self.right, Compose) else self.right.factors[-1].known_cod
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def factors(self) -> tuple[D, ...]:
+        if self._factors is None:
+            out: list[D] = []
+            stack: list[D] = [self]
+            while stack:
+                top = stack.pop()
+                if isinstance(top, Compose) and top._factors is None:
+                    stack += (top.right, top.left)
+                else:
+                    out.extend(top.factors)
+            self._factors = tuple(out)
+        return self._factors
+
+    @property
+    def children(self) -> tuple[D, ...]:  # type: ignore[override]
+        return self.factors
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        before: D | None = None
+        for factor in self.factors:
+            try:
+                x = yield factor, x
+            except errors.SpaceError as error:
+                errors.locate(error, factor, before)
+                raise
+            before = factor
+        return x
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        parts = [part(f) for f in self.factors]
+        return " >> ".join(parts) if len(parts) <= 4 else f"ct.compose({', '.join(parts)})"
+
+
+class Fork(D):
+    """`x` to `(f x, g x, ...)`."""
+
+    __slots__ = ("by_and", "children")
+
+    def __init__(self, terms: tuple[D, ...], by_and: bool = False) -> None:
+        self.children = terms
+        self.by_and = by_and
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        out = []
+        for term in self.children:
+            try:
+                out.append((yield term, x))
+            except errors.SpaceError as error:
+                if self.by_and and any(isinstance(t, Compose) for t in self.children):
+                    errors.hint_precedence(error)
+                raise
+        return tuple(out)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.fork({', '.join(map(part, self.children))})"
+
+
+class Cross(D):
+    """`(x, y, ...)` to `(f x, g y, ...)`."""
+
+    __slots__ = ("children",)
+
+    def __init__(self, terms: tuple[D, ...]) -> None:
+        self.children = terms
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        if not isinstance(x, tuple) or len(x) != len(self.children):
+            raise errors.SpaceError(errors.not_a_product_of(len(self.children), b.space(x), self))
+        out = []
+        for term, part in zip(self.children, x, strict=True):
+            out.append((yield term, part))
+        return tuple(out)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.cross({', '.join(map(part, self.children))})"
+
+
+class Structural(D):
+    """A rearrangement of a tuple: no box, only wires. `name` is its public name, e.g. `exl`."""
+
+    __slots__ = ("move", "name", "pattern")
+    moves: ClassVar[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+        "exl": ("(a, b)", lambda x: x[0]),
+        "exr": ("(a, b)", lambda x: x[1]),
+        "dup": ("", lambda x: (x, x)),
+        "swap": ("(a, b)", lambda x: (x[1], x[0])),
+        "assoc_l": ("(a, (b, c))", lambda x: ((x[0], x[1][0]), x[1][1])),
+        "assoc_r": ("((a, b), c)", lambda x: (x[0][0], (x[0][1], x[1]))),
+        "it": ("", lambda x: ()),
+    }
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.pattern, self.move = self.moves[name]
+
+    def data(self) -> Hashable:
+        return self.name
+
+    def wired(self, b: Builder, x: Wires) -> Wires:
+        fits = not self.pattern or (isinstance(x, tuple) and len(x) == 2)
+        if fits and self.name.startswith("assoc"):
+            inner = x[1] if self.name == "assoc_l" else x[0]
+            fits = isinstance(inner, tuple) and len(inner) == 2
+        if not fits:
+            raise errors.SpaceError(errors.not_a_pattern(self.pattern, b.space(x), self))
+        return self.move(x)  # type: ignore[no-any-return]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{self.name}"
+
+
+class Proj(D):
+    """The projection to factor `index` of a product of any length."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def data(self) -> Hashable:
+        return self.index
+
+    def wired(self, b: Builder, x: Wires) -> Wires:
+        if not isinstance(x, tuple) or not 0 <= self.index < len(x):
+            raise errors.SpaceError(errors.no_such_factor(self.index, b.space(x), self))
+        return x[self.index]  # type: ignore[no-any-return]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.proj({self.index})"
+
+
+class Primitive(D):
+    """A term that is one box of a wiring: the named things from which all else is composed.
+
+    A primitive says the spaces of its results (`typed`), its meaning on arrays (`evaluate`), its derivative (`rule`) and how
+    it carries one more axis (`batched`). Leaves go in and come out flat.
+    """
+
+    __slots__ = ()
+    arity: int | None = None  # the number of argument leaves, where it is fixed
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The spaces of the results; raises `SpaceError` where the arguments do not fit."""
+        raise NotImplementedError
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        """The meaning, as array code: an array for one result, a tuple of arrays for several."""
+        raise NotImplementedError
+
+    def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
+        """`evaluate`, made ready for arguments in these spaces."""
+        return self.evaluate
+
+    def check(self, xp: Any, *arrays: Any) -> None:
+        """What is checked on the values of the first call only."""
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
+        """The derivative, a `linear.Rule`; None where it is zero."""
+        raise NotImplementedError
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        """Lay out the box mapped over a new leading axis that the flagged arguments and all results have."""
+        raise NotImplementedError
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        """The multiply-adds (or other scalar operations) of one evaluation, dimensionless."""
+        return 0
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        leaves = flatten(x)
+        if self.arity is not None and len(leaves) != self.arity:
+            raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))
+        outs = b.add(self, *leaves)
+        return outs[0] if len(outs) == 1 else outs
+
+
+def box(cls: type[Primitive]) -> type[Primitive]:
+    """Class decorator: a primitive whose parameters are dataclass fields, compared exactly (0.0 is not -0.0, 1 not True)."""
+    made = dataclass(eq=False, repr=False)(cls)
+    names = [f.name for f in fields(made)]
+
+    def data(self: Any) -> Hashable:
+        return tuple([_exact(getattr(self, n)) for n in names])
+
+    if "data" not in cls.__dict__:
+        made.data = data  # type: ignore[method-assign]
+    return made
+
+
+def _exact(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple([_exact(v) for v in value])
+    if isinstance(value, (bool, int, float, np.generic)):
+        return (type(value).__name__, str(value))  # tells signed zeros and NaN apart from what they compare as
+    return value
+
+
+def same(f: D, g: D) -> bool:
+    """Syntactic equality, walking both terms side by side; shared parts are compared once."""
+    stack, seen = [(f, g)], set()
+    while stack:
+        a, b = stack.pop()
+        if a is b or (id(a), id(b)) in seen:
+            continue
+        if type(a) is not type(b) or hash(a) != hash(b) or a.data() != b.data():
+            return False
+        if len(a.children) != len(b.children):
+            return False
+        seen.add((id(a), id(b)))
+        stack.extend(zip(a.children, b.children, strict=True))
+    return True
+
+
+def then(f: D, g: D) -> D:
+    """`f >> g` in O(1); spaces that are known already must meet."""
+    if isinstance(f, Id):
+        return g
+    if isinstance(g, Id):
+        return f
+    cod = (f.right if isinstance(f, Compose) else f).known_cod
+    dom = None if isinstance(g, Compose) else g.known_dom
+    if cod is not None and dom is not None and cod != dom:
+        raise errors.SpaceError(errors.spaces_do_not_meet(cod, dom, f[-1], g[0]))
+    return Compose(f, g)
+
+
+def compose(*terms: D) -> D:
+    """First the first term, then the next, and so on; of nothing, the identity.
+
+    >>> import catad as ct
+    >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
+    True
+    """
+    out: D = id
+    for term in terms:
+        if not isinstance(term, D):
+            raise errors.SpaceError(errors.not_a_morphism("compose", term))
+        out = then(out, term)
+    return out
+
+
+def fork(*terms: D) -> D:
+    """`x` to `(f x, g x, ...)`; of one term the 1-tuple, of none `()`.
+
+    >>> import catad as ct
+    >>> ct.fork(ct.sin, ct.cos)(0.0)
+    (np.float64(0.0), np.float64(1.0))
+    """
+    for term in terms:
+        if not isinstance(term, D):
+            raise errors.SpaceError(errors.not_a_morphism("fork", term))
+    return Fork(terms)
+
+
+def cross(*terms: D) -> D:
+    """`(x, y, ...)` to `(f x, g y, ...)`.
+
+    >>> import catad as ct
+    >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)
+    (np.float64(0.0), np.float64(1.0))
+    """
+    for term in terms:
+        if not isinstance(term, D):
+            raise errors.SpaceError(errors.not_a_morphism("cross", term))
+    return Cross(terms)
+
+
+def proj(index: int) -> D:
+    """The projection to a factor of a product of any length, counted from 0.
+
+    >>> import catad as ct
+    >>> ct.proj(2)(1.0, 2.0, 3.0)
+    np.float64(3.0)
+    """
+    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
+        raise errors.ArgumentError(errors.bad_projection(index))
+    return Proj(index)
+
+
+id = Id()
+exl, exr, dup, swap = Structural("exl"), Structural("exr"), Structural("dup"), Structural("swap")
+assoc_l, assoc_r, it = Structural("assoc_l"), Structural("assoc_r"), Structural("it")

@@ -1,0 +1,44 @@
+"""`ct.map` of a morphism: the same program for each index of a leading axis (batching, a functor on wirings)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.linear.batch import batch
+from catad.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.terms import D
+from catad.wiring import share, wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wires
+
+
+@share
+class BatchedMap(D):
+    """`f` mapped over the leading axis of every leaf."""
+
+    __slots__ = ("children",)
+
+    def __init__(self, f: D) -> None:
+        self.children = (f,)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        leaves = flatten(x)
+        sizes = {wire.shape[0] if wire.ndim else None for wire in leaves}
+        if len(sizes) != 1 or None in sizes:
+            raise errors.SpaceError(errors.no_common_axis(b.space(x), self))
+        (size,) = sizes
+        element = _element(b.space(x))
+        wiring = wire(self.children[0], element)
+        outs = batch(b, wiring, leaves, [True] * len(leaves), size or 0)
+        return rebuild(wiring.cod, outs)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.map({part(self.children[0])})"
+
+
+def _element(space: Space) -> Space:
+    leaves = [Tensor(leaf.shape[1:], leaf.dtype) for leaf in space.leaves]
+    return rebuild(space, leaves, Product)  # type: ignore[no-any-return]

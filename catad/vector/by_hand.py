@@ -1,0 +1,224 @@
+"""`ct.D(fn)`: morphisms written by hand as `fn : x -> (y, linear map)`.
+
+The function is traced: run on wires, its array operations become boxes, and the linear map that it returns has wires for
+slots. A `Custom` box then passes `y` on and holds the derivative: its rule is the structure that was returned, its slots are
+among its arguments. It has no work of its own and is left out before a wiring runs. Code that cannot be traced becomes one
+`Opaque` box that gives the value and the slots, and has no derivative itself, so second derivatives are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.linear.block import Block, assemble
+from catad.linear.gather import spread_over
+from catad.linear.map import LinearMap
+from catad.linear.matrix_free import Batched
+from catad.linear.structure import Placed, Rule, Structure
+from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
+from catad.terms import D, Primitive, box
+from catad.wiring import Box, Wiring, share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+@box
+class Custom(Primitive):
+    """(x leaves..., y leaves..., slots...) to the y leaves, with the given structure as derivative with respect to x."""
+
+    structure: Structure
+    xs: int
+    ys: int
+
+    @property
+    def arity(self) -> int:  # type: ignore[override]
+        return self.xs + self.ys + len(self.structure.slots)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[self.xs : self.xs + self.ys]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        ys = arrays[self.xs : self.xs + self.ys]
+        return ys[0] if len(ys) == 1 else ys
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        dom = [space for space in ins if space.is_float]
+        used = len(self.structure.dom)
+        cod = self.structure.cod
+        slots = self.structure.slots
+        part: Placed = (self.structure, tuple(range(len(slots))))
+        line: list[Placed | None] = [part] + [None] * (len(dom) - used)
+        first = self.xs + self.ys
+        if used == len(cod) == 1:
+            whole = assemble([line], dom, cod, slots)
+        else:
+            widths = ((used, *[1] * (len(dom) - used)), (len(cod),))
+            whole = Block((tuple(line),), tuple(dom), cod, slots, widths)
+        return Rule(whole, lambda wires, _: wires[first:])
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        n = self.xs + self.ys
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[:n], flags[:n], strict=True)]
+        structure = Batched(self.structure, flags[n:], size)
+        return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])  # type: ignore[call-arg]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "custom")
+
+
+class Opaque(Primitive):
+    """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...)."""
+
+    __slots__ = ("cod", "dom", "fn", "structure")
+
+    def __init__(self, fn: Any, dom: Space, cod: Space, structure: Structure) -> None:
+        self.fn, self.dom, self.cod, self.structure = fn, dom, cod, structure
+
+    def data(self) -> Hashable:
+        return (self.fn, self.dom, self.cod, self.structure)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (*self.cod.leaves, *self.structure.slots)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        y, linear = _called(self.fn, rebuild(self.dom, arrays), self.dom)
+        leaves = as_leaves(y)
+        spaces = tuple([Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+        if spaces != self.cod.leaves or linear.structure != self.structure:
+            raise errors.SpaceError(errors.opaque_changed(self.fn, self.structure, linear.structure))
+        outs = (*leaves, *[xp.asarray(slot) for slot in linear.slots])
+        return outs[0] if len(outs) == 1 else outs
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        raise errors.DerivativeError(errors.opaque_derivative(self.fn))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(OneByOne(self, size), *carried)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "opaque")
+
+
+class OneByOne(Primitive):
+    """An opaque box mapped over a leading axis: called for each index, since nothing is known of its inside."""
+
+    __slots__ = ("one", "size")
+
+    def __init__(self, one: Primitive, size: int) -> None:
+        self.one, self.size = one, size
+
+    def data(self) -> Hashable:
+        return (self.one, self.size)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        inner = tuple([Tensor(space.shape[1:], space.dtype) for space in ins])
+        return tuple([Tensor((self.size, *space.shape), space.dtype) for space in self.one.typed(inner)])
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        outs = self.typed(tuple([Tensor(a.shape, a.dtype) for a in arrays]))
+        results = [xp.empty(space.shape, dtype=space.dtype) for space in outs]
+        for i in range(self.size):
+            made = self.one.evaluate(xp, *[a[i] for a in arrays])
+            for result, part in zip(results, made if len(outs) > 1 else (made,), strict=True):
+                result[i] = part
+        return results[0] if len(outs) == 1 else tuple(results)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        return self.one.rule(ins, outs)  # type: ignore[no-any-return]
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(OneByOne(self, size), *carried)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "one_by_one")
+
+
+def _called(fn: Any, x: Any, dom: Space) -> tuple[Any, LinearMap]:
+    """The two results of a hand-written function, checked."""
+    result = fn(x)
+    if not isinstance(result, tuple) or len(result) != 2 or not isinstance(result[1], LinearMap):
+        raise errors.SpaceError(errors.not_a_value_and_map(fn, result))
+    return result
+
+
+@share
+class ByHand(D):
+    """`ct.D(fn)`: see the module."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+
+    def data(self) -> Hashable:
+        return self.fn
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        dom = b.space(x)
+        xs = flatten(x)
+        try:
+            y, linear = _called(self.fn, x, dom)
+            ys, slots = flatten(b.wires(y)), flatten(b.wires(tuple(linear.slots)))
+        except (errors.SpaceError, errors.ScalarError):
+            raise
+        except Exception:  # whatever array code does with what is not an array
+            y, ys, slots, linear = self._opaque(b, dom, xs)
+        cod = space_like(y, [w.space for w in ys])
+        self._check(linear, dom, cod)
+        floats = [w for w in xs if w.space.is_float]
+        outs = b.add(Custom(linear.structure, len(floats), len(ys)), *floats, *ys, *slots)  # type: ignore[call-arg]
+        return rebuild(cod, outs)
+
+    def _opaque(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Any, list[Wire], list[Wire], LinearMap]:
+        """One box, whose spaces are found by calling the function once at a sample point."""
+        sample = rebuild(dom, [np.full(s.shape, 0.5 if s.is_float else 0).astype(s.dtype) for s in dom.leaves])
+        y, linear = _called(self.fn, sample, dom)
+        leaves = as_leaves(y)
+        cod = space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+        outs = b.add(Opaque(self.fn, dom, cod, linear.structure), *xs)
+        n = len(cod.leaves)
+        return y, list(outs[:n]), list(outs[n:]), linear
+
+    def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
+        want = (tangent_space(dom).leaves, tangent_space(cod).leaves)
+        if (linear.structure.dom, linear.structure.cod) != want:
+            raise errors.SpaceError(errors.wrong_hand_map(linear, dom, cod, self.fn))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.D({name(self.fn, getattr(self.fn, '__name__', 'fn'))})"
+
+
+def by_hand(fn: Any = None) -> D:
+    """The constructor behind `ct.D(fn)`."""
+    if not callable(fn) or isinstance(fn, D):
+        raise errors.ArgumentError(errors.not_a_function(fn))
+    return ByHand(fn)
+
+
+def erased(wiring: Wiring) -> Wiring:
+    """The wiring without its `Custom` boxes, for running: their results are their y arguments."""
+    if not any(isinstance(box.primitive, Custom) for box in wiring.boxes):
+        return wiring
+    alias: dict[int, int] = {}
+    boxes: list[Box] = []
+    for box in wiring.boxes:
+        ins = tuple([alias.get(k, k) for k in box.ins])
+        if isinstance(box.primitive, Custom):
+            alias.update(zip(box.outs, ins[box.primitive.xs :], strict=False))
+        else:
+            boxes.append(Box(box.primitive, ins, box.outs))
+    outputs = tuple([alias.get(k, k) for k in wiring.outputs])
+    needed = set(outputs)
+    kept: list[Box] = []
+    for box in reversed(boxes):
+        if not needed.isdisjoint(box.outs):
+            needed.update(box.ins)
+            kept.append(box)
+    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(reversed(kept)), outputs)

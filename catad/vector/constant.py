@@ -1,0 +1,90 @@
+"""Constants: morphisms that ignore their argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.spaces import Space, Tensor, Value, array_module, as_leaves, rebuild, space_of
+from catad.terms import D, Primitive
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+class Constant(Primitive):
+    """One array, kept with the term; it moves to the device of the other arrays when it runs there."""
+
+    __slots__ = ("_key", "array", "space")
+    arity = 0
+
+    def __init__(self, array: Any) -> None:
+        if array_module(array) is np:
+            array = np.array(array)  # a copy of our own, so that the term cannot change behind its hash
+            array.setflags(write=False)
+            self._key: Hashable = (array.shape, array.dtype.str, array.tobytes())
+        else:
+            self._key = id(array)
+        self.array = array
+        self.space = Tensor(array.shape, array.dtype)
+
+    def data(self) -> Hashable:
+        return self._key
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (self.space,)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.asarray(self.array)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+        return None
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        raise AssertionError("a constant has no argument to batch")
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "constant")
+
+
+class Const(D):
+    """`ct.const(v)`: the value v, whatever the argument."""
+
+    __slots__ = ("children", "space")
+
+    def __init__(self, space: Space, leaves: tuple[D, ...]) -> None:
+        self.space, self.children = space, leaves
+
+    def data(self) -> Hashable:
+        return self.space
+
+    @property
+    def known_cod(self) -> Space:
+        return self.space
+
+    def wired(self, b: Builder, x: Wires) -> Wires:
+        return rebuild(self.space, [b.add(leaf)[0] for leaf in self.children])  # type: ignore[arg-type]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        value = rebuild(self.space, [leaf.array for leaf in self.children])  # type: ignore[attr-defined]
+        if isinstance(self.space, Tensor) and self.space.ndim == 0 and self.space.dtype in (np.float64, np.int64, np.bool_):
+            number = value.item()
+            if number == number and abs(number) != float("inf"):
+                return f"ct.const({number!r})"
+        return f"ct.const({name(value, 'value')})"
+
+
+def const(value: Value) -> D:
+    """The constant morphism with a value: an array, a number, or a tuple of values; its domain is any space.
+
+    The array is copied. Its derivative is zero.
+
+    >>> import catad as ct
+    >>> (ct.fork(ct.id, ct.const(2.0)) >> ct.mul)(3.0)
+    np.float64(6.0)
+    """
+    return Const(space_of(value), tuple([Constant(leaf) for leaf in as_leaves(value)]))
+
+

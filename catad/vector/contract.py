@@ -1,0 +1,146 @@
+"""Contractions: `einsum` and `matmul`. With respect to each operand the Jacobian is a `Delta` made of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.linear.contract import Labels, contract
+from catad.spaces import flatten
+from catad.terms import D
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+class Einsum(D):
+    """`ct.einsum(spec)`."""
+
+    __slots__ = ("spec",)
+
+    def __init__(self, spec: str) -> None:
+        self.spec = spec
+
+    def data(self) -> Hashable:
+        return self.spec
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        wires = flatten(x)
+        operands, out = parsed(self.spec, wires, self)
+        sizes: dict[int, int] = {}
+        for labels, wire in zip(operands, wires, strict=True):
+            for label, size in zip(labels, wire.shape, strict=True):
+                if sizes.setdefault(label, size) != size:
+                    raise errors.SpaceError(errors.einsum_sizes(self.spec, [w.space for w in wires]))
+        if any(label not in sizes for label in out):
+            raise errors.SpaceError(errors.bad_einsum(self.spec, "a label of the result that no operand has"))
+        table = [sizes.get(k, 1) for k in range(1 + max(sizes, default=-1))]
+        return pairwise(b, operands, wires, out, table)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.einsum({self.spec!r})"
+
+
+def pairwise(
+    b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]
+) -> Wire:
+    """Contract from left to right, two at a time, summing a label as soon as nothing later needs it."""
+    labels, wire = operands[0], wires[0]
+    if len(operands) == 1:
+        return contract(b, [labels], [wire], out, sizes)
+    for i in range(1, len(operands)):
+        later = {label for rest in operands[i + 1 :] for label in rest} | set(out)
+        both = dict.fromkeys((*labels, *operands[i]))
+        kept = out if i == len(operands) - 1 else tuple([label for label in both if label in later])
+        wire = contract(b, [labels, operands[i]], [wire, wires[i]], kept, sizes)
+        labels = kept
+    return wire
+
+
+def parsed(spec: str, wires: Sequence[Wire], term: D) -> tuple[list[Labels], Labels]:
+    """The labels of operands and result of a NumPy subscript string, with an ellipsis for leading broadcast-free axes."""
+    left, arrow, right = spec.replace(" ", "").partition("->")
+    parts = left.split(",")
+    if len(parts) != len(wires):
+        raise errors.SpaceError(errors.wrong_leaf_count(len(parts), None, term))
+    dots = max((w.ndim - len(p.replace("...", "")) for p, w in zip(parts, wires, strict=True) if "..." in p), default=0)
+    names: dict[str, int] = {f".{k}": k for k in range(dots)}
+
+    def labels(part: str, ndim: int | None) -> Labels:
+        head, dot, tail = part.partition("...")
+        if not all(c.isalpha() for c in head + tail):
+            raise errors.SpaceError(errors.bad_einsum(spec, "subscripts are letters and '...'"))
+        span = (dots if ndim is None else ndim - len(head) - len(tail)) if dot else 0
+        keys = [*head, *[f".{dots - span + k}" for k in range(span)], *tail]
+        if ndim is not None and len(keys) != ndim:
+            raise errors.SpaceError(errors.bad_einsum(spec, f"{len(keys)} labels for an array with {ndim} axes"))
+        return tuple([names.setdefault(key, len(names)) for key in keys])
+
+    operands = [labels(part, w.ndim) for part, w in zip(parts, wires, strict=True)]
+    if arrow:
+        return operands, labels(right, None)
+    counts = "".join(parts).replace(".", "")
+    free = sorted({c for c in counts if counts.count(c) == 1})
+    return operands, (*range(dots), *[names[c] for c in free])
+
+
+def einsum(spec: str) -> D:
+    """A sum of products by NumPy's subscripts, on one or more factors; contracted from left to right.
+
+    Without `->` the result has the labels that occur once, in alphabetical order. Linear in each operand.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.einsum("ij,j->i")(np.ones((2, 3)), np.ones(3))
+    array([3., 3.])
+    """
+    if not isinstance(spec, str) or spec.count("->") > 1:
+        raise errors.ArgumentError(errors.bad_einsum(spec, "it is a string such as 'ij,jk->ik'"))
+    return Einsum(spec)
+
+
+class Matmul(D):
+    """`ct.matmul`: NumPy's matrix product of a pair, with leading axes broadcast."""
+
+    __slots__ = ()
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
+            raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), self))
+        first, second = x
+        if not first.ndim or not second.ndim:
+            raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
+        n = first.shape[-1]
+        if second.shape[-2 if second.ndim > 1 else 0] != n:
+            raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
+        row, inner, column = 0, 1, 2
+        sizes = [first.shape[-2] if first.ndim > 1 else 1, n, second.shape[-1] if second.ndim > 1 else 1]
+        batch = max(first.ndim, second.ndim, 2) - 2
+        out: list[int] = []
+        heads: list[list[int]] = [[], []]
+        for k in range(batch):  # leading axes line up from the right; size 1 stretches
+            own = [w.shape[k - batch + w.ndim - 2] if k - batch + w.ndim - 2 >= 0 else None for w in x]
+            full = max((size for size in own if size is not None and size != 1), default=1)
+            sizes.append(0 if 0 in own else full)
+            label = len(sizes) - 1
+            out.append(label)
+            for head, size in zip(heads, own, strict=True):
+                if size is None:
+                    continue
+                if size == sizes[label]:
+                    head.append(label)
+                elif size == 1:
+                    sizes.append(1)
+                    head.append(len(sizes) - 1)
+                else:
+                    raise errors.SpaceError(errors.cannot_multiply(first.space, second.space))
+        a = (*heads[0], *((row,) if first.ndim > 1 else ()), inner)
+        c = (*heads[1], inner, *((column,) if second.ndim > 1 else ()))
+        ends = (*((row,) if first.ndim > 1 else ()), *((column,) if second.ndim > 1 else ()))
+        return contract(b, [a, c], [first, second], (*out, *ends), sizes)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return "ct.matmul"
+
+
+matmul = Matmul()

@@ -1,0 +1,189 @@
+"""`gather`, `scatter` and `scatter_add`: reading, overwriting and adding by index along axis 0.
+
+`gather` raises on an index out of range; `scatter` and `scatter_add` drop it, negative ones too: they never wrap. Of duplicates
+in `scatter` the last wins. Only the integer parts (which index is valid, which write wins) are primitives of their own; the
+rest is said with `Take`, `Put` and pointwise maps, whose rules are the Jacobians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.linear.contract import contract
+from catad.linear.gather import Put, Take, rows_of
+from catad.spaces import Tensor
+from catad.terms import D, Primitive, box
+from catad.vector.map import map as mapped
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+class Integers(Primitive):
+    """Base of primitives whose results are all integers: their derivative is zero."""
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> None:
+        return None
+
+
+@box
+class InRange(Integers):
+    """An index array, passed on; raises where an index is not in `0 <= index < size`."""
+
+    size: int
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (index,) = arrays
+        if index.size:
+            low, high = int(xp.min(index)), int(xp.max(index))
+            if low < 0 or high >= self.size:
+                raise errors.IndexRangeError(errors.index_out_of_range(low, high, self.size))
+        return index
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(self, *ins)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.InRange({self.size})"
+
+
+@box
+class LastWriter(Integers):
+    """Indices (m,) to (size,): the last position that holds each index, -1 where none does. Axis `axis` counts positions."""
+
+    size: int
+    axis: int = 0
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        shape = ins[0].shape
+        return (Tensor((*shape[: self.axis], self.size, *shape[self.axis + 1 :]), np.int64),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        index = xp.moveaxis(arrays[0], self.axis, -1)
+        rows, m = index.shape[:-1], index.shape[-1]
+        flat = index.reshape(-1, m)
+        out = xp.full((flat.shape[0], self.size), -1, dtype=np.int64)
+        for i in range(flat.shape[0]):
+            order = xp.argsort(flat[i], kind="stable")
+            ordered = flat[i][order]
+            last = xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(min(m, 1), dtype=bool)])
+            valid = last & (ordered >= 0) & (ordered < self.size)
+            out[i, ordered[valid]] = order[valid]
+        return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(LastWriter(self.size, self.axis + 1), *ins)  # type: ignore[call-arg]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.LastWriter({self.size}, {self.axis})"
+
+
+def _index(wire: Wire) -> Wire:
+    if wire.dtype.kind not in "iu":
+        raise errors.SpaceError(errors.not_an_index(wire.dtype))
+    return wire
+
+
+def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
+    if not isinstance(x, tuple) or len(x) != count or any(isinstance(part, tuple) for part in x):
+        raise errors.SpaceError(errors.not_a_product_of(count, b.space(x), term))
+    return x
+
+
+class Indexed(D):
+    """One of the three by name."""
+
+    __slots__ = ("lay", "name")
+
+    def __init__(self, name: str, lay: Callable[[Builder, Any, D], Wire]) -> None:
+        self.name, self.lay = name, lay
+
+    def data(self) -> str:
+        return self.name
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return globals().__getitem__, (self.name,)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        return self.lay(b, x, self)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{self.name}"
+
+
+share(Indexed)
+
+
+def _gather(b: Builder, x: Any, term: D) -> Wire:
+    array, index = _tensors(b, x, 2, term)
+    _index(index)
+    if not array.ndim:
+        raise errors.SpaceError(errors.bad_axis(0, array.space, term))
+    (safe,) = b.add(InRange(array.shape[0]), index)  # type: ignore[call-arg]
+    return b.add(Take(rows_of(array.shape, index.shape)), safe, array)[0]  # type: ignore[call-arg]
+
+
+def _check_rows(dst: Wire, index: Wire, values: Wire, term: D) -> None:
+    _index(index)
+    if not dst.ndim:
+        raise errors.SpaceError(errors.bad_axis(0, dst.space, term))
+    if values.shape[: index.ndim] != index.shape:
+        raise errors.SpaceError(errors.wrong_index_shape(index.space, values.space, term))
+    if values.shape[index.ndim :] != dst.shape[1:] or values.dtype != dst.dtype:
+        raise errors.SpaceError(errors.unequal_rows(dst.space, values.space, term))
+
+
+def _scatter_add(b: Builder, x: Any, term: D) -> Wire:
+    dst, index, values = _tensors(b, x, 3, term)
+    _check_rows(dst, index, values, term)
+    return dst + b.add(Put(rows_of(dst.shape, index.shape)), index, values)[0]  # type: ignore[call-arg, operator, no-any-return]
+
+
+def _overwrite(writer: Any, new: Any, old: Any) -> Any:
+    return new if writer >= 0 else old
+
+
+def _scatter(b: Builder, x: Any, term: D) -> Wire:
+    dst, index, values = _tensors(b, x, 3, term)
+    _check_rows(dst, index, values, term)
+    if index.ndim != 1:
+        raise errors.SpaceError(errors.wrong_index_shape(index.space, values.space, term))
+    (writer,) = b.add(LastWriter(dst.shape[0]), index)  # type: ignore[call-arg]
+    (new,) = b.add(Take(rows_of(values.shape, writer.shape)), writer, values)  # type: ignore[call-arg]
+    everywhere = contract(b, [(0,)], [writer], tuple(range(dst.ndim)), dst.shape)  # the writer of a row writes all of it
+    return b.apply(mapped(_overwrite), (everywhere, new, dst))  # type: ignore[no-any-return]
+
+
+gather = Indexed("gather", _gather)
+"""(array, indices) to the entries of the array at the indices along axis 0; raises `IndexRangeError` on a bad index.
+
+>>> import catad as ct, numpy as np
+>>> ct.gather(np.array([1.0, 2.0, 3.0]), np.array([2, 0]))
+array([3., 1.])
+"""
+
+scatter = Indexed("scatter", _scatter)
+"""(dst, indices, values) to dst with the values written at the indices along axis 0; the last of duplicates wins.
+
+>>> import catad as ct, numpy as np
+>>> ct.scatter(np.zeros(3), np.array([2, 2, 5]), np.array([1.0, 2.0, 3.0]))
+array([0., 0., 2.])
+"""
+
+scatter_add = Indexed("scatter_add", _scatter_add)
+"""(dst, indices, values) to dst with the values added at the indices along axis 0.
+
+>>> import catad as ct, numpy as np
+>>> ct.scatter_add(np.zeros(3), np.array([2, 2, 5]), np.array([1.0, 2.0, 3.0]))
+array([0., 0., 3.])
+"""

@@ -1,0 +1,270 @@
+"""`map`: a scalar function applied pointwise, to any number of arrays that NumPy's rules broadcast together.
+
+    y_k[i] = f_k(x_1[i], ..., x_n[i])        dy_k[i] = sum_j (d f_k / d x_j)(x[i]) dx_j[i]
+
+So the Jacobian with respect to each argument is a diagonal, with broadcast labels where the argument was stretched; its
+coefficients are the partials, taken by dual numbers in the scalar language. A partial that is zero or constant is not stored.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors, scalar
+from catad.linear.block import grid
+from catad.linear.delta import pointwise
+from catad.linear.structure import Rule, Structure
+from catad.scalar import Function
+from catad.spaces import Tensor
+from catad.terms import D, Primitive, box
+
+if TYPE_CHECKING:
+    from catad.scalar import Node
+    from catad.wiring import Builder, Wire, Wires
+
+
+def broadcast(spaces: Sequence[Tensor]) -> tuple[int, ...]:
+    """The shape to which NumPy's rules stretch arrays in these spaces."""
+    shapes = {space.shape for space in spaces}
+    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+
+
+@box
+class Map(Primitive):
+    """One pointwise box: a scalar function of the leaves with one result leaf for each of its outputs."""
+
+    function: Function
+
+    @property
+    def arity(self) -> int:  # type: ignore[override]
+        return self.function.arity
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        try:
+            shape = broadcast(ins)
+        except ValueError:
+            raise errors.SpaceError(errors.cannot_broadcast(ins, self)) from None
+        types = scalar.result_types(self.function, tuple([space.dtype for space in ins]))
+        return tuple([Tensor(shape, dtype) for dtype in types])
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return self.kernel(tuple([Tensor(a.shape, a.dtype) for a in arrays]))(xp, *arrays)
+
+    def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
+        run = scalar.array_function(self.function)
+        outs = self.typed(ins)
+        shape = outs[0].shape
+        if all(_covers(node, ins, shape) for node in self.function.outputs):
+            return run if len(outs) > 1 else lambda xp, *arrays: run(xp, *arrays)[0]
+
+        def kernel(xp: Any, *arrays: Any) -> Any:
+            results = run(xp, *arrays)
+            full = [
+                r if getattr(r, "shape", None) == shape else xp.broadcast_to(xp.asarray(r, dtype=s.dtype), shape)
+                for r, s in zip(results, outs, strict=True)
+            ]
+            return full[0] if len(full) == 1 else tuple(full)
+
+        return kernel
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        columns = [j for j, space in enumerate(ins) if space.is_float]
+        lines = [k for k, space in enumerate(outs) if space.is_float]
+        if not columns or not lines:
+            return None
+        partials = scalar.partials(self.function, columns)
+        slots: list[Node] = []
+        spaces: list[Tensor] = []
+        rows: list[list[Structure | None]] = []
+        for k in lines:
+            row: list[Structure | None] = []
+            for j, node in zip(columns, partials[k], strict=True):
+                number = None if node is None else scalar.constant(node)
+                if node is None or number == 0:
+                    row.append(None)
+                elif number is not None and np.isfinite(number):
+                    row.append(pointwise(ins[j], outs[k], None, float(number)))
+                else:
+                    space = _space_of(node, ins)
+                    slots.append(node)
+                    spaces.append(space)
+                    row.append(pointwise(ins[j], outs[k], space))
+            rows.append(row)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            return mapped(wires[0].builder, slots, wires)
+
+        return Rule(grid(rows, [ins[j] for j in columns], [outs[k] for k in lines]), coefficients)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        from catad.linear.reindex import Reshaped
+
+        rank = max(wire.ndim - flag for wire, flag in zip(ins, flags, strict=True))
+        lined_up = []
+        for wire, flag in zip(ins, flags, strict=True):
+            if flag and wire.ndim - 1 < rank:  # the new axis goes before all others
+                shape = (size, *[1] * (rank - wire.ndim + 1), *wire.shape[1:])
+                (wire,) = b.add(Reshaped(shape), wire)  # type: ignore[call-arg] # noqa: PLW2901
+            lined_up.append(wire)
+        return b.add(self, *lined_up)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return outs[0].size * scalar.operations(self.function)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.map({name(self.function, self.function.name or 'fn')})"
+
+
+def _parameters(node: Node) -> frozenset[int]:
+    """Which parameters a node depends on."""
+    found = set()
+    seen = set()
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if id(top) in seen:
+            continue
+        seen.add(id(top))
+        if top.op == "param":
+            found.add(int(top.value))
+        stack.extend(top.args)
+    return frozenset(found)
+
+
+def _covers(node: Node, ins: tuple[Tensor, ...], shape: tuple[int, ...]) -> bool:
+    """Whether array code for the node gives an array of the full shape by itself."""
+    used = [ins[j] for j in _parameters(node)]
+    return bool(used) and broadcast(used) == shape
+
+
+def _space_of(node: Node, ins: tuple[Tensor, ...]) -> Tensor:
+    function, used = _alone([node], len(ins))
+    spaces = [ins[j] for j in used] or list(ins)
+    (dtype,) = scalar.result_types(function, tuple([s.dtype for s in spaces]))
+    return Tensor(broadcast(spaces), dtype)
+
+
+def _alone(nodes: Sequence[Node], arity: int) -> tuple[Function, list[int]]:
+    """The function with these outputs of only those parameters that it uses, and which these are."""
+    used = sorted(frozenset().union(*[_parameters(node) for node in nodes])) or list(range(arity))
+    at = {j: scalar.param(i) for i, j in enumerate(used)}
+    args = [at.get(j, scalar.param(0)) for j in range(arity)]
+    outputs = scalar.substitute(Function.make(arity, tuple(nodes)), args)
+    return Function.make(len(used), outputs), used
+
+
+def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wire]:
+    """The wires of some scalar expressions of wires: one box for each shape that they have."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for i, node in enumerate(nodes):
+        used = [wires[j].space for j in _parameters(node)] or [wire.space for wire in wires]
+        groups.setdefault(broadcast(used), []).append(i)
+    out: dict[int, Wire] = {}
+    for members in groups.values():
+        function, used_ = _alone([nodes[i] for i in members], len(wires))
+        out.update(zip(members, b.add(Map(function), *[wires[j] for j in used_]), strict=True))  # type: ignore[call-arg]
+    return [out[i] for i in range(len(nodes))]
+
+
+class MapOf(D):
+    """`ct.map(fn)`: reads the function at the nesting of its argument and adds one `Map` box."""
+
+    __slots__ = ("fn", "function")
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+        try:
+            self.function: Function | None = scalar.read(fn)
+        except scalar.NeedsTree:
+            self.function = None  # its parameters are tuples: it is read when their nesting is known
+
+    def data(self) -> Hashable:
+        return self.fn if self.function is None else self.function
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        trees = _trees(x, self._count(x), self)
+        function = self.function
+        if function is None or any(tree is not None for tree in trees):
+            function = scalar.read(self.fn, trees)
+        from catad.spaces import flatten, rebuild, space_like
+
+        leaves = flatten(x)
+        if len(leaves) != function.arity:
+            raise errors.SpaceError(errors.wrong_leaf_count(function.arity, b.space(x), self))
+        outs = b.add(Map(function), *leaves)  # type: ignore[call-arg]
+        return outs[0] if function.tree is None else rebuild(space_like(function.tree, [w.space for w in outs]), outs)
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]] | None:
+        return None if self.function is None else (MapOf, (self.function,))  # the function itself may be a lambda
+
+    def _count(self, x: Any) -> int:
+        if self.function is not None:
+            return len(self.function.param_trees)
+        parameters = inspect.signature(self.fn).parameters.values()
+        return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        label = self.function.name if self.function is not None else None
+        public = _PUBLIC.get(self.function) if self.function is not None else None
+        if public is not None:
+            return f"ct.{public}"
+        value = self.fn if self.function is None else self.function
+        return f"ct.map({name(value, label or getattr(self.fn, '__name__', 'fn'))})"
+
+    @property
+    def __scalar_function__(self) -> Function | None:
+        return self.function
+
+
+_PUBLIC: dict[Function, str] = {}  # functions that the vocabulary has a name for
+
+
+def _trees(x: Any, count: int, term: D) -> tuple[Any, ...]:
+    """The nesting of each of `count` parameters, from wires: a product has a factor for each, nested to the left or flat."""
+
+    def tree(v: Any) -> Any:
+        return tuple([tree(part) for part in v]) if isinstance(v, tuple) else None
+
+    if count == 1:
+        return (tree(x),)
+    parts: list[Any] = []
+    while isinstance(x, tuple) and len(x) == 2 and len(parts) < count - 2:
+        parts.insert(0, x[1])
+        x = x[0]
+    spine = (x, *parts) if not isinstance(x, tuple) else (*x, *parts)
+    flat = spine
+    if len(flat) != count:
+        space = getattr(x, "space", None)
+        raise errors.SpaceError(errors.wrong_parameter_count(count, len(flat), space, term))
+    return tuple([tree(part) for part in flat])
+
+
+def map(fn: Any) -> D:  # noqa: A001
+    """Apply a scalar function pointwise; of a `D`, map it over the leading axis (batching).
+
+    `fn` is a plain Python function of scalars (or of tuples of scalars), read by its source; its parameters take the factors
+    of the domain, arrays that broadcast together. A function that returns a tuple gives a product.
+
+    Shapes follow NumPy's broadcasting, dtypes NEP 50. Raises `ScalarError` (file, line and column) where the function can
+    not be read, `SpaceError` where the arrays do not broadcast.
+
+    >>> import catad as ct, numpy as np
+    >>> relu = ct.map(lambda x: x if x > 0 else 0.0)
+    >>> ct.value_and_grad(relu >> ct.sum())(np.array([-1.0, 2.0]))
+    (np.float64(2.0), array([0., 1.]))
+    """
+    if isinstance(fn, D):
+        from catad.vector.batching import BatchedMap
+
+        return BatchedMap(fn)
+    return MapOf(fn)
+
+
+def named(name: str, function: Function) -> MapOf:
+    """A morphism of the vocabulary: prints as `ct.<name>`."""
+    _PUBLIC.setdefault(function, name)
+    return MapOf(function)

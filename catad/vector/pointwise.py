@@ -1,0 +1,100 @@
+"""The pointwise vocabulary: `ct.add`, `ct.sin`, `ct.where`, ... Each is `map` of one scalar function.
+
+`add`, `sub` and `neg` also act on products, leaf by leaf, since `f + g` is pointwise on each result leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors, scalar
+from catad.scalar import Function
+from catad.spaces import flatten, rebuild
+from catad.terms import D
+from catad.vector.map import Map, MapOf, named
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wires
+
+WORDS: dict[str, MapOf] = {name: named(name, word.function) for name, word in scalar.vocabulary.items()}
+
+
+class Leafwise(D):
+    """A scalar function of n numbers on n values of one space, leaf by leaf; on tensors it broadcasts."""
+
+    __slots__ = ("function", "name")
+
+    def __init__(self, name: str, function: Function) -> None:
+        self.name, self.function = name, function
+
+    def data(self) -> Hashable:
+        return self.function
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        arity = self.function.arity
+        parts = (x,) if arity == 1 else x
+        if not isinstance(parts, tuple) or len(parts) != arity:
+            raise errors.SpaceError(errors.not_a_product_of(arity, b.space(x), self))
+        leaves = [flatten(part) for part in parts]
+        if any(isinstance(part, tuple) for part in parts) and len({b.space(part) for part in parts}) != 1:
+            raise errors.SpaceError(errors.unequal_spaces([b.space(part) for part in parts], self))
+        box = Map(self.function)  # type: ignore[call-arg]
+        return rebuild(b.space(parts[0]), [b.add(box, *wires)[0] for wires in zip(*leaves, strict=True)])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return self.name
+
+    @property
+    def __scalar_function__(self) -> Function:
+        return self.function
+
+
+def _leafwise(name: str) -> Leafwise:
+    return Leafwise(f"ct.{name}", scalar.vocabulary[name].function)
+
+
+add, sub, neg = _leafwise("add"), _leafwise("sub"), _leafwise("neg")
+
+
+def scaled(number: Any) -> D:
+    """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`."""
+    if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)) or np.iscomplexobj(number):
+        raise errors.SpaceError(errors.not_a_factor(number))
+    value = number.item() if isinstance(number, np.generic) else number
+    function = Function.make(1, [scalar.apply("mul", scalar.const(value), scalar.param(0))], name="scaled")
+    return Leafwise(f"ct.scaled({value!r})", function)
+
+
+def astype(dtype: Any) -> D:
+    """Conversion to a dtype; between floating dtypes it is linear, to and from integers its derivative is zero.
+
+    >>> import catad as ct
+    >>> ct.astype("float32")(1.5)
+    np.float32(1.5)
+    """
+    dtype = np.dtype(dtype)
+    function = Function.make(1, [scalar.cast(scalar.param(0), dtype)], name=f"astype_{dtype}")
+    return Leafwise(f"ct.astype({str(dtype)!r})", function)
+
+
+def with_numbers(op: Any, args: Sequence[Any]) -> tuple[D, Any]:
+    """The map that applies `op` (a name of the scalar language, or a ufunc) with the numbers among `args` put in."""
+    nodes = []
+    values = []
+    for arg in args:
+        if isinstance(arg, (bool, int, float)) and not isinstance(arg, np.generic):
+            nodes.append(scalar.const(arg))
+        else:
+            nodes.append(scalar.param(len(values)))
+            values.append(arg)
+    if isinstance(op, str):
+        function = Function.make(len(values), [scalar.apply(op, *nodes)])
+    else:
+        outputs = scalar.substitute(scalar.read(op), nodes)
+        function = Function.make(len(values), outputs)
+    return MapOf(function), values[0] if len(values) == 1 else tuple(values)
+
+

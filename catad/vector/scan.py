@@ -1,0 +1,320 @@
+"""`scan` and `recurrence`: all prefixes of an associative operator.
+
+    s_i = op(s_{i-1}, x_i)        ds_i = (d op / d left)(s_{i-1}, x_i) ds_{i-1} + (d op / d right)(s_{i-1}, x_i) dx_i
+
+So the Jacobian is `Block(d op / d right) >> Recurrence(d op / d left)`, whatever the operator; for `+` it has no coefficients at
+all. Partials that are 0 or 1 by structure are not stored, equal ones are stored once (J. Bruun and U. Larsen, Reverse automatic
+differentiation in Futhark, 2022, section 6). Exclusive and reversed scans are an inclusive one with its ends moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors, scalar
+from catad.linear.block import chain
+from catad.linear.delta import diagonal
+from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence
+from catad.linear.reindex import Axis, Reshaped, axis as ap, whole
+from catad.linear.structure import Placed, Rule
+from catad.spaces import Tensor, rebuild
+from catad.terms import D, Primitive, box
+from catad.vector.map import mapped
+from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, sampled
+from catad.vector.shape import moved
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.scalar import Node
+    from catad.wiring import Builder, Wire, Wires
+
+
+@box
+class Scan(Primitive):
+    """The inclusive scan of one operator along one axis; one array for each number of an element.
+
+    Work O(n), depth O(log n) applications of the operator to arrays.
+    """
+
+    monoid: Monoid
+    axis: int = 0
+
+    @property
+    def arity(self) -> int:  # type: ignore[override]
+        return self.monoid.width
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def check(self, xp: Any, *arrays: Any) -> None:
+        check_laws(self.monoid, sampled(xp, arrays, self.axis))
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        x = [xp.moveaxis(a, self.axis, 0) for a in arrays]
+        run = scalar.array_function(self.monoid.op)
+
+        def op(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
+            return list(run(xp, *a, *b))
+
+        s = _in_pairs(xp, op, x)
+        if len(x[0]) > SEQUENTIAL and not _finite(xp, s):  # a partial product may overflow where no prefix does
+            s = _one_by_one(xp, op, x)
+        out = [xp.moveaxis(a, 0, self.axis) for a in s]
+        return out[0] if len(out) == 1 else tuple(out)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        d = self.monoid.width
+        floats = [k for k in range(d) if ins[k].is_float]
+        if not floats:
+            return None
+        partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in floats]])
+        m = len(floats)
+        right, right_slots = _grid([partials[k][m:] for k in floats])
+        left, left_slots = _grid([partials[k][:m] for k in floats])
+        spaces = tuple([outs[k] for k in floats])
+        before = _diagonals(right, spaces, [_slot_space(node, ins) for node in right_slots])
+        links = tuple([_slot_space(node, ins) for node in left_slots])
+        after = Recurrence(left, self.axis, False, spaces, links)
+        cut = len(right_slots)
+        numbers = tuple(range(cut)), tuple(range(cut, cut + len(left_slots)))
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b = wires[0].builder
+            before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
+            return mapped(b, [*right_slots, *left_slots], [*before_, *wires])
+
+        return Rule(chain([(before, numbers[0]), (after, numbers[1])]), coefficients)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        from catad.linear.gather import spread_over
+
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Scan(self.monoid, self.axis + 1), *carried)  # type: ignore[call-arg]
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return outs[0].size * scalar.operations(self.monoid.op)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.Scan({name(self.monoid, 'monoid')}, {self.axis})"
+
+
+def _grid(rows: Sequence[Sequence[Node | None]]) -> tuple[tuple[tuple[int, ...], ...], list[Node]]:
+    """Partials as entries 0, 1 or slot numbers, equal partials sharing a slot; and the expressions of the slots."""
+    slots: list[Node] = []
+    grid = []
+    for row in rows:
+        entries = []
+        for node in row:
+            number = None if node is None else scalar.constant(node)
+            if node is None or number == 0:
+                entries.append(ZERO)
+            elif number == 1:
+                entries.append(ONE)
+            else:
+                if node not in slots:
+                    slots.append(node)
+                entries.append(slots.index(node))
+        grid.append(tuple(entries))
+    return tuple(grid), slots
+
+
+def _slot_space(node: Node, ins: tuple[Tensor, ...]) -> Tensor:
+    function = scalar.Function.make(2 * len(ins), [node])
+    (dtype,) = scalar.result_types(function, tuple([s.dtype for s in (*ins, *ins)]))
+    return Tensor(ins[0].shape, dtype)
+
+
+def _diagonals(grid: tuple[tuple[int, ...], ...], spaces: tuple[Tensor, ...], slots: Sequence[Tensor]) -> Any:
+    """The block of diagonal maps with given entries."""
+    from catad.linear.block import assemble
+    from catad.linear.delta import identity
+
+    rows: list[list[Placed | None]] = []
+    for r, line in enumerate(grid):
+        row: list[Placed | None] = []
+        for c, entry in enumerate(line):
+            if entry == ZERO:
+                row.append(None)
+            elif entry == ONE and spaces[r] == spaces[c]:
+                row.append((identity(spaces[c]), ()))
+            else:
+                assert entry != ONE, "an element's numbers have one dtype where they meet"
+                row.append((diagonal(spaces[c], slots[entry].dtype, spaces[r]), (entry,)))
+        rows.append(row)
+    return assemble(rows, spaces, spaces, slots)
+
+
+def shifted(b: Builder, s: Wire, axis: int, fill: Any) -> Wire:
+    """One step later along an axis, with `fill` first."""
+    n = s.shape[axis]
+    return moved(b, s, [ap(n, n, 0, 1, 1, 1, n - 1) if k == axis else whole(m) for k, m in enumerate(s.shape)], fill)
+
+
+def turned(b: Builder, x: Wire, axis: int) -> Wire:
+    """Backwards along an axis."""
+    axes: list[Axis] = [whole(m) for m in x.shape]
+    n = x.shape[axis]
+    axes[axis] = ap(n, n, n - 1, -1, 0, 1, n)
+    return moved(b, x, axes)
+
+
+def _finite(xp: Any, arrays: Sequence[Any]) -> bool:
+    return all(a.dtype.kind != "f" or bool(xp.isfinite(a).all()) for a in arrays)
+
+
+def _one_by_one(xp: Any, op: Any, x: list[Any]) -> list[Any]:
+    out = [xp.array(a, copy=True) for a in x]
+    for i in range(1, len(x[0])):
+        for a, value in zip(out, op([a[i - 1] for a in out], [a[i] for a in x]), strict=True):
+            a[i] = value
+    return out
+
+
+def _in_pairs(xp: Any, op: Any, x: list[Any]) -> list[Any]:
+    """Join neighbours, scan the halves, fill in the others: O(n) applications of the operator in all."""
+    n = len(x[0])
+    if n <= SEQUENTIAL:
+        return _one_by_one(xp, op, x)
+    m = n // 2
+    half = _in_pairs(xp, op, op([a[0 : 2 * m : 2] for a in x], [a[1 : 2 * m : 2] for a in x]))
+    out = [xp.empty_like(a) for a in x]
+    rest = [a[2::2] for a in x]
+    filled = op([a[: len(rest[0])] for a in half], rest)
+    for k, a in enumerate(out):
+        a[1 : 2 * m : 2] = half[k]
+        a[:1] = x[k][:1]
+        a[2::2] = filled[k]
+    return out
+
+
+def scanned(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, exclusive: bool, reverse: bool) -> list[Wire]:
+    """Lay a scan out: the general one by flipping and shifting the inclusive forward one."""
+    used = monoid.flipped if reverse else monoid
+    turned_ = [turned(b, w, axis) for w in x] if reverse else list(x)
+    if scalar.recognise(monoid.op) == "add":
+        out = list(b.add(Recur(((ONE,),), axis, False), *turned_))  # type: ignore[call-arg]
+    else:
+        out = list(b.add(Scan(used, axis), *turned_))  # type: ignore[call-arg]
+    if exclusive:
+        out = [shifted(b, s, axis, monoid.neutral[k]) for k, s in enumerate(out)]
+    return [turned(b, w, axis) for w in out] if reverse else out
+
+
+class ScanOf(D):
+    """`ct.scan(...)`."""
+
+    __slots__ = ("axis", "exclusive", "monoid", "reverse")
+
+    def __init__(self, monoid: Monoid, exclusive: bool, reverse: bool, axis: int) -> None:
+        self.monoid, self.exclusive, self.reverse, self.axis = monoid, exclusive, reverse, axis
+
+    def data(self) -> Hashable:
+        return (self.monoid, self.exclusive, self.reverse, self.axis)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        wires = elements(b, x, self.monoid, self)
+        axis = along(wires[0], self.axis, self)
+        return rebuild(b.space(x), scanned(b, self.monoid, wires, axis, self.exclusive, self.reverse))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        more = "".join(f", {k}={v!r}" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
+        more += f", axis={self.axis}" if self.axis else ""
+        return f"ct.scan({operator_code(self.monoid, name)}{more})"
+
+
+def operator_code(monoid: Monoid, name: Callable[[Any, str], str]) -> str:
+    """Python for the operator and its neutral element."""
+    neutral = rebuild_tree(monoid.tree, list(monoid.neutral))
+    return f"{name(monoid.op, monoid.op.name or 'op')}, {name(neutral, 'neutral') if _special(monoid) else repr(neutral)}"
+
+
+def _special(monoid: Monoid) -> bool:
+    return any(isinstance(n, float) and not np.isfinite(n) for n in monoid.neutral)
+
+
+def rebuild_tree(tree: Any, leaves: list[Any]) -> Any:
+    """Leaves in the nesting of a tree."""
+    return leaves.pop(0) if tree is None else tuple([rebuild_tree(part, leaves) for part in tree])
+
+
+def along(x: Wire, axis: int, term: D) -> int:
+    """An axis counted from the front."""
+    at = axis + x.ndim if axis < 0 else axis
+    if not 0 <= at < x.ndim:
+        raise errors.SpaceError(errors.bad_axis(axis, x.space, term))
+    return at
+
+
+def scan(op: Any, neutral: Any, exclusive: bool = False, reverse: bool = False, axis: int = 0) -> D:
+    """All prefixes of an associative operator along an axis, the others carried along.
+
+    `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
+    Inclusive: `s_i = x_0 op ... op x_i`; exclusive: the neutral element first. Reversed: suffixes, `x_i op ... op x_{n-1}`,
+    operands in their order. Differentiated at the cost of a few scans. Raises `MonoidError` for an operator that is not closed,
+    and at the first call for a wrong neutral element or one that is not associative.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.scan(lambda a, b: a + b, 0.0)(np.array([1.0, 2.0, 3.0]))
+    array([1., 3., 6.])
+    >>> affine = ct.scan(lambda f, g: (f[0] * g[0], f[1] * g[0] + g[1]), (1.0, 0.0))
+    >>> affine(np.array([2.0, 3.0]), np.array([1.0, 1.0]))[1]
+    array([1., 4.])
+    """
+    monoid = monoid_of(op, neutral)
+    if scalar.recognise(monoid.op) == "add" and monoid.neutral[0] != 0:
+        raise errors.MonoidError(errors.wrong_neutral(op, neutral, 1.0, 1.0 + monoid.neutral[0], "left"))
+    return ScanOf(monoid, bool(exclusive), bool(reverse), axis)
+
+
+class RecurrenceOf(D):
+    """`ct.recurrence`."""
+
+    __slots__ = ()
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
+            raise errors.SpaceError(errors.not_a_pattern("(A, b)", b.space(x), self))
+        links, inputs = x
+        if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
+            raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
+        if links.shape == inputs.shape:
+            return b.add(Recur(((0,),)), links, inputs)[0]  # type: ignore[call-arg]
+        if inputs.ndim != 2 or links.shape != (*inputs.shape, inputs.shape[1]):
+            raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
+        return _matrix_recurrence(b, links, inputs)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return "ct.recurrence"
+
+
+def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
+    """Links that are matrices: their entries become the slots of a grid."""
+    from catad.vector.shape import Concatenate
+
+    n, d = inputs.shape
+
+    def entry(wire: Wire, *at: int) -> Wire:
+        axes = [whole(n), *[ap(m, 1, k, 1, 0, 1, 1) for m, k in zip(wire.shape[1:], at, strict=True)]]
+        return b.add(Reshaped((n,)), moved(b, wire, axes))[0]  # type: ignore[call-arg]
+
+    grid = tuple([tuple([r * d + c for c in range(d)]) for r in range(d)])
+    slots = [entry(links, r, c) for r in range(d) for c in range(d)]
+    states = b.add(Recur(grid), *slots, *[entry(inputs, k) for k in range(d)])  # type: ignore[call-arg]
+    columns = [b.add(Reshaped((n, 1)), s)[0] for s in states]  # type: ignore[call-arg]
+    return columns[0] if d == 1 else b.add(Concatenate(1, d), *columns)[0]  # type: ignore[call-arg]
+
+
+share(ScanOf)
+recurrence = RecurrenceOf()
+"""(A, b) to s with `s_i = A_i s_{i-1} + b_i` and `s_{-1} = 0`, along axis 0.
+
+A has the shape of b (elementwise), or b has shape (n, d) and A has shape (n, d, d). Its derivative is a recurrence with the
+same A.
+
+>>> import catad as ct, numpy as np
+>>> ct.recurrence(np.full(3, 2.0), np.ones(3))
+array([1., 3., 7.])
+"""

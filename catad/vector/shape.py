@@ -1,0 +1,348 @@
+"""Shape operations, by NumPy's names and meanings. All are linear: each is its own derivative."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.linear.block import grid
+from catad.linear.contract import contract
+from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
+from catad.linear.structure import Rule
+from catad.spaces import Tensor
+from catad.terms import D, Primitive, box
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+class Shaped(D):
+    """A shape operation by name and parameters: laid out by smaller primitives once the shape is known."""
+
+    __slots__ = ("lay", "name", "parameters")
+
+    def __init__(self, name: str, lay: Callable[[Builder, Wire, D], Wire], **parameters: Any) -> None:
+        self.name, self.lay, self.parameters = name, lay, parameters
+
+    def data(self) -> Hashable:
+        return (self.name, tuple([(k, repr(v)) for k, v in self.parameters.items()]))
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        if isinstance(x, tuple):
+            raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
+        return self.lay(b, x, self)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{self.name}({', '.join(f'{k}={v!r}' for k, v in self.parameters.items())})"
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return _made, (self.name, tuple(self.parameters.items()))
+
+
+def _made(name: str, parameters: tuple[tuple[str, Any], ...]) -> D:
+    return globals()[name](**dict(parameters))  # type: ignore[no-any-return]
+
+
+def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...]:
+    """Axes counted from the front; each must be there, once."""
+    if given is None:
+        return tuple(range(x.ndim))
+    named = (given,) if isinstance(given, int) else tuple(given)
+    axes = tuple([a + x.ndim if a < 0 else a for a in named])
+    if any(not 0 <= a < x.ndim for a in axes) or len(set(axes)) != len(axes):
+        raise errors.SpaceError(errors.bad_axis(given, x.space, term))
+    return axes
+
+
+def reshape(shape: int | Sequence[int]) -> D:
+    """The same entries in C order in another shape; one size may be -1.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.reshape((2, -1))(np.arange(6.0))
+    array([[0., 1., 2.],
+           [3., 4., 5.]])
+    """
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if builtins.sum(n == -1 for n in shape) > 1 or any(n < -1 for n in shape):
+        raise errors.ArgumentError(errors.bad_shape(shape))
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        known = math.prod(n for n in shape if n >= 0)
+        full = tuple([(x.space.size // known if known else 0) if n == -1 else n for n in shape])
+        if math.prod(full) != x.space.size:
+            raise errors.SpaceError(errors.cannot_reshape(x.space, shape, term))
+        return x if full == x.shape else b.add(Reshaped(full), x)[0]  # type: ignore[call-arg]
+
+    return Shaped("reshape", lay, shape=shape)
+
+
+def transpose(axes: Sequence[int] | None = None) -> D:
+    """Permute the axes; None reverses them.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.transpose()(np.zeros((2, 3))).shape
+    (3, 2)
+    """
+    axes = None if axes is None else tuple(axes)
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        order = tuple(range(x.ndim))[::-1] if axes is None else _axes(axes, x, term)
+        if len(order) != x.ndim:
+            raise errors.SpaceError(errors.bad_axis(axes, x.space, term))
+        return contract(b, [tuple(range(x.ndim))], [x], order, x.shape)
+
+    return Shaped("transpose", lay, axes=axes)
+
+
+def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:  # noqa: A001
+    """The sum over some axes (None: all); an empty sum is 0. Keeps the dtype.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.sum(axis=0)(np.ones((2, 3)))
+    array([2., 2., 2.])
+    """
+    axis = axis if axis is None or isinstance(axis, int) else tuple(axis)
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        summed = _axes(axis, x, term)
+        left = tuple([a for a in range(x.ndim) if a not in summed])
+        y = contract(b, [tuple(range(x.ndim))], [x], left, x.shape)
+        if not keepdims:
+            return y
+        return b.add(Reshaped(tuple([1 if a in summed else n for a, n in enumerate(x.shape)])), y)[0]  # type: ignore[call-arg]
+
+    return Shaped("sum", lay, axis=axis, keepdims=keepdims)
+
+
+def broadcast_to(shape: int | Sequence[int]) -> D:
+    """Stretch to a shape by NumPy's rules.
+
+    >>> import catad as ct
+    >>> ct.broadcast_to((2,))(3.0)
+    array([3., 3.])
+    """
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        skip = len(shape) - x.ndim
+        if skip < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[skip:], strict=True)):
+            raise errors.SpaceError(errors.cannot_broadcast_to(x.space, shape, term))
+        sizes = list(shape)
+        labels = []
+        for a, n in enumerate(x.shape):
+            label = skip + a
+            if n != shape[label]:
+                sizes.append(n)
+                label = len(sizes) - 1
+            labels.append(label)
+        return contract(b, [tuple(labels)], [x], tuple(range(len(shape))), sizes)
+
+    return Shaped("broadcast_to", lay, shape=shape)
+
+
+def replicate(n: int) -> D:
+    """n copies along a new leading axis.
+
+    >>> import catad as ct
+    >>> ct.replicate(3)(2.0)
+    array([2., 2., 2.])
+    """
+    if n < 0:
+        raise errors.ArgumentError(errors.bad_shape((n,)))
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        axes = tuple(range(1, x.ndim + 1))
+        return contract(b, [axes], [x], (0, *axes), (n, *x.shape))
+
+    return Shaped("replicate", lay, n=n)
+
+
+def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
+    """One `Move` box, or none where every axis stays whole."""
+    if all(ax.is_whole for ax in axes):
+        return x
+    return b.add(Move(tuple(axes), fill), x)[0]  # type: ignore[call-arg]
+
+
+def flip(axis: int | Sequence[int] | None = None) -> D:
+    """Reverse the order along some axes (None: all).
+
+    >>> import catad as ct, numpy as np
+    >>> ct.flip()(np.array([1.0, 2.0]))
+    array([2., 1.])
+    """
+    axis = axis if axis is None or isinstance(axis, int) else tuple(axis)
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        reversed_ = _axes(axis, x, term)
+        return moved(b, x, [_flipped(n) if a in reversed_ else whole(n) for a, n in enumerate(x.shape)])
+
+    return Shaped("flip", lay, axis=axis)
+
+
+def _flipped(n: int) -> Axis:
+    return axis_(n, n, n - 1, -1, 0, 1, n)
+
+
+axis_ = axis  # `axis` is also the name of a parameter here
+
+
+def slice(start: int | None = None, stop: int | None = None, step: int | None = None, axis: int = 0) -> D:  # noqa: A001
+    """The slice `start:stop:step` along one axis, with Python's meaning of negative and missing bounds.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.slice(1, None, 2)(np.arange(6.0))
+    array([1., 3., 5.])
+    """
+    if step == 0:
+        raise errors.ArgumentError(errors.zero_step())
+    along = axis
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        (at,) = _axes(along, x, term)
+        n = x.shape[at]
+        first, last, stride = builtins.slice(start, stop, step).indices(n)
+        m = len(range(first, last, stride))
+        return moved(b, x, [axis_(n, m, first, stride, 0, 1, m) if a == at else whole(k) for a, k in enumerate(x.shape)])
+
+    return Shaped("slice", lay, start=start, stop=stop, step=step, axis=axis)
+
+
+def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
+    """Put `value` before and after along one axis; negative widths cut off.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.pad(1, 2)(np.ones(2))
+    array([0., 1., 1., 0., 0.])
+    """
+    along = axis
+
+    def lay(b: Builder, x: Wire, term: D) -> Wire:
+        (at,) = _axes(along, x, term)
+        n = x.shape[at]
+        if n + before + after < 0:
+            raise errors.SpaceError(errors.negative_pad(before, after, x.space, term))
+        cut, end = max(0, -before), n - max(0, -after)
+        ax = axis_(n, n + before + after, cut, 1, max(0, before), 1, max(0, end - cut))
+        return moved(b, x, [ax if a == at else whole(k) for a, k in enumerate(x.shape)], value)
+
+    return Shaped("pad", lay, before=before, after=after, value=value, axis=axis)
+
+
+@box
+class Concatenate(Primitive):
+    """Several arrays after each other along one axis. Jacobian: a row of pads, which tile the result."""
+
+    axis: int
+    count: int
+
+    @property
+    def arity(self) -> int:  # type: ignore[override]
+        return self.count
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        at = self.axis
+        first = ins[0]
+        for space in ins:
+            same = space.ndim == first.ndim and space.shape[:at] == first.shape[:at]
+            if not same or at >= first.ndim or space.shape[at + 1 :] != first.shape[at + 1 :]:
+                raise errors.SpaceError(errors.cannot_concatenate(ins, at, self))
+        length = math.fsum(space.shape[at] for space in ins)
+        dtype = np.result_type(*[space.dtype for space in ins])
+        return (Tensor((*first.shape[:at], int(length), *first.shape[at + 1 :]), dtype),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.concatenate(arrays, axis=self.axis)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not outs[0].is_float:
+            return None
+        at, total, start = self.axis, outs[0].shape[self.axis], 0
+        parts, dom = [], []
+        for space in ins:
+            n = space.shape[at]
+            if space.is_float:
+                axes = [whole(k) for k in space.shape]
+                axes[at] = axis(n, total, 0, 1, start, 1, n)
+                parts.append(Reindex(tuple(axes), outs[0].dtype))
+                dom.append(space)
+            start += n
+        return Rule(_converted(parts, dom, outs))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        from catad.linear.gather import spread_over
+
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Concatenate(self.axis + 1, self.count), *carried)  # type: ignore[call-arg]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.Concatenate({self.axis}, {self.count})"
+
+
+def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Any:
+    """A row of moves, each after a change of dtype where the argument is narrower than the result."""
+    from catad.linear.block import chain
+    from catad.linear.delta import delta
+
+    row = []
+    for part, space in zip(parts, dom, strict=True):
+        if space.dtype == part.dtype:
+            row.append(part)
+        else:
+            axes = tuple(range(space.ndim))
+            row.append(chain([(delta(axes, axes, None, space.shape, space.dtype, part.dtype), ()), (part, ())]))
+    return grid([row], dom, cod)
+
+
+class Joined(D):
+    """`concatenate` and `stack` of all leaves of a product."""
+
+    __slots__ = ("axis", "new")
+
+    def __init__(self, axis: int, new: bool) -> None:
+        self.axis, self.new = axis, new
+
+    def data(self) -> Hashable:
+        return (self.axis, self.new)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        from catad.spaces import flatten
+
+        leaves = flatten(x)
+        if not leaves:
+            raise errors.SpaceError(errors.nothing_to_join(self))
+        ndim = leaves[0].ndim + self.new
+        at = self.axis + ndim if self.axis < 0 else self.axis
+        if not 0 <= at < ndim:
+            raise errors.SpaceError(errors.bad_axis(self.axis, leaves[0].space, self))
+        if self.new:
+            leaves = [b.add(Reshaped((*w.shape[:at], 1, *w.shape[at:])), w)[0] for w in leaves]  # type: ignore[call-arg]
+        return b.add(Concatenate(at, len(leaves)), *leaves)[0]  # type: ignore[call-arg]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{'stack' if self.new else 'concatenate'}(axis={self.axis})"
+
+
+def concatenate(axis: int = 0) -> D:
+    """The leaves of a product after each other along an axis.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.concatenate()(np.zeros(1), np.ones(2))
+    array([0., 1., 1.])
+    """
+    return Joined(axis, False)
+
+
+def stack(axis: int = 0) -> D:
+    """The leaves of a product, all of one shape, along a new axis.
+
+    >>> import catad as ct
+    >>> ct.stack()(1.0, 2.0)
+    array([1., 2.])
+    """
+    return Joined(axis, True)

@@ -1,0 +1,253 @@
+"""Wirings: terms laid out at given spaces as graphs of primitive boxes.
+
+`fork`, `exl`, `dup`, `swap` and their like become mere wires. Equal boxes on equal wires are one box, and a term that is
+met twice on the same wires is laid out once, so that shared work stays shared. Laying out runs on a stack of its own:
+the depth of a term is not bounded by Python's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import GeneratorType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad import errors
+from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like
+from catad.terms import Compose, Cross, D, Fork, Primitive, _above
+
+Wires = Any  # a Wire, or a tuple of Wires
+
+
+class Wire:
+    """A value that is not there yet. Arithmetic on it adds boxes to its builder."""
+
+    __slots__ = ("builder", "number", "space")
+    __array_ufunc__: Any
+
+    def __init__(self, builder: Builder, number: int, space: Tensor) -> None:
+        self.builder, self.number, self.space = builder, number, space
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.space.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.space.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.space.ndim
+
+    def __repr__(self) -> str:
+        return f"<wire {self.number}: {self.space}>"
+
+    def __bool__(self) -> bool:
+        raise errors.ScalarError(errors.wire_has_no_truth(self))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:  # type: ignore[no-redef]
+        if method != "__call__" or kwargs:
+            return NotImplemented
+        return _pointwise(self, ufunc, *args)
+
+
+def _pointwise(wire: Wire, op: Any, *args: Any) -> Any:
+    """Apply a pointwise function to wires and numbers; numbers stay weak."""
+    term, wires = _above().with_numbers(op, args)
+    return wire.builder.apply(term, wire.builder.wires(wires))
+
+
+def _operator(name: str, swapped: bool = False) -> Callable[[Wire, Any], Any]:
+    def method(self: Wire, other: Any) -> Any:
+        return _pointwise(self, name, other, self) if swapped else _pointwise(self, name, self, other)
+
+    return method
+
+
+for _python, _name in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow"),
+                       ("lt", "lt"), ("le", "le"), ("gt", "gt"), ("ge", "ge")]:  # fmt: skip
+    setattr(Wire, f"__{_python}__", _operator(_name))
+    if _python in ("add", "sub", "mul", "truediv", "pow"):
+        setattr(Wire, f"__r{_python}__", _operator(_name, swapped=True))
+Wire.__neg__ = lambda self: _pointwise(self, "neg", self)  # type: ignore[attr-defined]
+Wire.__abs__ = lambda self: _pointwise(self, "abs", self)  # type: ignore[attr-defined]
+
+
+class Box(NamedTuple):
+    """A primitive with the numbers of the wires that it reads and writes."""
+
+    primitive: Primitive
+    ins: tuple[int, ...]
+    outs: tuple[int, ...]
+
+
+class Wiring:
+    """A graph of boxes in the order in which they can run.
+
+    `wires[k]` is the space of wire k; `inputs` and `outputs` are the wires of the leaves of `dom` and `cod`.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "boxes", "cod", "dom", "inputs", "outputs", "wires")
+
+    def __init__(
+        self,
+        dom: Space,
+        cod: Space,
+        wires: tuple[Tensor, ...],
+        inputs: tuple[int, ...],
+        boxes: tuple[Box, ...],
+        outputs: tuple[int, ...],
+    ) -> None:
+        self.dom, self.cod, self.wires, self.inputs, self.boxes, self.outputs = dom, cod, wires, inputs, boxes, outputs
+
+    def spaces(self, numbers: Sequence[int]) -> tuple[Tensor, ...]:
+        """The spaces of some wires."""
+        return tuple([self.wires[k] for k in numbers])
+
+    def __repr__(self) -> str:
+        return f"<wiring {self.dom} -> {self.cod}: {len(self.boxes)} boxes>"
+
+
+class Builder:
+    """Collects the boxes of a wiring. `b.add(primitive, *wires)` adds one box, `b.apply(term, wires)` a whole term."""
+
+    def __init__(self) -> None:
+        self.spaces: list[Tensor] = []
+        self.boxes: list[Box] = []
+        self._made: dict[Any, tuple[Wire, ...]] = {}
+        self._applied: dict[Any, tuple[D, Wires]] = {}
+
+    def wire(self, space: Tensor) -> Wire:
+        """A new wire that no box writes: an input."""
+        self.spaces.append(space)
+        return Wire(self, len(self.spaces) - 1, space)
+
+    def inputs(self, dom: Space) -> Wires:
+        """New wires for a whole space, nested as the space is."""
+        return rebuild(dom, [self.wire(leaf) for leaf in dom.leaves])
+
+    def space(self, wires: Wires) -> Space:
+        """The space in which the value on some wires lies."""
+        return space_like(wires, [wire.space for wire in flatten(wires)])
+
+    def wires(self, value: Any) -> Wires:
+        """A value whose leaves are wires, numbers or arrays, with boxes for the constants among them."""
+        leaves = flatten(value)
+        if all(isinstance(leaf, Wire) for leaf in leaves):
+            return value
+        floats = [leaf.dtype for leaf in leaves if hasattr(leaf, "dtype") and leaf.dtype.kind == "f"]
+        made = []
+        for leaf in leaves:
+            if isinstance(leaf, Wire):
+                made.append(leaf)
+                continue
+            (array,) = as_leaves(leaf)
+            if isinstance(leaf, (int, float)) and not isinstance(leaf, (bool, np.generic)) and floats:
+                array = array.astype(np.result_type(*floats))
+            made.append(self.apply(_above().const(array), ()))
+        return rebuild(space_like(value, [w.space for w in made]), made)
+
+    def add(self, primitive: Primitive, *ins: Wire) -> tuple[Wire, ...]:
+        """The results of one box; an equal box on the same wires is not added twice."""
+        key = (primitive, tuple([wire.number for wire in ins]))
+        outs = self._made.get(key)
+        if outs is None:
+            spaces = primitive.typed(tuple([wire.space for wire in ins]))
+            outs = tuple([self.wire(space) for space in spaces])
+            self.boxes.append(Box(primitive, key[1], tuple([wire.number for wire in outs])))
+            self._made[key] = outs
+        return outs
+
+    def apply(self, term: D, x: Wires) -> Wires:
+        """The wires of a term's result, all its boxes added."""
+        stack: list[tuple[Any, Any, D]] = []
+        result, failed = None, None
+        request: tuple[D, Wires] | None = (term, x)
+        while True:
+            if request is not None:
+                part, wires = request
+                request, key = None, (part.__class__ in _SHARED and (id(part), wires)) or None
+                known = self._applied.get(key) if key else None
+                if known is not None:
+                    result = known[1]
+                else:
+                    try:
+                        result = part.wired(self, wires)
+                    except errors.CatadError as error:
+                        failed = error
+                    else:
+                        if isinstance(result, GeneratorType):
+                            stack.append((result, key, part))
+                            result = None
+                        elif key:
+                            self._applied[key] = (part, result)
+            if not stack:
+                if failed is not None:
+                    raise failed
+                return result
+            generator, key, part = stack[-1]
+            try:
+                if failed is not None:
+                    error, failed = failed, None
+                    request = generator.throw(error)
+                else:
+                    request = generator.send(result)
+                result = None
+            except StopIteration as stop:
+                stack.pop()
+                result = stop.value
+                if key:
+                    self._applied[key] = (part, result)
+            except errors.CatadError as error:
+                stack.pop()
+                failed = error
+
+    def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
+        """The wiring from inputs to outputs, without the boxes on which no output depends."""
+        ends = [wire.number for wire in flatten(outputs)]
+        needed = set(ends)
+        kept = []
+        for box in reversed(self.boxes):
+            if not needed.isdisjoint(box.outs):
+                needed.update(box.ins)
+                kept.append(box)
+        starts = tuple([wire.number for wire in flatten(inputs)])
+        return Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(reversed(kept)), tuple(ends))
+
+    def inline(self, wiring: Wiring, ins: Sequence[Wire]) -> list[Wire]:
+        """The wires of a wiring's outputs when its inputs are the given wires."""
+        at: dict[int, Wire] = dict(zip(wiring.inputs, ins, strict=True))
+        for box in wiring.boxes:
+            at.update(zip(box.outs, self.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
+        return [at[k] for k in wiring.outputs]
+
+
+_SHARED = {Compose, Fork, Cross}  # layouts of these are remembered; lazily expanded functors add themselves
+
+
+def share(cls: type[D]) -> type[D]:
+    """Class decorator: a term of this class that is met twice on the same wires is laid out once."""
+    _SHARED.add(cls)
+    return cls
+
+
+def wire(term: D, dom: Space) -> Wiring:
+    """Lay a term out at a space. The wiring is kept with the term.
+
+    >>> import catad as ct
+    >>> h = ct.sin >> ct.exp
+    >>> len(ct.wire(ct.fork(h, h), ct.f64[3]).boxes)
+    2
+    """
+    try:
+        known = term._wirings
+    except AttributeError:
+        known = term._wirings = {}
+    found: Wiring | None = known.get(dom)
+    if found is None:
+        b = Builder()
+        x = b.inputs(dom)
+        found = known[dom] = b.finish(dom, x, b.apply(term, x))
+    return found
