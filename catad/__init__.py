@@ -24,6 +24,7 @@ from catad.functors import differential, grad, reverse_differential, tangent, va
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
+from catad.planner.entry import plan
 from catad.planner.plan import Plan
 from catad.spaces import (
     Product,
@@ -55,18 +56,18 @@ from catad.terms import (
     exl,
     exr,
     fork,
-    id,  # noqa: A004
     it,
     proj,
     swap,
 )
+from catad.terms import identity as id
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
 from catad.vector.index import gather, scatter, scatter_add
-from catad.vector.map import map  # noqa: A004
+from catad.vector.map import map
 from catad.vector.pointwise import WORDS as _WORDS
 from catad.vector.pointwise import add, astype, neg, scaled, sub
 from catad.vector.scan import recurrence, scan
@@ -77,9 +78,9 @@ from catad.vector.shape import (
     pad,
     replicate,
     reshape,
-    slice,  # noqa: A004
+    slice,
     stack,
-    sum,  # noqa: A004
+    sum,
     transpose,
 )
 from catad.wiring import wire

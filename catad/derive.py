@@ -88,7 +88,7 @@ def _linearized(f: D, dom: Space) -> Linearized:
         ys, network, slots = linear_graph(b, wiring, xs)
         whole = b.finish(dom, tuple(xs), (*ys, *slots))
         found = programs["linearize", dom] = (Program(whole), wiring.cod, straightened(network))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
@@ -127,7 +127,8 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     xp = common_module(leaves)
     own = _tangent_leaves(v, dom, xp, "tangent")
     program, cod = program_of(_kept(f, "tangent", Tangent), Product((dom, tangent_space(dom))))
-    return rebuild(cod, program(common_module([*leaves, *own]), [*leaves, *own]))  # type: ignore[no-any-return]
+    pair: tuple[Value, Value] = rebuild(cod, program(common_module([*leaves, *own]), [*leaves, *own]))
+    return pair
 
 
 def _kept(f: D, name: str, make: Callable[[D], D]) -> D:
@@ -138,7 +139,8 @@ def _kept(f: D, name: str, make: Callable[[D], D]) -> D:
         programs = f._programs = {}
     if name not in programs:
         programs[name] = make(f)
-    return programs[name]  # type: ignore[no-any-return]
+    kept: D = programs[name]
+    return kept
 
 
 def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ...]]]:

@@ -10,6 +10,9 @@ from __future__ import annotations
 class CatadError(Exception):
     """Base of all errors of catad; `except ct.CatadError` catches every mistake the library reports."""
 
+    located = False  # whether the message says already which boxes meet there
+    hinted = False  # whether it has the note on precedence already
+
 
 class SpaceError(CatadError, TypeError):
     """Spaces that do not meet, values that do not lie in the expected space, wrong numbers of arguments."""
@@ -166,18 +169,18 @@ def spaces_do_not_meet(cod: object, dom: object, first: object, second: object) 
 
 def locate(error: Exception, box: object, before: object | None) -> None:
     """Name the two boxes that meet where an error arose; the innermost place is kept."""
-    if getattr(error, "located", False) or not error.args:
+    if not isinstance(error, CatadError) or error.located or not error.args:
         return
-    error.located = True  # type: ignore[attr-defined]
+    error.located = True
     place = abbreviated(box, 80) if before is None else f"{abbreviated(before, 60)} >> {abbreviated(box, 60)}"
     error.args = (f"{error.args[0]}\n  where:    {place}", *error.args[1:])
 
 
 def hint_precedence(error: Exception) -> None:
     """Add that `&` binds looser than `>>`, once."""
-    if getattr(error, "hinted", False) or not error.args:
+    if not isinstance(error, CatadError) or error.hinted or not error.args:
         return
-    error.hinted = True  # type: ignore[attr-defined]
+    error.hinted = True
     hint = "`&` binds looser than `>>`: `f & g >> h` means `f & (g >> h)`; write (f & g) >> h or ct.fork(f, g) >> h"
     error.args = (f"{error.args[0]}\n  note:     {hint}", *error.args[1:])
 
@@ -581,3 +584,208 @@ def too_many_paths(name: str, cap: int) -> str:
         f"{name} has no source, and tracing it found more than {cap} paths through its branches",
         do="put the function into a file so that its loop can be read",
     )
+
+
+# -- the planner
+
+
+def unknown_mode(mode: object) -> str:
+    return text(
+        "no such mode of multiplying",
+        given=abbreviated(mode),
+        expected='"auto", "forward", "reverse", a bracketing such as [[0, 1], 2], or a plan',
+    )
+
+
+def unknown_want(want: object) -> str:
+    return text("the planner plans derivatives only", given=f"want={want!r}", expected='"jacobian" or "hessian"')
+
+
+def unknown_cost(cost: object) -> str:
+    return text(
+        "no such cost",
+        given=f"cost={abbreviated(cost)}",
+        expected='"operations", or a function from two structures to a number',
+    )
+
+
+def bad_cost(value: object, first: object, second: object) -> str:
+    return text(
+        "a cost function gave what is no cost",
+        given=abbreviated(value),
+        expected="a number, at least 0 (infinity forbids a product)",
+        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+    )
+
+
+def bad_limit(name: str, value: object) -> str:
+    return text("a limit that is none", given=f"{name}={abbreviated(value)}", expected="None, or a number, at least 0")
+
+
+def bad_size(size: object, k: int) -> str:
+    return text(
+        "a matrix whose size is none",
+        given=abbreviated(size),
+        expected="(rows, columns), whole numbers, at least 0",
+        where=f"factor {k}",
+    )
+
+
+def bad_factor(factor: object, k: int) -> str:
+    return text(
+        "not a factor of a chain",
+        given=f"{abbreviated(factor)} of type {type(factor).__name__}",
+        expected="a linear map, a structure, or a size (rows, columns)",
+        where=f"factor {k}",
+    )
+
+
+def not_plannable(thing: object) -> str:
+    return text(
+        "nothing that can be planned",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a morphism, a linear map, or a list of factors, the first applied first",
+    )
+
+
+def not_for_a_chain(thing: object) -> str:
+    return text(
+        "points and want= go with a morphism only",
+        given=abbreviated(thing),
+        do="plan a list of factors, or a linear map, by itself",
+    )
+
+
+def plan_without_point(term: object) -> str:
+    return text(
+        "a plan for a morphism needs its domain",
+        given=abbreviated(term),
+        do="add the space of its argument, e.g. ct.plan(f, ct.f64[3]), or a value",
+    )
+
+
+def plan_without_morphism() -> str:
+    return text("the plan was not made for a morphism", do="use plan.multiply(linear map or list of factors)")
+
+
+def factors_do_not_meet(i: int, cod: str, k: int, dom: str) -> str:
+    return text(
+        "neighbouring factors do not meet",
+        given=f"factor {i} gives {cod}, factor {k} takes {dom}",
+        where=f"between factor {i} and factor {k}",
+        do="list the factor that is applied first first: a matrix product A @ B @ C is [C, B, A]",
+    )
+
+
+def too_little_memory(limit: object, least: int, exact: bool) -> str:
+    known = "would do" if exact else "is the least among the plans that were tried"
+    return text(
+        "no plan fits into the memory", given=f"memory={limit} bytes", expected=f"at least {least}: that {known}"
+    )
+
+
+def no_such_step(step: object, count: int) -> str:
+    return text("no such step of the plan", given=abbreviated(step), expected=f"0 to {count - 1}")
+
+
+def too_many_bracketings(n: int, most: int) -> str:
+    return text(
+        "too many bracketings to list", given=f"{n} factors", expected=f"at most {most}", do="use plan.why(step)"
+    )
+
+
+def no_pair(value: object, place: str) -> str:
+    return text(
+        "a bracketing is made of pairs",
+        given=abbreviated(value),
+        expected="two factors, each a number or a pair again",
+        where=f"bracketing{place}",
+    )
+
+
+def no_factor_number(value: object, where: str) -> str:
+    return text("a factor is named by its number", given=abbreviated(value), expected="a whole number", where=where)
+
+
+def unknown_factor(k: int, n: int, where: str) -> str:
+    return text("a plan names a factor that is not there", given=f"factor {k}", expected=f"0 to {n - 1}", where=where)
+
+
+def repeated_factor(k: int, expected: int, where: str) -> str:
+    return text(
+        "a plan uses a factor twice, or out of order",
+        given=f"factor {k}",
+        expected=f"factor {expected} next",
+        where=where,
+        do="name each factor once, in order: only the brackets may move",
+    )
+
+
+def skipped_factor(expected: int, n: int, where: str) -> str:
+    return text(
+        "a plan leaves out a factor",
+        expected=f"factor {expected} here, as all of 0 to {n - 1} in order",
+        where=where if where.startswith("bracketing") else f"bracketing, {where}",
+    )
+
+
+def malformed_plan(what: str, line: int, column: int) -> str:
+    return text(
+        "a plan that is no JSON", given=what, where=f"line {line}, column {column}", do="edit only the bracketing"
+    )
+
+
+def no_plan_text(thing: object) -> str:
+    return text(
+        "a plan is read from JSON text", given=f"{abbreviated(thing)} of type {type(thing).__name__}", expected="a string"
+    )
+
+
+def missing_field(key: str) -> str:
+    return text("a plan without a field that it needs", given=f'no "{key}"', expected="the text that to_json() gave")
+
+
+def bad_field(key: str, value: object, expected: str) -> str:
+    return text("a field of a plan that cannot be read", given=abbreviated(value), expected=expected, where=key)
+
+
+def other_program(difference: str) -> str:
+    return text(
+        "the plan is for another program", given=difference, do="plan this one: ct.plan(f, x), and edit that plan"
+    )
+
+
+# -- testing
+
+
+def law_broken(law: str, equation: str, term: object, point: object, got: object, expected: object, off: object) -> str:
+    return text(
+        f"the law {law} does not hold: {equation}",
+        given=f"got {abbreviated(got, 400)}{'' if off is None else f', off by {off}'}",
+        expected=abbreviated(expected, 400),
+        where=f"{abbreviated(term, 200)}\n  at:       {abbreviated(point, 400)}",
+    )
+
+
+def law_raised(law: str, equation: str, term: object, point: object, error: object) -> str:
+    return text(
+        f"the law {law} could not be evaluated: {equation}",
+        given=f"{type(error).__name__}: {error}",
+        where=f"{abbreviated(term, 200)}\n  at:       {abbreviated(point, 400)}",
+    )
+
+
+def needs_hypothesis(what: str) -> str:
+    return text(f"catad.testing.{what} is a Hypothesis strategy, and Hypothesis is not installed", do="pip install hypothesis")
+
+
+def unknown_check_mode(modes: object) -> str:
+    return text("check_grads knows no such mode", given=abbreviated(modes), expected='"fwd" and "rev"')
+
+
+def nothing_to_check(what: str) -> str:
+    return text(f"{what} needs at least one value", given="none")
+
+
+def differs_from_differences() -> str:
+    return "the derivative differs from central differences"

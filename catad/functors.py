@@ -190,6 +190,7 @@ class _Derived(D):
     """Base of the lazily expanded derivatives of a term."""
 
     __slots__ = ("children",)
+    children: tuple[D, ...]
     name = ""
 
     def __init__(self, f: D) -> None:
@@ -253,6 +254,7 @@ class Gradient(D):
     """The gradient of a scalar function: R[f] at the cotangent 1, of some or all factors of the domain."""
 
     __slots__ = ("argnums", "children")
+    children: tuple[D, ...]
 
     def __init__(self, f: D, argnums: int | tuple[int, ...] | None) -> None:
         self.children = (f,)

@@ -20,6 +20,7 @@ class Lift(D):
     """See the module. The arrays of the map are constants of the term."""
 
     __slots__ = ("children", "cod", "dom", "structure")
+    children: tuple[Constant, ...]
 
     def __init__(self, linear: LinearMap) -> None:
         self.dom, self.cod, self.structure = linear.dom, linear.cod, linear.structure
@@ -39,12 +40,12 @@ class Lift(D):
     def wired(self, b: Builder, x: Wires) -> Any:
         if b.space(x) != self.dom:
             raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
-        slots = [b.add(child)[0] for child in self.children]  # type: ignore[arg-type]
+        slots = [b.add(child)[0] for child in self.children]
         outs = self.structure.apply(b, slots, flatten(x))
         return rebuild(self.cod, [zeros(b, s) if y is None else y for y, s in zip(outs, self.cod.leaves, strict=True)])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        slots = [child.array for child in self.children]  # type: ignore[attr-defined]
+        slots = [child.array for child in self.children]
         return f"ct.lift({name(LinearMap(self.dom, self.cod, self.structure, slots), 'linear_map')})"
 
 

@@ -11,7 +11,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -73,7 +73,7 @@ class Tensor(Space):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     size_: int
-    _made: WeakValueDictionary[tuple[tuple[int, ...], np.dtype[Any]], Tensor] = WeakValueDictionary()
+    _made: ClassVar[WeakValueDictionary[tuple[tuple[int, ...], np.dtype[Any]], Tensor]] = WeakValueDictionary()
 
     def __new__(cls, shape: Sequence[int], dtype: Any) -> Tensor:
         key = (tuple(int(n) for n in shape), np.dtype(dtype))
@@ -220,7 +220,8 @@ def tangent_space(space: Space) -> Space:
     >>> ct.tangent_space(ct.f64[3] * ct.i64[3])
     ct.f64[3] * ct.Unit
     """
-    return rebuild(space, [leaf if leaf.is_float else Unit for leaf in space.leaves], Product)
+    tangents: Space = rebuild(space, [leaf if leaf.is_float else Unit for leaf in space.leaves], Product)
+    return tangents
 
 
 def rebuild(space: Space, leaves: Sequence[Any], node: Callable[[tuple[Any, ...]], Any] = tuple) -> Any:

@@ -112,7 +112,7 @@ def packed(term: D) -> tuple[Any, ...]:
 def _record(part: D, children: list[int]) -> tuple[Any, ...]:
     own = part.recipe()
     if own is not None:
-        return (*own, ())
+        return "call", *own
     state = {}
     for cls in type(part).__mro__:
         for slot in cls.__dict__.get("__slots__", ()):
@@ -121,17 +121,19 @@ def _record(part: D, children: list[int]) -> tuple[Any, ...]:
     state.update({k: v for k, v in getattr(part, "__dict__", {}).items() if k not in _CACHES})
     if isinstance(part, Compose):
         state = {}
-    return type(part), state, tuple(children)
+    return "state", type(part), state, tuple(children)
 
 
 def unpacked(records: tuple[Any, ...]) -> D:
     """Rebuild a term from its records."""
     parts: list[D] = []
-    for cls, state, children in records:
+    for kind, cls, *rest in records:
+        if kind == "call":
+            parts.append(cls(*rest[0]))
+            continue
+        state, children = rest
         below = tuple([parts[k] for k in children])
-        if not isinstance(cls, type):
-            parts.append(cls(*state))
-        elif cls is Compose:
+        if cls is Compose:
             parts.append(compose(*below))
         elif cls in (Id, Structural, Proj):
             parts.append(cls(**{k: v for k, v in state.items() if k in ("name", "index")}))

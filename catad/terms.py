@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -46,7 +46,14 @@ class D:
 
     __slots__ = ("__weakref__", "_hash", "_names", "_programs", "_wirings")
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
-    children: tuple[D, ...] = ()
+    if TYPE_CHECKING:  # an attribute or a property of the classes
+
+        @property
+        def children(self) -> tuple[D, ...]: ...
+    else:
+        children = ()
+    _programs: dict[Any, Any]  # kept by `engine.program`: compiled programs by space
+    _wirings: dict[Any, Any]  # kept by `wiring`: wirings by domain
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is D:
@@ -137,18 +144,18 @@ class D:
     def __add__(self, other: object) -> D:
         if not isinstance(other, D):
             raise errors.SpaceError(errors.not_a_morphism("+", other))
-        return Fork((self, other)) >> _above().add
+        return then(Fork((self, other)), _above().add)
 
     def __sub__(self, other: object) -> D:
         if not isinstance(other, D):
             raise errors.SpaceError(errors.not_a_morphism("-", other))
-        return Fork((self, other)) >> _above().sub
+        return then(Fork((self, other)), _above().sub)
 
     def __neg__(self) -> D:
-        return self >> _above().neg
+        return then(self, _above().neg)
 
     def __rmul__(self, number: object) -> D:
-        return self >> _above().scaled(number)
+        return then(self, _above().scaled(number))
 
     def __matmul__(self, other: object) -> D:
         raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
@@ -175,11 +182,13 @@ class D:
         >>> (ct.dup >> ct.mul).spaces(ct.f32[5])
         ct.f32[5]
         """
-        return _above().wire(self, dom).cod  # type: ignore[no-any-return]
+        cod: Space = _above().wire(self, dom).cod
+        return cod
 
     def draw(self, dom: Space | None = None) -> str:
         """A string diagram as SVG text; with a domain, of the wiring at that space, with spaces on the wires."""
-        return _above().draw(self, dom)  # type: ignore[no-any-return]
+        svg: str = _above().draw(self, dom)
+        return svg
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -267,7 +276,7 @@ class Compose(D):
         return self._factors
 
     @property
-    def children(self) -> tuple[D, ...]:  # type: ignore[override]
+    def children(self) -> tuple[D, ...]:
         return self.factors
 
     def wired(self, b: Builder, x: Wires) -> Any:
@@ -290,6 +299,7 @@ class Fork(D):
     """`x` to `(f x, g x, ...)`."""
 
     __slots__ = ("by_and", "children")
+    children: tuple[D, ...]
 
     def __init__(self, terms: tuple[D, ...], by_and: bool = False) -> None:
         self.children = terms
@@ -314,6 +324,7 @@ class Cross(D):
     """`(x, y, ...)` to `(f x, g y, ...)`."""
 
     __slots__ = ("children",)
+    children: tuple[D, ...]
 
     def __init__(self, terms: tuple[D, ...]) -> None:
         self.children = terms
@@ -358,7 +369,7 @@ class Structural(D):
             fits = isinstance(inner, tuple) and len(inner) == 2
         if not fits:
             raise errors.SpaceError(errors.not_a_pattern(self.pattern, b.space(x), self))
-        return self.move(x)  # type: ignore[no-any-return]
+        return self.move(x)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.{self.name}"
@@ -378,7 +389,7 @@ class Proj(D):
     def wired(self, b: Builder, x: Wires) -> Wires:
         if not isinstance(x, tuple) or not 0 <= self.index < len(x):
             raise errors.SpaceError(errors.no_such_factor(self.index, b.space(x), self))
-        return x[self.index]  # type: ignore[no-any-return]
+        return x[self.index]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.proj({self.index})"
@@ -392,7 +403,12 @@ class Primitive(D):
     """
 
     __slots__ = ()
-    arity: int | None = None  # the number of argument leaves, where it is fixed
+    if TYPE_CHECKING:  # the number of argument leaves, where it is fixed: an attribute or a property
+
+        @property
+        def arity(self) -> int | None: ...
+    else:
+        arity = None
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The spaces of the results; raises `SpaceError` where the arguments do not fit."""
@@ -429,17 +445,21 @@ class Primitive(D):
         return outs[0] if len(outs) == 1 else outs
 
 
-def box(cls: type[Primitive]) -> type[Primitive]:
+P = TypeVar("P", bound=Primitive)
+
+
+@dataclass_transform(eq_default=False)
+def box(cls: type[P]) -> type[P]:
     """Class decorator: a primitive whose parameters are dataclass fields, compared exactly (0.0 is not -0.0, 1 not True)."""
-    made = dataclass(eq=False, repr=False)(cls)
+    made: Any = dataclass(eq=False, repr=False)(cls)
     names = [f.name for f in fields(made)]
 
     def data(self: Any) -> Hashable:
         return tuple([_exact(getattr(self, n)) for n in names])
 
     if "data" not in cls.__dict__:
-        made.data = data  # type: ignore[method-assign]
-    return made
+        made.data = data
+    return made  # type: ignore[no-any-return]
 
 
 def _exact(value: Any) -> Any:
@@ -486,7 +506,7 @@ def compose(*terms: D) -> D:
     >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
     True
     """
-    out: D = id
+    out: D = identity
     for term in terms:
         if not isinstance(term, D):
             raise errors.SpaceError(errors.not_a_morphism("compose", term))
@@ -532,6 +552,6 @@ def proj(index: int) -> D:
     return Proj(index)
 
 
-id = Id()
+identity = Id()  # public as `ct.id`
 exl, exr, dup, swap = Structural("exl"), Structural("exr"), Structural("dup"), Structural("swap")
 assoc_l, assoc_r, it = Structural("assoc_l"), Structural("assoc_r"), Structural("it")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import GeneratorType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,18 @@ class Wire:
     """A value that is not there yet. Arithmetic on it adds boxes to its builder."""
 
     __slots__ = ("builder", "number", "space")
-    __array_ufunc__: Any
+
+    if TYPE_CHECKING:  # arithmetic; set below the class, one function for each operator
+
+        def __add__(self, other: Any) -> Wire: ...
+        def __radd__(self, other: Any) -> Wire: ...
+        def __sub__(self, other: Any) -> Wire: ...
+        def __rsub__(self, other: Any) -> Wire: ...
+        def __mul__(self, other: Any) -> Wire: ...
+        def __rmul__(self, other: Any) -> Wire: ...
+        def __truediv__(self, other: Any) -> Wire: ...
+        def __rtruediv__(self, other: Any) -> Wire: ...
+        def __neg__(self) -> Wire: ...
 
     def __init__(self, builder: Builder, number: int, space: Tensor) -> None:
         self.builder, self.number, self.space = builder, number, space
@@ -47,7 +58,7 @@ class Wire:
     def __bool__(self) -> bool:
         raise errors.ScalarError(errors.wire_has_no_truth(self))
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:  # type: ignore[no-redef]
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             return NotImplemented
         return _pointwise(self, ufunc, *args)
@@ -71,8 +82,8 @@ for _python, _name in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv
     setattr(Wire, f"__{_python}__", _operator(_name))
     if _python in ("add", "sub", "mul", "truediv", "pow"):
         setattr(Wire, f"__r{_python}__", _operator(_name, swapped=True))
-Wire.__neg__ = lambda self: _pointwise(self, "neg", self)  # type: ignore[attr-defined]
-Wire.__abs__ = lambda self: _pointwise(self, "abs", self)  # type: ignore[attr-defined]
+setattr(Wire, "__neg__", lambda self: _pointwise(self, "neg", self))  # noqa: B010
+setattr(Wire, "__abs__", lambda self: _pointwise(self, "abs", self))  # noqa: B010
 
 
 class Box(NamedTuple):
@@ -190,8 +201,8 @@ class Builder:
             generator, key, part = stack[-1]
             try:
                 if failed is not None:
-                    error, failed = failed, None
-                    request = generator.throw(error)
+                    thrown, failed = failed, None
+                    request = generator.throw(thrown)
                 else:
                     request = generator.send(result)
                 result = None

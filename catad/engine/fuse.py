@@ -110,4 +110,4 @@ def _merged(wiring: Wiring, group: Sequence[Box], readers: dict[int, list[int]])
     types = scalar.result_types(function, tuple([wiring.wires[k].dtype for k in ins]))
     if any(dtype != wiring.wires[k].dtype for dtype, k in zip(types, outs, strict=True)):
         return list(group)
-    return [Box(Map(function), ins, outs)]  # type: ignore[call-arg]
+    return [Box(Map(function), ins, outs)]

@@ -174,7 +174,7 @@ def run_product(product: ProductOf, first: Any, second: Any) -> list[Array]:
     return program(common_module([*first.slots, *second.slots]), [*first.slots, *second.slots])
 
 
-class use_engine:  # noqa: N801 (a context manager reads as a function)
+class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 
     >>> import catad as ct

@@ -75,7 +75,7 @@ class Block(Structure):
     def T(self) -> Block:
         columns = range(len(self.grid[0]) if self.grid else len(self.dom))
         flipped = tuple(
-            [tuple([None if row[c] is None else transposed(row[c]) for row in self.grid]) for c in columns]  # type: ignore[arg-type]
+            [tuple([transposed(p) if (p := row[c]) is not None else None for row in self.grid]) for c in columns]
         )
         widths = None if self.widths is None else (self.widths[1], self.widths[0])
         return Block(flipped, self.cod, self.dom, self.slots, widths)
@@ -102,7 +102,7 @@ class Block(Structure):
         return f"block {len(self.grid)}x{len(self.grid[0]) if self.grid else 0}"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         return sum(part[0].nnz for row in self.grid for part in row if part is not None)
 
     @property
@@ -126,11 +126,11 @@ class Chain(Structure):
     slots: tuple[Tensor, ...]
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.parts[0][0].dom
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self.parts[-1][0].cod
 
     @property
@@ -148,7 +148,7 @@ class Chain(Structure):
         return "chain of " + " >> ".join(part[0].kind for part in self.parts)
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         """An upper bound: the pattern of a product that is not multiplied out is not known."""
         return self.rows * self.columns
 
@@ -161,11 +161,11 @@ class Sum(Structure):
     slots: tuple[Tensor, ...]
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.parts[0][0].dom
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self.parts[0][0].cod
 
     @property
@@ -184,7 +184,7 @@ class Sum(Structure):
         return "sum of " + " + ".join(part[0].kind for part in self.parts)
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         """An upper bound: the patterns may overlap."""
         return min(sum(part[0].nnz for part in self.parts), self.rows * self.columns)
 

@@ -14,6 +14,7 @@ from catad.linear.products import Product, Shared, Source, computed, left, multi
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
+from catad.spaces import Tensor
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -69,7 +70,7 @@ def added(terms: Sequence[Product]) -> Product:
 
 
 def _sum(s: Source, t: Source) -> Source:
-    return computed(lambda b, ls, rs: s.wire(b, ls, rs) + t.wire(b, ls, rs))  # type: ignore[operator]
+    return computed(lambda b, ls, rs: s.wire(b, ls, rs) + t.wire(b, ls, rs))
 
 
 def _alike(a: Structure, b: Structure) -> bool:
@@ -135,7 +136,7 @@ def blockwise(first: Structure, second: Structure, shared: Shared) -> Product | 
     return Product(Zero(first.dom, second.cod), ()) if whole.is_zero else Product(whole, sources)
 
 
-def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple:  # type: ignore[type-arg]
+def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple[Tensor, ...]:
     spaces = {k: s for structure, numbers in placed for k, s in zip(numbers, structure.slots, strict=True)}
     return tuple([spaces[k] for k in range(count)])
 

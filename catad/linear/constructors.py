@@ -10,7 +10,8 @@ import numpy as np
 from catad import errors
 from catad.linear.block import Block, Zero
 from catad.linear.block import assemble as _assemble
-from catad.linear.delta import delta, identity as _identity
+from catad.linear.delta import delta
+from catad.linear.delta import identity as _identity
 from catad.linear.gather import Gather, ScatterAdd, rows_of
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import MatrixFree
@@ -165,7 +166,7 @@ def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: A
     >>> ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, ct.f64[3], ct.f64[3]).kind
     'matrix-free'
     """
-    space = space_of(coefficients) if coefficients != () else Unit
+    space = Unit if isinstance(coefficients, tuple) and not coefficients else space_of(coefficients)
     structure = MatrixFree(forward, backward, dom, cod, space)
     return LinearMap(dom, cod, structure, tuple(flatten(coefficients)))
 

@@ -31,7 +31,7 @@ class Contract(Primitive):
     sizes: tuple[int, ...]
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return len(self.operands)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -44,7 +44,7 @@ class Contract(Primitive):
 
     def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
         if len(self.operands) == 1:
-            return _place(self.operands[0], self.out, self.sizes)
+            return place(self.operands[0], self.out, self.sizes)
         return _multiply(self.operands, self.out, self.sizes)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
@@ -98,13 +98,13 @@ def contract(
     if len(operands) == 1 and tuple(operands[0]) == out and len(set(out)) == len(out):
         return wires[0]
     if len(operands) == 2 and _is_pointwise(operands, out, sizes):
-        return wires[0] * wires[1]  # type: ignore[operator, no-any-return]
+        return wires[0] * wires[1]
     names: dict[int, int] = {}
     for labels in (*operands, out):
         for label in labels:
             names.setdefault(label, len(names))
     renamed = tuple([tuple([names[label] for label in labels]) for labels in operands])
-    box_ = Contract(renamed, tuple([names[label] for label in out]), tuple([sizes[label] for label in names]))  # type: ignore[call-arg]
+    box_ = Contract(renamed, tuple([names[label] for label in out]), tuple([sizes[label] for label in names]))
     return b.add(box_, *wires)[0]
 
 
@@ -115,7 +115,7 @@ def _is_pointwise(operands: Sequence[Labels], out: Labels, sizes: Sequence[int])
     return all(tuple(labels) == out[len(out) - len(labels) :] for labels in operands)
 
 
-def _place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
+def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
     """A kernel for one array: diagonals out, sums, transposition, broadcasting, diagonals in, in this order."""
     unique = tuple(dict.fromkeys(labels))
     wanted = tuple(dict.fromkeys(label for label in out if label in unique))
@@ -178,16 +178,16 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
     left = tuple(label for label in a if label not in b)
     right = tuple(label for label in b if label not in a)
     size = {label: sizes[label] for label in (*a, *b)}
-    prepare_a = _place(operands[0], (*batch, *left, *inner), sizes)
-    prepare_b = _place(operands[1], (*batch, *inner, *right), sizes)
+    prepare_a = place(operands[0], (*batch, *left, *inner), sizes)
+    prepare_b = place(operands[1], (*batch, *inner, *right), sizes)
     if not inner:
         both = tuple(dict.fromkeys(label for label in out if label in size))
         spread_a, spread_b = _aligned(operands[0], both, sizes), _aligned(operands[1], both, sizes)
-        finish = _place(both, out, sizes)
+        finish = place(both, out, sizes)
         return lambda xp, x, y: finish(xp, spread_a(xp, x) * spread_b(xp, y))
     lengths = [math.prod(size[label] for label in group) for group in (batch, left, inner, right)]
     shape = tuple(size[label] for label in (*batch, *left, *right))
-    place = _place((*batch, *left, *right), out, sizes)
+    finish = place((*batch, *left, *right), out, sizes)
     n, m, k, p = lengths
 
     def kernel(xp: Any, x: Any, y: Any) -> Any:
@@ -196,7 +196,7 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
             product = xp.matmul(x.reshape(n, m, k), y.reshape(n, k, p))
         else:
             product = xp.matmul(x.reshape(m, k), y.reshape(k, p))
-        return place(xp, product.reshape(shape))
+        return finish(xp, product.reshape(shape))
 
     return kernel
 
@@ -204,6 +204,6 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
 def _aligned(labels: Labels, both: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
     """A kernel that lays the axes of one array along those of `both`, with size 1 where it has none."""
     own = tuple(label for label in both if label in labels)
-    place = _place(labels, own, sizes)
+    lay = place(labels, own, sizes)
     expand = tuple(slice(None) if label in own else None for label in both)
-    return lambda xp, x: place(xp, x)[expand]
+    return lambda xp, x: lay(xp, x)[expand]

@@ -10,9 +10,9 @@ diagonals; without a slot the coefficient is 1. The product of two is again one,
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -57,15 +57,15 @@ class Delta(Structure):
     factor: float = 1.0
 
     @cached_property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return (Tensor([self.sizes[label] for label in self.ins], self.dom_dtype),)
 
     @cached_property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return (Tensor([self.sizes[label] for label in self.out], self.cod_dtype),)
 
     @cached_property
-    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def slots(self) -> tuple[Tensor, ...]:
         if self.slot is None:
             return ()
         return (Tensor([self.sizes[label] for label in self.slot], self.slot_dtype),)
@@ -87,7 +87,7 @@ class Delta(Structure):
         return [cast(scale_by(y, self.factor), self.cod_dtype)]
 
     @cached_property
-    def kind(self) -> str:  # type: ignore[override]
+    def kind(self) -> str:
         tied = set(self.out) & set(self.ins)
         out = {label for label in self.out if label not in tied and self.sizes[label] != 1}
         ins = {label for label in self.ins if label not in tied and self.sizes[label] != 1}
@@ -109,7 +109,7 @@ class Delta(Structure):
         return _NAMES[bool(tied), bool(out), bool(ins), slot]
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         return math.prod(self.sizes[label] for label in {*self.out, *self.ins})
 
     @property
@@ -198,7 +198,15 @@ def pointwise(dom: Tensor, cod: Tensor, slot: Tensor | None, factor: float = 1.0
     return delta(out, ins, labels, sizes, dom.dtype, cod.dtype, None if slot is None else slot.dtype, factor)
 
 
-def multiply(first: Delta, second: Delta) -> tuple[Delta, Any] | None:
+class Merged(NamedTuple):
+    """The product of two: its structure, the contraction that makes its slot, and whether that changes nothing."""
+
+    structure: Delta
+    combine: Callable[[Builder, Sequence[Wire], Sequence[Wire]], list[Wire]]
+    renamed: bool
+
+
+def multiply(first: Delta, second: Delta) -> Merged | None:
     """`first >> second` as one `Delta`, and the contraction that makes its slot; None for a pure outer product.
 
     An outer product of two slots that share no label would store more than its factors: it stays rank one.
@@ -225,7 +233,8 @@ def multiply(first: Delta, second: Delta) -> tuple[Delta, Any] | None:
         return None
     present = {*out, *ins, *(label for labels in slots for label in labels)}
     lost = math.prod(sizes[label] for label in set(middle) - present)
-    kept = tuple(dict.fromkeys(label for label in (*out, *ins) if any(label in labels for labels in slots)))
+    order = slots[0] if len(slots) == 1 else (*out, *ins)  # one slot keeps its axes as they are
+    kept = tuple(dict.fromkeys(k for k in order if k in (*out, *ins) and any(k in labels for labels in slots)))
     dtypes = [d.slot_dtype for d in (first, second) if d.slot_dtype is not None]
     slot_dtype = np.result_type(*dtypes) if dtypes else None
     factor = first.factor * second.factor * lost
@@ -237,7 +246,7 @@ def multiply(first: Delta, second: Delta) -> tuple[Delta, Any] | None:
         wires = [*left, *right]
         return [contract(b, slots, wires, kept, sizes)] if slots else []
 
-    return result, combine
+    return Merged(result, combine, len(slots) == 1 and kept == slots[0])
 
 
 def _outer(slots: Sequence[Labels], sizes: Sequence[int]) -> bool:

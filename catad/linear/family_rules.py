@@ -12,11 +12,12 @@ from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.block import Zero, chain
 from catad.linear.contract import Labels, contract
-from catad.linear.delta import Delta, delta, identity, multiply as multiply_deltas
+from catad.linear.delta import Delta, delta, identity
+from catad.linear.delta import multiply as multiply_deltas
 from catad.linear.gather import Gather, Indexing, Put, ScatterAdd, Take
 from catad.linear.products import Product, Shared, computed, flipped, left, right, rule
 from catad.linear.recurrence import Recurrence
-from catad.linear.reindex import Move, Reindex, Reshape, Reshaped, then
+from catad.linear.reindex import Reindex, Reshape, Reshaped, then
 from catad.linear.structure import Structure, scale_by
 
 if TYPE_CHECKING:
@@ -42,27 +43,11 @@ def _deltas(first: Delta, second: Delta, shared: Shared) -> Product | None:
     found = multiply_deltas(first, second)
     if found is None:
         return None
-    structure, combine = found
-    if structure.slot is None:
-        return Product(structure, ())
-    if second.slot is None and _same_axes(first, structure):
-        return Product(structure, (left(0),))
-    if first.slot is None and _same_axes(second, structure):
-        return Product(structure, (right(0),))
-    return Product(structure, (computed(lambda b, ls, rs: combine(b, ls, rs)[0]),))
-
-
-def _same_axes(factor: Delta, structure: Delta) -> bool:
-    """Whether the slot of a factor serves as it is: only labels were renamed."""
-    from catad.wiring import Builder
-
-    return factor.slots == structure.slots and not _moves(factor, structure, Builder())
-
-
-def _moves(factor: Delta, structure: Delta, b: Builder) -> bool:
-    return len(set(factor.slot or ())) != len(set(structure.slot or ())) or len(factor.slot or ()) != len(
-        set(factor.slot or ())
-    )
+    if found.structure.slot is None:
+        return Product(found.structure, ())
+    if found.renamed:
+        return Product(found.structure, (right(0) if first.slot is None else left(0),))
+    return Product(found.structure, (computed(lambda b, ls, rs: found.combine(b, ls, rs)[0]),))
 
 
 def _spans(d: Delta) -> bool:
@@ -78,11 +63,9 @@ def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | 
     cod = second.cod[0]
     n = len(first.sizes)
     out = tuple(range(n, n + cod.ndim))
-    dtype = np.result_type(first.slot_dtype, cod.dtype) if first.slot_dtype is not None else cod.dtype
     result = delta(
         out, first.ins, (*first.ins, *out), (*first.sizes, *cod.shape), first.dom_dtype, cod.dtype, cod.dtype, first.factor
     )
-    del dtype
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
         from catad.linear.structure import cast
@@ -90,11 +73,11 @@ def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | 
         assert first.slot is not None
         columns = contract(b, [first.slot], ls, (*first.ins, *first.out), first.sizes)
         columns = cast(columns, second.dom[0].dtype)
-        (columns,) = b.add(Reshaped((count, *second.dom[0].shape)), columns)  # type: ignore[call-arg]
-        wiring, made = applying(second)
+        (columns,) = b.add(Reshaped((count, *second.dom[0].shape)), columns)
+        wiring, _ = applying(second)
         flags = (False,) * len(rs) + (True,)
         (pushed,) = batch(b, wiring, [*rs, columns], flags, count)
-        return b.add(Reshaped((*first.dom[0].shape, *cod.shape)), pushed)[0]  # type: ignore[call-arg]
+        return b.add(Reshaped((*first.dom[0].shape, *cod.shape)), pushed)[0]
 
     return Product(result, (computed(compute),))
 
@@ -185,7 +168,8 @@ def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Lab
     from catad.terms import _above
 
     if not parts:
-        return b.apply(_above().const(np.asarray(d.factor, d.cod_dtype)), ())  # type: ignore[no-any-return]
+        constant: Wire = b.apply(_above().const(np.asarray(d.factor, d.cod_dtype)), ())
+        return constant
     operands = [own or () for own, _ in parts]
     return scale_by(contract(b, operands, [w for _, w in parts], labels, how.sizes), d.factor)
 
@@ -198,7 +182,7 @@ def _delta_gather(first: Delta, second: Gather, shared: Shared) -> Product | Non
     how = second.how
     own = _diagonal_labels(first, how.src)
     indexed = how.src[how.axis]
-    read = tuple([x for x in how.dst if x in own or (indexed in own and x in how.index)])
+    read = tuple([x for x in how.dst if x in own or (indexed in own and x in how.by)])
     labels = tuple([x for x in how.dst if x in read or x in (second.weight or ())])
     dtype = np.result_type(*[s.dtype for s in (*second.slots[1:], *first.slots)] or [first.dom_dtype])
     result = Gather(how, labels, second.index_dtype, first.dom_dtype, second.dst_dtype, dtype)
@@ -208,7 +192,7 @@ def _delta_gather(first: Delta, second: Gather, shared: Shared) -> Product | Non
         if ls:
             part = ls[0]
             if indexed in own:
-                part = b.add(Take(Indexing(own, own.index(indexed), how.index, read, how.sizes)), rs[0], part)[0]  # type: ignore[call-arg]
+                part = b.add(Take(Indexing(own, own.index(indexed), how.by, read, how.sizes)), rs[0], part)[0]
             parts.append((read, part))
         return _weight(b, parts, labels, how, first)
 
@@ -224,16 +208,16 @@ def _gathers(first: Gather, second: Gather, shared: Shared) -> Product | None:
     """Reading from what was read along the same axis: one gather by the composed indices."""
     name = dict(zip(second.how.src, first.how.dst, strict=True))
     indexed = name[second.how.src[second.how.axis]]
-    plain = set(first.how.index).isdisjoint(first.how.src)
-    if indexed not in first.how.index or not plain or len(first.how.index) != 1:
+    plain = set(first.how.by).isdisjoint(first.how.src)
+    if indexed not in first.how.by or not plain or len(first.how.by) != 1:
         return None
-    if not set(second.how.index).isdisjoint(second.how.src) or first.weight is not None or second.weight is not None:
+    if not set(second.how.by).isdisjoint(second.how.src) or first.weight is not None or second.weight is not None:
         return None
     n = len(first.how.sizes)
-    index = tuple([n + k for k in range(len(second.how.index))])
-    for old, new in zip(second.how.index, index, strict=True):
+    index = tuple([n + k for k in range(len(second.how.by))])
+    for old, new in zip(second.how.by, index, strict=True):
         name[old] = new
-    sizes = (*first.how.sizes, *[second.how.sizes[label] for label in second.how.index])
+    sizes = (*first.how.sizes, *[second.how.sizes[label] for label in second.how.by])
     dst = tuple([name[label] for label in second.how.dst])
     how = Indexing(first.how.src, first.how.axis, index, dst, sizes)
     result = Gather(how, None, first.index_dtype, first.src_dtype, second.dst_dtype, None)
@@ -242,12 +226,9 @@ def _gathers(first: Gather, second: Gather, shared: Shared) -> Product | None:
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
         """Positions out of range must stay so: index -1 for them."""
-        from catad.terms import _above
-
-        shifted = ls[0] + 1  # type: ignore[operator]
-        (taken,) = b.add(Take(inner), rs[0], shifted)  # type: ignore[call-arg]
-        del _above
-        return taken - 1  # type: ignore[operator, no-any-return]
+        shifted = ls[0] + 1
+        (taken,) = b.add(Take(inner), rs[0], shifted)
+        return taken - 1
 
     return Product(result, (computed(compute),))
 
@@ -263,9 +244,9 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Produc
     how = first.how
     indexed = how.src[how.axis]
     weights = [w for w in (first.weight, second.weight) if w is not None]
-    over = tuple([x for x in how.dst if x in how.index or any(x in w for w in weights)])
+    over = tuple([x for x in how.dst if x in how.by or any(x in w for w in weights)])
     kept = tuple([x for x in how.src if x == indexed or x in over])
-    short = Indexing(kept, kept.index(indexed), how.index, over, how.sizes)
+    short = Indexing(kept, kept.index(indexed), how.by, over, how.sizes)
     dtypes = [d for d in (first.weight_dtype, second.weight_dtype) if d is not None] or [first.src_dtype]
     result = delta(
         how.src, how.src, kept, how.sizes, first.src_dtype, second.src_dtype, np.result_type(*dtypes)
@@ -279,9 +260,7 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Produc
         if not wires:
             wires, operands = [b.apply(_above().const(np.ones((), result.slot_dtype)), ())], [()]
         values = contract(b, operands, wires, over, how.sizes)
-        return b.add(Put(short), ls[0], values)[0]  # type: ignore[call-arg]
+        return b.add(Put(short), ls[0], values)[0]
 
     return Product(result, (computed(compute),))
 
-
-del Move

@@ -33,7 +33,7 @@ class Indexing(NamedTuple):
 
     src: Labels
     axis: int
-    index: Labels
+    by: Labels
     dst: Labels
     sizes: tuple[int, ...]
 
@@ -48,7 +48,7 @@ class Indexing(NamedTuple):
     def carried(self, index: bool, size: int) -> Indexing:
         """The same with a new leading axis in `src` and `dst`, and in the index array if it has one too."""
         new = len(self.sizes)
-        rows = (new, *self.index) if index else self.index
+        rows = (new, *self.by) if index else self.by
         return Indexing((new, *self.src), self.axis + 1, rows, (new, *self.dst), (*self.sizes, size))
 
 
@@ -67,7 +67,7 @@ class Take(Primitive):
     arity = 2
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        assert ins[0].shape == self.how.shape(self.how.index) and ins[1].shape == self.how.shape(self.how.src)
+        assert ins[0].shape == self.how.shape(self.how.by) and ins[1].shape == self.how.shape(self.how.src)
         return (Tensor(self.how.shape(self.how.dst), ins[1].dtype),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
@@ -79,14 +79,14 @@ class Take(Primitive):
         whole = xp is np and bool(inside.all())
         safe = index if whole else xp.where(inside, index, 0)
         position = [_along(xp, how, label) for label in how.src]
-        if set(how.index).isdisjoint(how.src):
+        if set(how.by).isdisjoint(how.src):
             out = xp.take(x, safe, axis=how.axis)
-            order = [*how.src[: how.axis], *how.index, *how.src[how.axis + 1 :]]
+            order = [*how.src[: how.axis], *how.by, *how.src[how.axis + 1 :]]
             out = xp.transpose(out, [order.index(label) for label in how.dst])
         else:
-            position[how.axis] = _spread(xp, safe, how.index, how.dst)
+            position[how.axis] = _spread(xp, safe, how.by, how.dst)
             out = xp.broadcast_to(x[tuple(position)], how.shape(how.dst))
-        return out if whole else xp.where(_spread(xp, inside, how.index, how.dst), out, out.dtype.type(0))
+        return out if whole else xp.where(_spread(xp, inside, how.by, how.dst), out, out.dtype.type(0))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not ins[1].is_float:
@@ -99,7 +99,7 @@ class Take(Primitive):
         how = self.how.carried(flags[0], size)
         if not flags[1]:  # the new axis is one of the index array only
             how = how._replace(src=how.src[1:], axis=how.axis - 1)
-        return b.add(Take(how), index, x)  # type: ignore[call-arg]
+        return b.add(Take(how), index, x)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size
@@ -119,7 +119,7 @@ class Put(Primitive):
     arity = 2
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        assert ins[0].shape == self.how.shape(self.how.index) and ins[1].shape == self.how.shape(self.how.dst)
+        assert ins[0].shape == self.how.shape(self.how.by) and ins[1].shape == self.how.shape(self.how.dst)
         return (Tensor(self.how.shape(self.how.src), ins[1].dtype),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
@@ -127,11 +127,11 @@ class Put(Primitive):
         how = self.how
         size = math.prod(how.shape(how.src))
         inside = (index >= 0) & (index < how.bins)
-        flat: Any = _spread(xp, xp.where(inside, index, 0).astype(np.int64), how.index, how.dst) * _stride(how, how.axis)
+        flat: Any = _spread(xp, xp.where(inside, index, 0).astype(np.int64), how.by, how.dst) * _stride(how, how.axis)
         for k, label in enumerate(how.src):
             if k != how.axis:
                 flat = flat + _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) * _stride(how, k)
-        flat = xp.where(_spread(xp, inside, how.index, how.dst), flat, size)  # dropped ones go to a bin of their own
+        flat = xp.where(_spread(xp, inside, how.by, how.dst), flat, size)  # dropped ones go to a bin of their own
         flat = xp.broadcast_to(flat, v.shape).reshape(-1)
         return _add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
 
@@ -145,7 +145,7 @@ class Put(Primitive):
         index, v = ins
         if not flags[1]:
             v = spread_over(b, v, size)
-        return b.add(Put(self.how.carried(flags[0], size)), index, v)  # type: ignore[call-arg]
+        return b.add(Put(self.how.carried(flags[0], size)), index, v)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[1].size
@@ -219,14 +219,14 @@ class _Indexed(Structure):
         return (Tensor(self.how.shape(self.how.dst), self.dst_dtype),)
 
     @cached_property
-    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
-        index = Tensor(self.how.shape(self.how.index), self.index_dtype)
+    def slots(self) -> tuple[Tensor, ...]:
+        index = Tensor(self.how.shape(self.how.by), self.index_dtype)
         if self.weight is None:
             return (index,)
         return (index, Tensor(self.how.shape(self.weight), self.weight_dtype))
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         return self.dst[0].size
 
     def weighted(self, v: Wire, slots: Sequence[Wire]) -> Wire:
@@ -246,11 +246,11 @@ class Gather(_Indexed):
     """Reading by index: see the module."""
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.src
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self.dst
 
     @property
@@ -263,7 +263,7 @@ class Gather(_Indexed):
         (x,) = xs
         if x is None:
             return [None]
-        (v,) = b.add(Take(self.how), slots[0], x)  # type: ignore[call-arg]
+        (v,) = b.add(Take(self.how), slots[0], x)
         return [cast(self.weighted(v, slots), self.dst_dtype)]
 
     @property
@@ -276,11 +276,11 @@ class ScatterAdd(_Indexed):
     """Adding by index: see the module."""
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.dst
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self.src
 
     @property
@@ -291,7 +291,7 @@ class ScatterAdd(_Indexed):
         (v,) = xs
         if v is None:
             return [None]
-        (x,) = b.add(Put(self.how), slots[0], self.weighted(v, slots))  # type: ignore[call-arg]
+        (x,) = b.add(Put(self.how), slots[0], self.weighted(v, slots))
         return [cast(x, self.src_dtype)]
 
     @property

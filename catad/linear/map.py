@@ -7,18 +7,17 @@ or the user's with `compForward` and `compReverse`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from catad import errors
-from catad.linear.apply import applying
-from catad.linear.block import Block, Chain, Zero, chain, total
-from catad.linear.delta import Delta, identity
+from catad.linear.block import chain, total
+from catad.linear.delta import identity
 from catad.linear.products import Shared, multiply, operations
-from catad.linear.structure import Placed, Structure
-from catad.spaces import Array, Product, Space, Tensor, Value, as_leaves, common_module, flatten, rebuild
+from catad.linear.structure import Structure
+from catad.spaces import Array, Space, Tensor, Value, as_leaves, common_module, flatten, rebuild
 from catad.terms import _above
 from catad.wiring import Wire
 
@@ -189,25 +188,25 @@ class LinearMap:
 
         Raises `DenseLimitError` above 10^7 numbers unless forced.
         """
-        from catad.linear.dense import todense
+        from catad.linear.as_matrix import todense
 
         return todense(self, force)
 
     def tocsr(self) -> Any:
         """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device."""
-        from catad.linear.dense import tocsr
+        from catad.linear.as_matrix import tocsr
 
         return tocsr(self)
 
     def as_linear_operator(self) -> Any:
         """The map on flattened vectors as a `LinearOperator` of SciPy or CuPy, by device."""
-        from catad.linear.dense import as_linear_operator
+        from catad.linear.as_matrix import as_linear_operator
 
         return as_linear_operator(self)
 
     def matvec(self, v: Array) -> Array:
         """The image of a flattened vector."""
-        from catad.linear.dense import matvec
+        from catad.linear.as_matrix import matvec
 
         return matvec(self, v)
 

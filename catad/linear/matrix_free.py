@@ -29,15 +29,15 @@ class MatrixFree(Structure):
     coefficients: Space
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.domain.leaves
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self.codomain.leaves
 
     @property
-    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def slots(self) -> tuple[Tensor, ...]:
         return self.coefficients.leaves
 
     @property
@@ -58,7 +58,7 @@ class MatrixFree(Structure):
         return "matrix-free"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         """An upper bound: nothing is known of the pattern."""
         return self.rows * self.columns
 
@@ -72,15 +72,15 @@ class Batched(Structure):
     count: int
 
     @cached_property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return tuple([carried(leaf, self.count) for leaf in self.part.dom])
 
     @cached_property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return tuple([carried(leaf, self.count) for leaf in self.part.cod])
 
     @cached_property
-    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def slots(self) -> tuple[Tensor, ...]:
         return tuple(
             [carried(s, self.count) if flag else s for s, flag in zip(self.part.slots, self.flags, strict=True)]
         )
@@ -90,8 +90,8 @@ class Batched(Structure):
         return Batched(self.part.T, self.flags, self.count)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        from catad.linear.batch import batch
         from catad.linear.apply import applying
+        from catad.linear.batch import batch
 
         present = tuple([x is not None for x in xs])
         wiring, made = applying(self.part, present)
@@ -104,7 +104,7 @@ class Batched(Structure):
         return f"batched {self.part.kind}"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         return self.count * self.part.nnz
 
 

@@ -44,15 +44,15 @@ class Network(Structure):
         return tuple([self.wires[k] for k in self.inputs])
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.ends if self.backward else self._starts
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self._starts if self.backward else self.ends
 
     @cached_property
-    def T(self) -> Network:  # type: ignore[override]
+    def T(self) -> Network:
         return Network(
             self.wires, self.inputs, self.nodes, self.outputs, self.ends, self.slots, not self.backward
         )
@@ -85,7 +85,7 @@ class Network(Structure):
         return f"network of {len(self.nodes)} maps"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         """An upper bound: nothing is multiplied yet."""
         return self.rows * self.columns
 
@@ -97,7 +97,7 @@ class Network(Structure):
         rank: dict[int, int] = dict.fromkeys(self.inputs, 0)
         levels: dict[int, list[Node]] = {}
         for node in self.nodes:
-            level = 1 + max(rank[k] for k in node.ins)
+            level = 1 + max(rank.get(k, 0) for k in node.ins)  # a wire that no input reaches has no rank: it is zero
             rank.update(dict.fromkeys(node.outs, level))
             levels.setdefault(level, []).append(node)
         top = max(levels, default=0)
@@ -138,8 +138,10 @@ class Network(Structure):
         for node in nodes:
             for r, out in enumerate(node.outs):
                 for c, part in enumerate(_lines(node.part)[r]):
+                    at = column.get(node.ins[c])
+                    if at is None:
+                        continue
                     for place in [i for i, k in enumerate(after) if k == out]:
-                        at = column[node.ins[c]]
                         rows[place][at] = _plus(rows[place][at], part)
         numbers = sorted({k for line in rows for part in line if part is not None for k in part[1]})
         local = {k: i for i, k in enumerate(numbers)}

@@ -82,13 +82,13 @@ class Product:
 
 
 Multiply = Callable[[Any, Any, Shared], "Product | None"]
-FAMILIES: tuple[type[Structure], ...] = (
+FAMILIES: tuple[type[Any], ...] = (
     Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched,
 )  # fmt: skip
-RULES: dict[tuple[type[Structure], type[Structure]], Multiply] = {}
+RULES: dict[tuple[type[Any], type[Any]], Multiply] = {}
 
 
-def rule(first: type[Structure], second: type[Structure]) -> Callable[[Multiply], Multiply]:
+def rule(first: type[Any], second: type[Any]) -> Callable[[Multiply], Multiply]:
     """Register the product rule for a pair of families; `Structure` means any."""
 
     def register(function: Multiply) -> Multiply:
@@ -101,8 +101,8 @@ def rule(first: type[Structure], second: type[Structure]) -> Callable[[Multiply]
 
 
 def table(
-    families: Iterable[type[Structure]], rules: dict[tuple[type[Structure], type[Structure]], Multiply]
-) -> dict[tuple[type[Structure], type[Structure]], Multiply]:
+    families: Iterable[type[Any]], rules: dict[tuple[type[Any], type[Any]], Multiply]
+) -> dict[tuple[type[Any], type[Any]], Multiply]:
     """One rule for each pair: the one for the pair, else the one with one `Structure`, else that for any two.
 
     Raises TypeError where two rules fit a pair equally well, or none does.

@@ -45,7 +45,7 @@ class Recur(Primitive):
         return links_of(self.grid)
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return self.links + len(self.grid)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -105,7 +105,7 @@ class Recur(Primitive):
                 axes = [whole(size) for size in outs[0].shape]
                 axes[self.axis] = forth
                 b = wires[0].builder
-                states = [b.add(Move(tuple(axes)), results[c])[0] for c in used]  # type: ignore[call-arg]
+                states = [b.add(Move(tuple(axes)), results[c])[0] for c in used]
             return [*states, *wires[: self.links]]
 
         return Rule(product, coefficients)
@@ -117,7 +117,7 @@ class Recur(Primitive):
         from catad.linear.gather import spread_over
 
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(Recur(self.grid, self.axis + 1, self.reverse), *carried)  # type: ignore[call-arg]
+        return b.add(Recur(self.grid, self.axis + 1, self.reverse), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return sum(outs[r].size for r, row in enumerate(self.grid) for entry in row if entry != ZERO)
@@ -146,7 +146,7 @@ def _entry(entry: Any) -> int:
     return entry if isinstance(entry, int) else 0
 
 
-def _each(entry: Any, at: slice) -> Any:
+def _each(entry: Any, at: slice | int) -> Any:
     return entry if isinstance(entry, int) else entry[at]
 
 
@@ -175,7 +175,7 @@ def _one_by_one(xp: Any, grid: Any, b: list[Any]) -> list[Any]:
         row = [a[i] for a in b]
         if i:
             before = [a[i - 1] for a in out]
-            row = [_apply([_each(e, i) for e in grid[r]], before, row[r]) for r in range(len(b))]  # type: ignore[arg-type]
+            row = [_apply([_each(e, i) for e in grid[r]], before, row[r]) for r in range(len(b))]
         for a, value in zip(out, row, strict=True):
             a[i] = value
     return out
@@ -207,7 +207,7 @@ def _joined(row: Any, column: Any) -> Any:
     """One entry of a product of two links, exact about zeros and ones."""
     total: Any = None
     for a, c in zip(row, column, strict=True):
-        if isinstance(a, int) and a == ZERO or isinstance(c, int) and c == ZERO:
+        if (isinstance(a, int) and a == ZERO) or (isinstance(c, int) and c == ZERO):
             continue
         term = c if isinstance(a, int) else (a if isinstance(c, int) else a * c)
         if total is None:
@@ -228,15 +228,15 @@ class Recurrence(Structure):
     links: tuple[Tensor, ...]
 
     @property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return self.states
 
     @property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return self.states
 
     @property
-    def slots(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def slots(self) -> tuple[Tensor, ...]:
         return self.links
 
     @property
@@ -248,14 +248,14 @@ class Recurrence(Structure):
         if all(x is None for x in xs):
             return list(xs)
         filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.states, strict=True)]
-        return list(b.add(Recur(self.grid, self.axis, self.reverse), *slots, *filled))  # type: ignore[call-arg]
+        return list(b.add(Recur(self.grid, self.axis, self.reverse), *slots, *filled))
 
     @property
     def kind(self) -> str:
         return "recurrence"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         """All entries that the links can reach: pairs of steps (i >= j) for each reachable pair of components."""
         d, n = len(self.grid), self.states[0].shape[self.axis]
         reach = [[r == c for c in range(d)] for r in range(d)]

@@ -122,7 +122,7 @@ class Move(Primitive):
         return Rule(Reindex(self.axes, ins[0].dtype)) if ins[0].is_float else None
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Move((whole(size), *self.axes), self.fill), *ins)  # type: ignore[call-arg]
+        return b.add(Move((whole(size), *self.axes), self.fill), *ins)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.linear.Move({tuple(tuple(ax) for ax in self.axes)!r}, {self.fill!r})"
@@ -149,7 +149,7 @@ class Reshaped(Primitive):
         return Rule(Reshape(ins[0].shape, self.shape, ins[0].dtype)) if ins[0].is_float else None
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Reshaped((size, *self.shape)), *ins)  # type: ignore[call-arg]
+        return b.add(Reshaped((size, *self.shape)), *ins)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.reshape({self.shape!r})"
@@ -163,11 +163,11 @@ class Reindex(Structure):
     dtype: np.dtype[Any]
 
     @cached_property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return (Tensor([ax.n_in for ax in self.axes], self.dtype),)
 
     @cached_property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return (Tensor([ax.n_out for ax in self.axes], self.dtype),)
 
     slots = ()
@@ -178,7 +178,7 @@ class Reindex(Structure):
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         (x,) = xs
-        return [None if x is None else b.add(Move(self.axes), x)[0]]  # type: ignore[call-arg]
+        return [None if x is None else b.add(Move(self.axes), x)[0]]
 
     @property
     def kind(self) -> str:
@@ -188,7 +188,7 @@ class Reindex(Structure):
         return "pad" if all(ax.n_in == ax.m for ax in self.axes) else "shift"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         return math.prod(ax.m for ax in self.axes)
 
     @property
@@ -205,11 +205,11 @@ class Reshape(Structure):
     dtype: np.dtype[Any]
 
     @cached_property
-    def dom(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def dom(self) -> tuple[Tensor, ...]:
         return (Tensor(self.before, self.dtype),)
 
     @cached_property
-    def cod(self) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def cod(self) -> tuple[Tensor, ...]:
         return (Tensor(self.after, self.dtype),)
 
     slots = ()
@@ -220,14 +220,14 @@ class Reshape(Structure):
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         (x,) = xs
-        return [None if x is None else b.add(Reshaped(self.after), x)[0]]  # type: ignore[call-arg]
+        return [None if x is None else b.add(Reshaped(self.after), x)[0]]
 
     @property
     def kind(self) -> str:
         return "reshape"
 
     @cached_property
-    def nnz(self) -> int:  # type: ignore[override]
+    def nnz(self) -> int:
         return math.prod(self.before)
 
     @property

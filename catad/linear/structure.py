@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -24,10 +24,10 @@ from catad.spaces import Tensor
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
-Zeros = "Wire | None"  # in lists of tangents None is a symbolic zero
 S = TypeVar("S", bound="Structure")
 
 
+@dataclass_transform(frozen_default=True)
 def family(cls: type[S]) -> type[S]:
     """Class decorator for structures: frozen, compared by their fields, hashed once."""
     made = dataclass(frozen=True)(cls)
@@ -39,16 +39,21 @@ def family(cls: type[S]) -> type[S]:
             found = self.__dict__["_hash"] = compute(self)
         return found
 
-    made.__hash__ = cached  # type: ignore[assignment]
+    setattr(made, "__hash__", cached)  # noqa: B010
     return made
 
 
 class Structure(ABC):
     """A linear map without its coefficients."""
 
-    dom: tuple[Tensor, ...]
-    cod: tuple[Tensor, ...]
-    slots: tuple[Tensor, ...]
+    if TYPE_CHECKING:  # attributes, fields or properties of the families
+
+        @property
+        def dom(self) -> tuple[Tensor, ...]: ...
+        @property
+        def cod(self) -> tuple[Tensor, ...]: ...
+        @property
+        def slots(self) -> tuple[Tensor, ...]: ...
 
     @abstractmethod
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
@@ -116,7 +121,7 @@ def accumulate(total: Wire | None, term: Wire | None) -> Wire | None:
     """The sum of two tangents, either of which may be a symbolic zero."""
     if total is None or term is None:
         return term if total is None else total
-    return total + term  # type: ignore[operator, no-any-return]
+    return total + term
 
 
 def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
@@ -125,11 +130,12 @@ def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
 
     if wire.dtype == dtype:
         return wire
-    return wire.builder.apply(_above().astype(dtype), wire)  # type: ignore[no-any-return]
+    converted: Wire = wire.builder.apply(_above().astype(dtype), wire)
+    return converted
 
 
 def scale_by(wire: Wire, factor: float) -> Wire:
     """The wire times a number; nothing is added for 1."""
     if factor == 1.0:
         return wire
-    return -wire if factor == -1.0 else factor * wire  # type: ignore[operator, no-any-return]
+    return -wire if factor == -1.0 else factor * wire

@@ -1,8 +1,8 @@
 """Bracketings: binary trees over the factors of a chain, kept flat.
 
-A `Tree` lists its products in the order in which they are carried out: factor k is node k, and product s, a pair of nodes, is
-node n + s. People and JSON see nested pairs of factor numbers, `[[0, 1], 2]`. Nothing here recurses over the length of a
-chain, so that a tree as deep as the chain is long is no trouble.
+A `Tree` lists its products in the order in which they are carried out: factor k is node k, and product s, a pair of
+nodes, is node n + s. People and JSON see nested pairs of factor numbers, `[[0, 1], 2]`. Nothing here recurses over the
+length of a chain, so that a tree as deep as the chain is long is no trouble.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def reverse(n: int) -> Tree:
 
 def balanced(n: int) -> Tree:
     """Neighbours in pairs, again and again."""
-    level, made = list(range(n)), []
+    level = list(range(n))
+    made: list[tuple[int, int]] = []
     while len(level) > 1:
         following = []
         for left, right in zip(level[::2], level[1::2], strict=False):
@@ -72,6 +73,9 @@ def text(n: int, tree: Tree, between: str = ", ") -> str:
     return "".join(out)
 
 
+_DONE = object()
+
+
 def read(value: Nested, n: int) -> Tree:
     """The tree of nested pairs (tuples or lists) of the numbers 0 to n - 1 in order.
 
@@ -83,20 +87,25 @@ def read(value: Nested, n: int) -> Tree:
     stack: list[tuple[Nested, str]] = [(value, "")]
     while stack:
         top, place = stack.pop()
-        if top is None:  # both halves are done
+        if top is _DONE:  # both halves are done
             right, left = done.pop(), done.pop()
             done.append(n + len(made))
             made.append((left, right))
         elif isinstance(top, (list, tuple)):
             if len(top) != 2:
                 raise errors.PlanError(errors.no_pair(top, place))
-            stack += [(None, place), (top[1], place + "[1]" if len(place) < 60 else place), (top[0], place + "[0]" if len(place) < 60 else place)]
+            stack += [(_DONE, place), (top[1], _below(place, 1)), (top[0], _below(place, 0))]
         else:
             expected = _factor(top, n, expected, place)
             done.append(top)
     if expected != n:
         raise errors.PlanError(errors.skipped_factor(expected, n, "at the end"))
     return tuple(made)
+
+
+def _below(place: str, half: int) -> str:
+    """The place of a half in a message; the first levels of a deep one."""
+    return f"{place}[{half}]" if len(place) < 60 else place if place.endswith("...") else place + "..."
 
 
 def _factor(k: Any, n: int, expected: int, place: str) -> int:
@@ -119,7 +128,7 @@ def parse(source: str, start: int) -> tuple[Nested, int]:
     while True:
         found = _TOKEN.match(source, at)
         if found is None:
-            raise errors.PlanError(errors.malformed_plan("a bracket, a comma or a factor number is missing", *where(source, at)))
+            raise errors.PlanError(errors.malformed_plan("a bracket or a factor number is missing", *where(source, at)))
         token, here, at = found[1], found.start(1), found.end()
         needs_comma = bool(stack[-1])
         if token == ",":

@@ -1,8 +1,9 @@
 """What is planned: a chain of structured maps, its factors, and how two neighbouring products are joined to one.
 
-A partial product is a tuple of `Part`s, the first applied first; it has one part unless a product has no rule, which leaves
-it as a chain. A part names its slot arrays: k >= 0 is slot k of the whole chain, a negative number an array that some product
-has computed. So the same array met twice is known to be the same, and the memory that is alive is known to the byte.
+A partial product is a tuple of `Part`s, the first applied first; it has one part unless a product has no rule, which
+leaves it as a chain. A part names its slot arrays: k >= 0 is slot k of the whole chain, a negative number an array that
+some product has computed. So the same array met twice is known to be the same, and the memory that is alive is known to
+the byte.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ them as array code.
 >>> array_function(f)(np, np.array([-1.0, 3.0]))
 (array([0., 9.]),)
 >>> partials(f, [0])
-((select(gt(x0, 0), add(float(x0), float(x0)), 0.0),),)
+((select(gt(x0, 0), add(x0, x0), 0.0),),)
 """
 
 from __future__ import annotations

@@ -163,9 +163,8 @@ def _isclose(a: Any, b: Any) -> Node:
 
 DEGREES, RADIANS = _angle(180.0 / math.pi), _angle(math.pi / 180.0)
 
-SAME_NAME = (
-    "sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt isnan isinf isfinite ldexp copysign fmod"
-)
+SAME_NAME = "sin cos tan sinh cosh tanh exp exp2 expm1 log2 log10 log1p sqrt cbrt isnan isinf isfinite ldexp copysign fmod"
+SAME_OPERATOR = "add sub mul floordiv mod pow neg pos abs lt le gt ge eq ne invert lshift rshift"
 INVERSES = ("asin", "acos", "atan", "asinh", "acosh", "atanh")
 
 
@@ -207,12 +206,23 @@ def _np_round(x: Any, decimals: Any = None) -> Node:
 
 
 def _operator() -> dict[Any, Handler]:
-    same = ["add", "sub", "mul", "floordiv", "mod", "pow", "neg", "pos", "abs", "lt", "le", "gt", "ge", "eq", "ne", "invert", "lshift", "rshift"]
-    names: dict[str, Handler] = {name: _op(name) for name in same}
+    names: dict[str, Handler] = {name: _op(name) for name in SAME_OPERATOR.split()}
     names |= {"truediv": _op("div"), "and_": _op("bitand"), "or_": _op("bitor"), "xor": _op("bitxor")}
     names |= {"not_": _logic("not"), "truth": lambda x: truth(scalar(x))}
     names |= {f"i{name}": names[name] for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")}
     return {getattr(operator, name): handler for name, handler in names.items()}
+
+
+def _zip(*parts: Any, strict: Any = False) -> tuple[Any, ...]:
+    return tuple(zip(*parts, strict=bool(getattr(strict, "value", strict))))
+
+
+def _tuple(items: Any = ()) -> tuple[Any, ...]:
+    return tuple(items)
+
+
+def _enumerate(items: Any, start: Any = 0) -> tuple[Any, ...]:
+    return tuple([(apply("add", scalar(start), i), item) for i, item in enumerate(items)])
 
 
 def _builtins() -> dict[Any, Handler]:
@@ -221,10 +231,9 @@ def _builtins() -> dict[Any, Handler]:
     names |= {"bool": lambda x=False: truth(scalar(x)), "round": _round, "divmod": _divmod, "sum": _sum}
     names |= {"any": lambda items: functools.reduce(_logic("or"), items, const(False))}
     names |= {"all": lambda items: functools.reduce(_logic("and"), items, const(True))}
-    names |= {"len": lambda items: const(len(items)), "tuple": lambda items=(): tuple(items)}
-    names |= {"list": lambda items=(): tuple(items), "reversed": lambda items: tuple(reversed(items))}
-    names |= {"zip": lambda *parts, strict=False: tuple(zip(*parts, strict=bool(getattr(strict, "value", strict))))}
-    names |= {"enumerate": lambda items: tuple([(const(i), item) for i, item in enumerate(items)])}
+    names |= {"len": lambda items: const(len(items)), "tuple": _tuple}
+    names |= {"list": names["tuple"], "reversed": lambda items: tuple(reversed(items))}
+    names |= {"zip": _zip, "enumerate": _enumerate}
     return {getattr(builtins, name): handler for name, handler in names.items()}
 
 

@@ -2,9 +2,9 @@
 
 The meaning is that of NEP 50: Python numbers are weak, so `2*x` keeps x's dtype; what is typed promotes as NumPy does.
 Truth values count as weak (in arithmetic they are the integers 0 and 1, as in Python). `float32` stays `float32`; a
-true division or a mathematical function of integers is `float64`. A value that is weak and still not a constant, such as
-`1.0 if x > 0 else 0.0`, is kept in the widest float dtype among the params (float64 without one), whole numbers in int64;
-it adapts to what it meets. The states of a loop are promoted until nothing changes.
+true division or a mathematical function of integers is `float64`. A value that is weak and still not a constant, such
+as `1.0 if x > 0 else 0.0`, is kept in the widest float dtype among the params (float64 without one), a whole one in
+int64; it adapts to what it meets. The states of a loop are promoted until nothing changes.
 """
 
 from __future__ import annotations

@@ -9,11 +9,14 @@ Reverse: for functions without branches and loops that have fewer outputs than d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+
+import numpy as np
 
 from .dtypes import typed
 from .ir import Function, Loop, Node, const, param, postorder
+from .ops import OPS, result_kind
 from .rules import CHOICES, PARTIALS
 from .simplify import apply, loop_node, projection, rebuild, replace
 
@@ -122,9 +125,7 @@ class _LoopDuals:
     def __init__(self, loop: Loop, incoming: Sequence[Tangents], zero: Tangents) -> None:
         self.loop, self.zero, self.incoming = loop, zero, incoming
         rest = incoming[loop.states :]
-        self.given = [
-            (j, d) for j, one in enumerate(rest) for d, t in enumerate(one) if t is not None and t.op != "const"
-        ]
+        self.given = [(j, d) for j, one in enumerate(rest) for d, t in enumerate(one) if t is not None and t.op != "const"]
         self.active = [(k, d) for k in range(loop.states) for d, t in enumerate(incoming[k]) if t is not None]
         while True:
             outputs = self.step()
@@ -208,22 +209,29 @@ def _both(function: Function, wrt: tuple[int, ...]) -> tuple[tuple[Node, ...], t
         (None,) * len(wrt) if output.kind in "bi" else tuple([_structural(one) for one in row])
         for output, row in zip(function.outputs, rows, strict=True)
     ]
-    return tuple(values), tuple(kept)
+    flat = [*values, *[t for row in kept for t in row if t is not None]]
+    plain = iter(_without_conversions(flat, wrt))
+    outputs = tuple([next(plain) for _ in values])
+    return outputs, tuple([tuple([None if t is None else next(plain) for t in row]) for row in kept])
+
+
+def _without_conversions(nodes: Sequence[Node], wrt: Sequence[int]) -> tuple[Node, ...]:
+    """The nodes without `float(...)` of what is a float anyway, since the params `wrt` are floats."""
+    kinds: dict[Node, str] = {param(i): "f" for i in wrt}
+    done: dict[Node, Node] = {}
+    for node in postorder(nodes):
+        if node not in kinds:
+            known = node.op in OPS and node.args
+            kinds[node] = result_kind(node.op, tuple([kinds[a] for a in node.args]), node.value) if known else node.kind
+        args = [done[arg] for arg in node.args]
+        real = node.op == "float" and kinds[node.args[0]] == "f"
+        done[node] = args[0] if real else rebuild(node, args) if args else node
+    return tuple([done[node] for node in nodes])
 
 
 def _structural(tangent: Node | None) -> Node | None:
     """A tangent that simplified to the constant 0 is a structural zero as well."""
     return None if tangent is not None and tangent.op == "const" and tangent.value == 0 else tangent
-
-
-def _floats(function: Function, wrt: Sequence[int], dtypes: Sequence[object]) -> Callable[[int, int], bool]:
-    """Of which (output, direction) there is a derivative at all, given the dtypes of the params."""
-    import numpy as np
-
-    types, _ = typed(function, dtypes)
-    outputs = [types[output].dtype.kind == "f" for output in function.outputs]
-    params = [np.dtype(dtypes[i]).kind == "f" for i in wrt]  # type: ignore[call-overload]
-    return lambda k, d: outputs[k] and params[d]
 
 
 def partials(
@@ -233,22 +241,14 @@ def partials(
 
     None is a derivative that is zero by structure: the output does not depend on the param, or one of them is no float
     (known from the operations; of params, only where `dtypes` are given). A partial that is exactly 1 or -1 is a
-    constant node (see `constant`). Partials are floats, also those that are integer params (`d(x*n)/dx` is `float(n)`).
+    constant node (see `constant`). Without dtypes the params `wrt` are taken to be floats; partials are floats even
+    where they are params that may be integers (`d(x*n)/dx` is `float(n)`).
 
     >>> f = Function.make(2, [apply("mul", param(0), apply("sin", param(1)))])
     >>> partials(f, [0, 1])
-    ((sin(x1), mul(cos(x1), float(x0))),)
+    ((sin(x1), mul(cos(x1), x0)),)
     """
-    return _masked(function, tuple(wrt), _both(function, tuple(wrt))[1], dtypes)
-
-
-def _masked(
-    function: Function, wrt: tuple[int, ...], rows: tuple[Tangents, ...], dtypes: Sequence[object] | None
-) -> tuple[Tangents, ...]:
-    if dtypes is None:
-        return rows
-    there = _floats(function, wrt, dtypes)
-    return tuple([tuple([t if there(k, d) else None for d, t in enumerate(row)]) for k, row in enumerate(rows)])
+    return value_and_partials(function, wrt, dtypes)[1]
 
 
 def value_and_partials(
@@ -260,5 +260,13 @@ def value_and_partials(
     >>> value_and_partials(f, [0])
     ((exp(x0),), ((exp(x0),),))
     """
-    values, rows = _both(function, tuple(wrt))
-    return values, _masked(function, tuple(wrt), rows, dtypes)
+    if dtypes is None:
+        return _both(function, tuple(wrt))
+    types, _ = typed(function, dtypes)
+    floats = [i for i in wrt if np.dtype(dtypes[i]).kind == "f"]  # type: ignore[call-overload]
+    values, rows = _both(function, tuple(floats))
+    found: list[Tangents] = []
+    for output, row in zip(function.outputs, rows, strict=True):
+        known = dict(zip(floats, row, strict=True)) if types[output].dtype.kind == "f" else {}
+        found.append(tuple([known.get(i) for i in wrt]))
+    return values, tuple(found)

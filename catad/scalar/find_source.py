@@ -1,8 +1,8 @@
 """Finding the syntax tree of a function: the right `def` or lambda in its file, also among several on one line.
 
 The source lines come from `linecache`, so notebooks, doctests and zipped packages work. A lambda is told from its
-neighbours by the positions that its bytecode carries (`co_positions`). When the file has changed since it was imported, or
-there is no file, there is no source, and the function is traced instead.
+neighbours by the positions that its bytecode carries (`co_positions`). When the file has changed since it was imported,
+or there is no file, there is no source, and the function is traced instead.
 """
 
 from __future__ import annotations
@@ -60,9 +60,10 @@ def _fits(node: Definition, code: CodeType) -> bool:
 def _positions(code: CodeType) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Where the instructions come from: (line, column) of start and end; the prologue says nothing and is left out."""
     for start, end, left, right in code.co_positions():
-        if start is not None and end is not None and left is not None and right is not None:
-            if (end, right) > (start, left):
-                yield (start, left), (end, right)
+        if start is None or end is None or left is None or right is None:
+            continue
+        if (end, right) > (start, left):
+            yield (start, left), (end, right)
 
 
 def _within(node: Definition, place: tuple[tuple[int, int], tuple[int, int]]) -> bool:

@@ -88,7 +88,7 @@ def enter(
 
 
 def look_up(frame: Frame, name: str) -> Any:
-    """What a name means: local, then enclosing functions, then globals, then builtins; Unbound or KeyError if nothing."""
+    """What a name means: local, then enclosing functions, globals, builtins; Unbound or KeyError if nothing."""
     scope: Frame | None = frame
     while scope is not None:
         if name in scope.names:

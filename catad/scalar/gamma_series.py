@@ -1,8 +1,8 @@
 """digamma and polygamma as array code for NumPy.
 
-Abramowitz and Stegun 6.3 and 6.4: the recurrence `psi(x+1) = psi(x) + 1/x`, the asymptotic series at large arguments and
-the reflection formula for negative ones. On [1, 2] digamma is `(x - root) * series(x)` with a Chebyshev series, so that
-it keeps its relative accuracy at its positive root.
+Abramowitz and Stegun 6.3 and 6.4: the recurrence `psi(x+1) = psi(x) + 1/x`, the asymptotic series at large arguments
+and the reflection formula for negative ones. On [1, 2] digamma is `(x - root) * series(x)` with a Chebyshev series, so
+that it keeps its relative accuracy at its positive root.
 """
 
 from __future__ import annotations

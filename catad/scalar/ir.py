@@ -6,7 +6,7 @@ A node is an operation, its arguments and a static value:
     const   value = a Python number (weak in the sense of NEP 50) or a NumPy scalar (typed)
     loop    args = initial states, then invariants; value = a `Loop`; only `proj` nodes refer to it
     proj    args = (loop,); value = which final state
-    others  an operation of the table in `ops.py`; value is None but for `cast` (a dtype name) and `polygamma` (its order)
+    others  an operation of the table in `ops.py`; value is None but for `cast` (a dtype name), `polygamma` (its order)
 
 Nodes with equal parts are one object, so `is` is equality and a shared subexpression is stored once. Branches are
 `select` nodes whose meaning is lazy: an operand counts only where it is chosen. Every traversal here is iterative:
@@ -164,9 +164,7 @@ class Function:
     param_trees: tuple[Tree, ...]
     name: str
 
-    def __init__(
-        self, arity: int, outputs: tuple[Node, ...], tree: Tree, param_trees: tuple[Tree, ...], name: str
-    ) -> None:
+    def __init__(self, arity: int, outputs: tuple[Node, ...], tree: Tree, param_trees: tuple[Tree, ...], name: str) -> None:
         parts = {"arity": arity, "outputs": outputs, "tree": tree, "param_trees": param_trees, "name": name}
         for key, part in parts.items():
             object.__setattr__(self, key, part)

@@ -8,9 +8,7 @@ from .ir import Function, Loop, Node, depends, param, postorder
 from .simplify import loop_node, projection, rebuild, replace
 
 
-def make_loop(
-    locals_: Sequence[Node], inits: Sequence[Node], condition: Node, steps: Sequence[Node]
-) -> tuple[Node, ...]:
+def make_loop(locals_: Sequence[Node], inits: Sequence[Node], condition: Node, steps: Sequence[Node]) -> tuple[Node, ...]:
     """The final states of `while condition: states = steps`, the states standing in the body as `locals_`.
 
     What the body needs from outside becomes an invariant, hoisted as far as it goes; constants stay in the body. A

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -24,10 +24,14 @@ MAX_DEPTH = 30
 """How deep calls may be nested while reading; recursion that does not end soon is an error."""
 
 
+TAKE_TUPLES = frozenset((sum, len, any, all, tuple, list, zip, enumerate, reversed))
+"""Builtins whose argument must be a tuple."""
+
+
 class Reader(Statements):
     """Evaluates calls; one reader reads one function with everything it calls."""
 
-    def __init__(self, open_params: Sequence[Node] = ()) -> None:
+    def __init__(self, open_params: Iterable[Node] = ()) -> None:
         self.open_params = set(open_params)
         self.path = TRUE
         self.depth = 0
@@ -55,7 +59,7 @@ class Reader(Statements):
         constant = self.call_constant(thing, args, kwargs)
         if constant is not None:
             return constant
-        method = getattr(type(thing), "__call__", None)
+        method = type(thing).__call__ if callable(thing) else None
         if isinstance(method, FunctionType):
             return self.call_function(method, [thing, *args], kwargs)
         raise ScalarError(errors.not_a_scalar_function(thing))
@@ -64,7 +68,7 @@ class Reader(Statements):
     def known(thing: Any) -> Any:
         """A handler or a scalar Function, or None."""
         if thing is range or thing is functools.partial:
-            return _make_range if thing is range else functools.partial
+            return _make_range if thing is range else thing
         if isinstance(thing, Function):
             return thing
         function = getattr(thing, "__scalar_function__", None)
@@ -72,21 +76,13 @@ class Reader(Statements):
 
     def call_known(self, thing: Any, known: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = getattr(thing, "__name__", repr(thing))
-        if known is functools.partial:
-            return functools.partial(*args, **kwargs)
         for arg in args:
-            if (
-                isinstance(arg, Node)
-                and arg in self.open_params
-                and thing in (sum, len, any, all, tuple, list, zip, enumerate, reversed)
-            ):
+            if isinstance(arg, Node) and arg in self.open_params and thing in TAKE_TUPLES:
                 raise NeedsTree(errors.needs_tree(name))
         if isinstance(known, Function):
             given = tuple([tree_of(arg) for arg in args])
             if kwargs or given != known.param_trees:
-                raise ScalarError(
-                    text(f"{name} is called with other arguments", given=given, expected=known.param_trees)
-                )
+                raise ScalarError(text(f"{name} is called with other arguments", given=given, expected=known.param_trees))
             return unflatten(known.tree, substitute(known, [scalar(leaf) for leaf in leaves(tuple(args))]))
         return known(*args, **kwargs)
 
@@ -94,11 +90,8 @@ class Reader(Statements):
     def call_constant(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A function of the math module that has no meaning on nodes, on constants."""
         values = leaves(tuple(args))
-        if (
-            kwargs
-            or getattr(thing, "__module__", None) != "math"
-            or not all(isinstance(v, Node) and v.op == "const" for v in values)
-        ):
+        constant = not kwargs and all(isinstance(v, Node) and v.op == "const" for v in values)
+        if not constant or getattr(thing, "__module__", None) != "math":
             return None
         return lifted(thing(*unflatten(tree_of(tuple(args)), [v.value for v in values])))
 
@@ -119,9 +112,7 @@ class Reader(Statements):
         frame = enter(thing.definition, thing.frame.lines, None, thing.frame, self.depth + 1)
         return self.run(thing.definition, frame, thing.defaults, thing.keyword_defaults, args, kwargs)
 
-    def run(
-        self, definition: Any, frame: Any, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]
-    ) -> Any:
+    def run(self, definition: Any, frame: Any, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Execute a definition in a fresh frame; the value it returns."""
         if self.depth >= MAX_DEPTH:
             raise ScalarError(
@@ -257,6 +248,4 @@ def _count(fn: Any) -> int:
 
 
 def _name(fn: Any) -> str:
-    return str(
-        getattr(fn, "__name__", None) or getattr(getattr(fn, "func", None), "__name__", None) or type(fn).__name__
-    )
+    return str(getattr(fn, "__name__", None) or getattr(getattr(fn, "func", None), "__name__", None) or type(fn).__name__)

@@ -18,7 +18,7 @@ from .frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from .ir import Node, const, leaves, local, tree_of, unflatten
 from .loops import make_loop
 from .read_expressions import BINARY, INSTEAD, Expressions, is_scalar_like
-from .simplify import FALSE, TRUE, apply
+from .simplify import FALSE, TRUE, apply, truth
 
 UNROLL_TRIPS, UNROLL_SIZE = 16, 1200
 """A loop is unrolled up to so many trips, and up to so many pieces of syntax in all trips together."""
@@ -111,9 +111,7 @@ class Statements(Expressions):
         """Execute one statement."""
         method: Callable[[Any], None] | None = getattr(self, f"do_{type(node).__name__}", None)
         if method is None:
-            what, do = INSTEAD.get(
-                type(node), (f"this statement ({type(node).__name__})", "use assignments, if, loops")
-            )
+            what, do = INSTEAD.get(type(node), (f"this statement ({type(node).__name__})", "use assignments, if, loops"))
             raise self.error(node, f"{what} cannot be read in a scalar function", do)
         method(node)
 
@@ -312,7 +310,7 @@ class Statements(Expressions):
             condition = apply("and", outer_path, condition)
         finals = make_loop(states.stand_ins, states.inits, condition, states.steps)
         frame.env = {**before, **{name: find(finals) for name, find in bound.items()}}
-        frame.env[BROKEN], frame.env[RETURNED] = finals[0], finals[1]
+        frame.env[BROKEN], frame.env[RETURNED] = truth(finals[0]), truth(finals[1])
         if result is not None:
             frame.env[RESULT] = result(finals)
         self.after_loop(node.orelse)

@@ -83,9 +83,7 @@ class Expressions:
 
     # -- errors
 
-    def error(
-        self, node: ast.AST, what: str, do: str | None = None, kind: type[ScalarError] = ScalarError
-    ) -> ScalarError:
+    def error(self, node: ast.AST, what: str, do: str | None = None, kind: type[ScalarError] = ScalarError) -> ScalarError:
         """An error at the place of a piece of syntax."""
         frame = self.frame
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
@@ -178,9 +176,7 @@ class Expressions:
         except ValueError:
             raise self.error(node, f"the enclosing function has not defined {node.id!r} yet") from None
         if isinstance(value, Unbound):
-            raise self.error(
-                node, f"{node.id!r} may have no value here: {value.reason}", "give it a value on every path"
-            )
+            raise self.error(node, f"{node.id!r} may have no value here: {value.reason}", "give it a value on every path")
         return value
 
     def read_Tuple(self, node: ast.Tuple | ast.List) -> tuple[Any, ...]:
@@ -303,9 +299,7 @@ class Expressions:
         value = self.value(node)
         if isinstance(value, Node) and value.op == "const" and value.kind in "ib":
             return int(value.value)
-        raise self.error(
-            node, "an index must be a constant integer", "choose with if, or pass the element as an argument"
-        )
+        raise self.error(node, "an index must be a constant integer", "choose with if, or pass the element as an argument")
 
     def items(self, node: ast.expr) -> tuple[Any, ...]:
         """The parts of a value that must be a tuple."""

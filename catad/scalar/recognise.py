@@ -10,7 +10,7 @@ _TRANSPARENT = ("float", "pos")
 
 
 def recognise(function: Function) -> str | None:
-    """'add', 'mul', 'min' or 'max' if that is what a function of two numbers computes for all numbers but NaN, else None.
+    """'add', 'mul', 'min' or 'max' if a function of two numbers computes that for all numbers but NaN, else None.
 
     For min and max the derivative must agree too: at a tie it is the left operand's.
 
@@ -39,7 +39,7 @@ def _bare(node: Node) -> Node:
 
 
 def _winner(output: Node, order: int) -> Node | None:
-    """Which param the output is, if the left one is smaller (-1), equal (0) or larger (1); None if it cannot be said."""
+    """Which param the output is, if the left one is smaller (-1), equal (0) or larger (1); None if unclear."""
     known: dict[Node, Node | bool | None] = {LEFT: LEFT, RIGHT: RIGHT}
     for node in postorder([output]):
         if node not in known:

@@ -262,12 +262,10 @@ def _select_of_truths(c: Node, a: Node, b: Node) -> Node | None:
         return apply("or", c, b)
     if b is c:
         return apply("and", c, a)
-    for one, when_true, when_false in (
-        (a, lambda: apply("or", c, b), lambda: apply("and", apply("not", c), b)),
-        (b, lambda: apply("or", apply("not", c), a), lambda: apply("and", c, a)),
-    ):
-        if one.op == "const":
-            return when_true() if one.value else when_false()
+    if a.op == "const":
+        return apply("or", c, b) if a.value else apply("and", apply("not", c), b)
+    if b.op == "const":
+        return apply("or", apply("not", c), a) if b.value else apply("and", c, a)
     return None
 
 

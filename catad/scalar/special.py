@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -37,9 +38,7 @@ def _cupy_special(xp: Xp) -> Any:
     """`cupyx.scipy.special` for CuPy's arrays, None for NumPy's."""
     if xp is np or getattr(xp, "__name__", "") != "cupy":
         return None
-    from cupyx.scipy import special as on_device
-
-    return on_device
+    return import_module("cupyx.scipy.special")
 
 
 def _gamma_one(x: float) -> float:

@@ -7,6 +7,7 @@ replaced, in a copy of the function, by proxies that understand stand-ins; funct
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable, Mapping
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -98,7 +99,7 @@ class Tracer:
     def __float__(self) -> float:
         raise self._refused("a number that depends on the arguments cannot leave the scalar language")
 
-    __int__ = __index__ = __complex__ = __float__  # type: ignore[assignment]
+    __int__ = __index__ = __complex__ = __float__
 
     def __floor__(self) -> Tracer:
         return self._of(apply("int", apply("floor", self.node)))
@@ -218,9 +219,7 @@ def proxied(thing: Any, session: Session) -> Any:
     """The object, or what stands for it inside a traced function."""
     if isinstance(thing, ModuleType):
         return ModuleProxy(thing, session)
-    known = isinstance(thing, Function | FunctionType) or isinstance(
-        getattr(thing, "__scalar_function__", None), Function
-    )
+    known = isinstance(thing, Function | FunctionType) or isinstance(getattr(thing, "__scalar_function__", None), Function)
     return CallProxy(thing, session) if known or handler_of(thing) is not None else thing
 
 
@@ -232,7 +231,7 @@ def _names(code: CodeType) -> set[str]:
 def _copy(function: FunctionType, session: Session) -> FunctionType:
     """The function with proxies in its globals, builtins and closure."""
     scope = dict(function.__globals__)
-    builtin = function.__builtins__  # type: ignore[attr-defined]
+    builtin = vars(builtins) | getattr(function, "__builtins__", {})
     for name in _names(function.__code__):
         if name in scope:
             scope[name] = proxied(scope[name], session)

@@ -31,8 +31,8 @@ _X, _Y, _Z = param(0), param(1), param(2)
 
 _DIRECT = (
     "add sub mul div floordiv mod neg pow minimum maximum fmin fmax abs sign exp exp2 expm1 log log2 log10 log1p "
-    "sin cos tan asin acos atan atan2 sinh cosh tanh sech asinh acosh atanh sqrt cbrt hypot erf erfc gamma lgamma digamma "
-    "sigmoid logaddexp floor ceil trunc rint copysign fmod remainder ldexp fma isnan isinf isfinite signbit "
+    "sin cos tan asin acos atan atan2 sinh cosh tanh sech asinh acosh atanh sqrt cbrt hypot erf erfc gamma lgamma "
+    "digamma sigmoid logaddexp floor ceil trunc rint copysign fmod remainder ldexp fma isnan isinf isfinite signbit "
     "lt le gt ge eq ne"
 )
 

@@ -20,6 +20,7 @@ class BatchedMap(D):
     """`f` mapped over the leading axis of every leaf."""
 
     __slots__ = ("children",)
+    children: tuple[D, ...]
 
     def __init__(self, f: D) -> None:
         self.children = (f,)
@@ -41,4 +42,5 @@ class BatchedMap(D):
 
 def _element(space: Space) -> Space:
     leaves = [Tensor(leaf.shape[1:], leaf.dtype) for leaf in space.leaves]
-    return rebuild(space, leaves, Product)  # type: ignore[no-any-return]
+    element: Space = rebuild(space, leaves, Product)
+    return element

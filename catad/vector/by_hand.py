@@ -36,7 +36,7 @@ class Custom(Primitive):
     ys: int
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return self.xs + self.ys + len(self.structure.slots)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -65,7 +65,7 @@ class Custom(Primitive):
         n = self.xs + self.ys
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[:n], flags[:n], strict=True)]
         structure = Batched(self.structure, flags[n:], size)
-        return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])  # type: ignore[call-arg]
+        return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "custom")
@@ -130,7 +130,8 @@ class OneByOne(Primitive):
         return results[0] if len(outs) == 1 else tuple(results)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return self.one.rule(ins, outs)  # type: ignore[no-any-return]
+        rule: Rule | None = self.one.rule(ins, outs)
+        return rule
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
@@ -158,7 +159,8 @@ class ByHand(D):
         self.fn = fn
 
     def data(self) -> Hashable:
-        return self.fn
+        fn: Hashable = self.fn
+        return fn
 
     def wired(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
@@ -173,7 +175,7 @@ class ByHand(D):
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)
         floats = [w for w in xs if w.space.is_float]
-        outs = b.add(Custom(linear.structure, len(floats), len(ys)), *floats, *ys, *slots)  # type: ignore[call-arg]
+        outs = b.add(Custom(linear.structure, len(floats), len(ys)), *floats, *ys, *slots)
         return rebuild(cod, outs)
 
     def _opaque(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Any, list[Wire], list[Wire], LinearMap]:
@@ -204,21 +206,21 @@ def by_hand(fn: Any = None) -> D:
 
 def erased(wiring: Wiring) -> Wiring:
     """The wiring without its `Custom` boxes, for running: their results are their y arguments."""
-    if not any(isinstance(box.primitive, Custom) for box in wiring.boxes):
+    if not any(isinstance(each.primitive, Custom) for each in wiring.boxes):
         return wiring
     alias: dict[int, int] = {}
     boxes: list[Box] = []
-    for box in wiring.boxes:
-        ins = tuple([alias.get(k, k) for k in box.ins])
-        if isinstance(box.primitive, Custom):
-            alias.update(zip(box.outs, ins[box.primitive.xs :], strict=False))
+    for each in wiring.boxes:
+        ins = tuple([alias.get(k, k) for k in each.ins])
+        if isinstance(each.primitive, Custom):
+            alias.update(zip(each.outs, ins[each.primitive.xs :], strict=False))
         else:
-            boxes.append(Box(box.primitive, ins, box.outs))
+            boxes.append(Box(each.primitive, ins, each.outs))
     outputs = tuple([alias.get(k, k) for k in wiring.outputs])
     needed = set(outputs)
     kept: list[Box] = []
-    for box in reversed(boxes):
-        if not needed.isdisjoint(box.outs):
-            needed.update(box.ins)
-            kept.append(box)
+    for each in reversed(boxes):
+        if not needed.isdisjoint(each.outs):
+            needed.update(each.ins)
+            kept.append(each)
     return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(reversed(kept)), outputs)

@@ -53,8 +53,9 @@ class Const(D):
     """`ct.const(v)`: the value v, whatever the argument."""
 
     __slots__ = ("children", "space")
+    children: tuple[Constant, ...]
 
-    def __init__(self, space: Space, leaves: tuple[D, ...]) -> None:
+    def __init__(self, space: Space, leaves: tuple[Constant, ...]) -> None:
         self.space, self.children = space, leaves
 
     def data(self) -> Hashable:
@@ -65,10 +66,10 @@ class Const(D):
         return self.space
 
     def wired(self, b: Builder, x: Wires) -> Wires:
-        return rebuild(self.space, [b.add(leaf)[0] for leaf in self.children])  # type: ignore[arg-type]
+        return rebuild(self.space, [b.add(leaf)[0] for leaf in self.children])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        value = rebuild(self.space, [leaf.array for leaf in self.children])  # type: ignore[attr-defined]
+        value = rebuild(self.space, [leaf.array for leaf in self.children])
         if isinstance(self.space, Tensor) and self.space.ndim == 0 and self.space.dtype in (np.float64, np.int64, np.bool_):
             number = value.item()
             if number == number and abs(number) != float("inf"):

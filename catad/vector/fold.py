@@ -35,7 +35,7 @@ class Fold(Primitive):
     axis: int = 0
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return self.monoid.width
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -96,7 +96,7 @@ class Fold(Primitive):
         from catad.linear.gather import spread_over
 
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Fold(self.monoid, self.axis + 1), *carried)  # type: ignore[call-arg]
+        return b.add(Fold(self.monoid, self.axis + 1), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].size * scalar.operations(self.monoid.op)
@@ -128,7 +128,7 @@ class FoldOf(D):
     def wired(self, b: Builder, x: Wires) -> Any:
         wires: Sequence[Wire] = elements(b, x, self.monoid, self)
         axis = along(wires[0], self.axis, self)
-        return rebuild(b.space(x), list(b.add(Fold(self.monoid, axis), *wires)))  # type: ignore[call-arg]
+        return rebuild(b.space(x), list(b.add(Fold(self.monoid, axis), *wires)))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = f", axis={self.axis}" if self.axis else ""

@@ -52,8 +52,8 @@ class Generate(D):
 
     def wired(self, b: Builder, x: Wires) -> Any:
         full = tuple(range(len(self.shape)))
-        indices = [contract(b, [(k,)], [b.add(Iota(n))[0]], full, self.shape) for k, n in enumerate(self.shape)]  # type: ignore[call-arg]
-        outs = b.add(Map(self.function), *indices)  # type: ignore[call-arg]
+        indices = [contract(b, [(k,)], [b.add(Iota(n))[0]], full, self.shape) for k, n in enumerate(self.shape)]
+        outs = b.add(Map(self.function), *indices)
         tree = self.function.tree
         return outs[0] if tree is None else rebuild(space_like(tree, [w.space for w in outs]), outs)
 
@@ -70,7 +70,7 @@ def iota(n: int) -> D:
     """
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
         raise errors.ArgumentError(errors.bad_shape((n,)))
-    return Iota(int(n))  # type: ignore[call-arg]
+    return Iota(int(n))
 
 
 def generate(shape: int | Sequence[int], fn: Any) -> D:

@@ -64,7 +64,7 @@ class SortByBin(Integers):
         return tuple([xp.moveaxis(a, -1, self.axis) for a in (order, starts, last)])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(SortByBin(self.bins, self.axis + 1), *ins)  # type: ignore[call-arg]
+        return b.add(SortByBin(self.bins, self.axis + 1), *ins)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.vector.SortByBin({self.bins}, {self.axis})"
@@ -88,19 +88,19 @@ def by_bin(b: Builder, monoid: Monoid, index: Wire, values: list[Wire], bins: in
     """The folds of the values of each bin."""
     if scalar.recognise(monoid.op) == "add" and values[0].space.is_float:
         how = rows_of((bins, *values[0].shape[index.ndim :]), index.shape)
-        return [b.add(Put(how), index, values[0])[0]]  # type: ignore[call-arg]
+        return [b.add(Put(how), index, values[0])[0]]
     if index.ndim != 1:
         raise errors.SpaceError(errors.wrong_index_shape(index.space, [v.space for v in values], "ct.histogram"))
-    order, starts, last = b.add(SortByBin(bins), index)  # type: ignore[call-arg]
-    ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]  # type: ignore[call-arg]
+    order, starts, last = b.add(SortByBin(bins), index)
+    ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
     axes = tuple(range(values[0].ndim))
     flags = contract(b, [(0,)], [starts], axes, values[0].shape)
-    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)  # type: ignore[call-arg]
+    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
     full = (bins, *values[0].shape[1:])
     end = contract(b, [(0,)], [last], axes, full)
     out = []
     for k, s in enumerate(sums):
-        (read,) = b.add(Take(rows_of(s.shape, last.shape)), last, s)  # type: ignore[call-arg]
+        (read,) = b.add(Take(rows_of(s.shape, last.shape)), last, s)
         there = scalar.apply("ge", scalar.param(0), scalar.const(0))
         node = scalar.apply("select", there, scalar.param(1), scalar.const(monoid.neutral[k]))
         out += mapped(b, [node], [end, read])

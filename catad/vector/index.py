@@ -82,7 +82,7 @@ class LastWriter(Integers):
         return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(LastWriter(self.size, self.axis + 1), *ins)  # type: ignore[call-arg]
+        return b.add(LastWriter(self.size, self.axis + 1), *ins)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.vector.LastWriter({self.size}, {self.axis})"
@@ -129,8 +129,8 @@ def _gather(b: Builder, x: Any, term: D) -> Wire:
     _index(index)
     if not array.ndim:
         raise errors.SpaceError(errors.bad_axis(0, array.space, term))
-    (safe,) = b.add(InRange(array.shape[0]), index)  # type: ignore[call-arg]
-    return b.add(Take(rows_of(array.shape, index.shape)), safe, array)[0]  # type: ignore[call-arg]
+    (safe,) = b.add(InRange(array.shape[0]), index)
+    return b.add(Take(rows_of(array.shape, index.shape)), safe, array)[0]
 
 
 def _check_rows(dst: Wire, index: Wire, values: Wire, term: D) -> None:
@@ -146,7 +146,7 @@ def _check_rows(dst: Wire, index: Wire, values: Wire, term: D) -> None:
 def _scatter_add(b: Builder, x: Any, term: D) -> Wire:
     dst, index, values = _tensors(b, x, 3, term)
     _check_rows(dst, index, values, term)
-    return dst + b.add(Put(rows_of(dst.shape, index.shape)), index, values)[0]  # type: ignore[call-arg, operator, no-any-return]
+    return dst + b.add(Put(rows_of(dst.shape, index.shape)), index, values)[0]
 
 
 def _overwrite(writer: Any, new: Any, old: Any) -> Any:
@@ -158,10 +158,11 @@ def _scatter(b: Builder, x: Any, term: D) -> Wire:
     _check_rows(dst, index, values, term)
     if index.ndim != 1:
         raise errors.SpaceError(errors.wrong_index_shape(index.space, values.space, term))
-    (writer,) = b.add(LastWriter(dst.shape[0]), index)  # type: ignore[call-arg]
-    (new,) = b.add(Take(rows_of(values.shape, writer.shape)), writer, values)  # type: ignore[call-arg]
+    (writer,) = b.add(LastWriter(dst.shape[0]), index)
+    (new,) = b.add(Take(rows_of(values.shape, writer.shape)), writer, values)
     everywhere = contract(b, [(0,)], [writer], tuple(range(dst.ndim)), dst.shape)  # the writer of a row writes all of it
-    return b.apply(mapped(_overwrite), (everywhere, new, dst))  # type: ignore[no-any-return]
+    written: Wire = b.apply(mapped(_overwrite), (everywhere, new, dst))
+    return written
 
 
 gather = Indexed("gather", _gather)

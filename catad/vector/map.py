@@ -40,7 +40,7 @@ class Map(Primitive):
     function: Function
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return self.function.arity
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -108,7 +108,7 @@ class Map(Primitive):
         for wire, flag in zip(ins, flags, strict=True):
             if flag and wire.ndim - 1 < rank:  # the new axis goes before all others
                 shape = (size, *[1] * (rank - wire.ndim + 1), *wire.shape[1:])
-                (wire,) = b.add(Reshaped(shape), wire)  # type: ignore[call-arg] # noqa: PLW2901
+                (wire,) = b.add(Reshaped(shape), wire)
             lined_up.append(wire)
         return b.add(self, *lined_up)
 
@@ -166,7 +166,7 @@ def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wir
     out: dict[int, Wire] = {}
     for members in groups.values():
         function, used_ = _alone([nodes[i] for i in members], len(wires))
-        out.update(zip(members, b.add(Map(function), *[wires[j] for j in used_]), strict=True))  # type: ignore[call-arg]
+        out.update(zip(members, b.add(Map(function), *[wires[j] for j in used_]), strict=True))
     return [out[i] for i in range(len(nodes))]
 
 
@@ -195,7 +195,7 @@ class MapOf(D):
         leaves = flatten(x)
         if len(leaves) != function.arity:
             raise errors.SpaceError(errors.wrong_leaf_count(function.arity, b.space(x), self))
-        outs = b.add(Map(function), *leaves)  # type: ignore[call-arg]
+        outs = b.add(Map(function), *leaves)
         return outs[0] if function.tree is None else rebuild(space_like(function.tree, [w.space for w in outs]), outs)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]] | None:
@@ -213,7 +213,8 @@ class MapOf(D):
         if public is not None:
             return f"ct.{public}"
         value = self.fn if self.function is None else self.function
-        return f"ct.map({name(value, label or getattr(self.fn, '__name__', 'fn'))})"
+        wish = label or str(getattr(self.fn, "__name__", "fn"))
+        return f"ct.map({name(value, wish)})"
 
     @property
     def __scalar_function__(self) -> Function | None:
@@ -243,7 +244,7 @@ def _trees(x: Any, count: int, term: D) -> tuple[Any, ...]:
     return tuple([tree(part) for part in flat])
 
 
-def map(fn: Any) -> D:  # noqa: A001
+def map(fn: Any) -> D:
     """Apply a scalar function pointwise; of a `D`, map it over the leading axis (batching).
 
     `fn` is a plain Python function of scalars (or of tuples of scalars), read by its source; its parameters take the factors

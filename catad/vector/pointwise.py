@@ -41,7 +41,7 @@ class Leafwise(D):
         leaves = [flatten(part) for part in parts]
         if any(isinstance(part, tuple) for part in parts) and len({b.space(part) for part in parts}) != 1:
             raise errors.SpaceError(errors.unequal_spaces([b.space(part) for part in parts], self))
-        box = Map(self.function)  # type: ignore[call-arg]
+        box = Map(self.function)
         return rebuild(b.space(parts[0]), [b.add(box, *wires)[0] for wires in zip(*leaves, strict=True)])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -83,7 +83,7 @@ def astype(dtype: Any) -> D:
 def with_numbers(op: Any, args: Sequence[Any]) -> tuple[D, Any]:
     """The map that applies `op` (a name of the scalar language, or a ufunc) with the numbers among `args` put in."""
     nodes = []
-    values = []
+    values: list[Any] = []
     for arg in args:
         if isinstance(arg, (bool, int, float)) and not isinstance(arg, np.generic):
             nodes.append(scalar.const(arg))

@@ -18,7 +18,8 @@ from catad import errors, scalar
 from catad.linear.block import chain
 from catad.linear.delta import diagonal
 from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence
-from catad.linear.reindex import Axis, Reshaped, axis as ap, whole
+from catad.linear.reindex import Axis, Reshaped, whole
+from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule
 from catad.spaces import Tensor, rebuild
 from catad.terms import D, Primitive, box
@@ -43,7 +44,7 @@ class Scan(Primitive):
     axis: int = 0
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return self.monoid.width
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -92,7 +93,7 @@ class Scan(Primitive):
         from catad.linear.gather import spread_over
 
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Scan(self.monoid, self.axis + 1), *carried)  # type: ignore[call-arg]
+        return b.add(Scan(self.monoid, self.axis + 1), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * scalar.operations(self.monoid.op)
@@ -195,9 +196,9 @@ def scanned(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, exclusive:
     used = monoid.flipped if reverse else monoid
     turned_ = [turned(b, w, axis) for w in x] if reverse else list(x)
     if scalar.recognise(monoid.op) == "add":
-        out = list(b.add(Recur(((ONE,),), axis, False), *turned_))  # type: ignore[call-arg]
+        out = list(b.add(Recur(((ONE,),), axis, False), *turned_))
     else:
-        out = list(b.add(Scan(used, axis), *turned_))  # type: ignore[call-arg]
+        out = list(b.add(Scan(used, axis), *turned_))
     if exclusive:
         out = [shifted(b, s, axis, monoid.neutral[k]) for k, s in enumerate(out)]
     return [turned(b, w, axis) for w in out] if reverse else out
@@ -281,7 +282,7 @@ class RecurrenceOf(D):
         if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
             raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
         if links.shape == inputs.shape:
-            return b.add(Recur(((0,),)), links, inputs)[0]  # type: ignore[call-arg]
+            return b.add(Recur(((0,),)), links, inputs)[0]
         if inputs.ndim != 2 or links.shape != (*inputs.shape, inputs.shape[1]):
             raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
         return _matrix_recurrence(b, links, inputs)
@@ -298,13 +299,13 @@ def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
 
     def entry(wire: Wire, *at: int) -> Wire:
         axes = [whole(n), *[ap(m, 1, k, 1, 0, 1, 1) for m, k in zip(wire.shape[1:], at, strict=True)]]
-        return b.add(Reshaped((n,)), moved(b, wire, axes))[0]  # type: ignore[call-arg]
+        return b.add(Reshaped((n,)), moved(b, wire, axes))[0]
 
     grid = tuple([tuple([r * d + c for c in range(d)]) for r in range(d)])
     slots = [entry(links, r, c) for r in range(d) for c in range(d)]
-    states = b.add(Recur(grid), *slots, *[entry(inputs, k) for k in range(d)])  # type: ignore[call-arg]
-    columns = [b.add(Reshaped((n, 1)), s)[0] for s in states]  # type: ignore[call-arg]
-    return columns[0] if d == 1 else b.add(Concatenate(1, d), *columns)[0]  # type: ignore[call-arg]
+    states = b.add(Recur(grid), *slots, *[entry(inputs, k) for k in range(d)])
+    columns = [b.add(Reshaped((n, 1)), s)[0] for s in states]
+    return columns[0] if d == 1 else b.add(Concatenate(1, d), *columns)[0]
 
 
 share(ScanOf)

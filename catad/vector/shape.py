@@ -13,7 +13,7 @@ from catad import errors
 from catad.linear.block import grid
 from catad.linear.contract import contract
 from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
-from catad.linear.structure import Rule
+from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor
 from catad.terms import D, Primitive, box
 
@@ -45,7 +45,8 @@ class Shaped(D):
 
 
 def _made(name: str, parameters: tuple[tuple[str, Any], ...]) -> D:
-    return globals()[name](**dict(parameters))  # type: ignore[no-any-return]
+    term: D = globals()[name](**dict(parameters))
+    return term
 
 
 def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...]:
@@ -76,7 +77,7 @@ def reshape(shape: int | Sequence[int]) -> D:
         full = tuple([(x.space.size // known if known else 0) if n == -1 else n for n in shape])
         if math.prod(full) != x.space.size:
             raise errors.SpaceError(errors.cannot_reshape(x.space, shape, term))
-        return x if full == x.shape else b.add(Reshaped(full), x)[0]  # type: ignore[call-arg]
+        return x if full == x.shape else b.add(Reshaped(full), x)[0]
 
     return Shaped("reshape", lay, shape=shape)
 
@@ -99,7 +100,7 @@ def transpose(axes: Sequence[int] | None = None) -> D:
     return Shaped("transpose", lay, axes=axes)
 
 
-def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:  # noqa: A001
+def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     """The sum over some axes (None: all); an empty sum is 0. Keeps the dtype.
 
     >>> import catad as ct, numpy as np
@@ -114,7 +115,7 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:  
         y = contract(b, [tuple(range(x.ndim))], [x], left, x.shape)
         if not keepdims:
             return y
-        return b.add(Reshaped(tuple([1 if a in summed else n for a, n in enumerate(x.shape)])), y)[0]  # type: ignore[call-arg]
+        return b.add(Reshaped(tuple([1 if a in summed else n for a, n in enumerate(x.shape)])), y)[0]
 
     return Shaped("sum", lay, axis=axis, keepdims=keepdims)
 
@@ -166,7 +167,7 @@ def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
     """One `Move` box, or none where every axis stays whole."""
     if all(ax.is_whole for ax in axes):
         return x
-    return b.add(Move(tuple(axes), fill), x)[0]  # type: ignore[call-arg]
+    return b.add(Move(tuple(axes), fill), x)[0]
 
 
 def flip(axis: int | Sequence[int] | None = None) -> D:
@@ -192,7 +193,7 @@ def _flipped(n: int) -> Axis:
 axis_ = axis  # `axis` is also the name of a parameter here
 
 
-def slice(start: int | None = None, stop: int | None = None, step: int | None = None, axis: int = 0) -> D:  # noqa: A001
+def slice(start: int | None = None, stop: int | None = None, step: int | None = None, axis: int = 0) -> D:
     """The slice `start:stop:step` along one axis, with Python's meaning of negative and missing bounds.
 
     >>> import catad as ct, numpy as np
@@ -242,7 +243,7 @@ class Concatenate(Primitive):
     count: int
 
     @property
-    def arity(self) -> int:  # type: ignore[override]
+    def arity(self) -> int:
         return self.count
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -278,7 +279,7 @@ class Concatenate(Primitive):
         from catad.linear.gather import spread_over
 
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Concatenate(self.axis + 1, self.count), *carried)  # type: ignore[call-arg]
+        return b.add(Concatenate(self.axis + 1, self.count), *carried)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.vector.Concatenate({self.axis}, {self.count})"
@@ -289,7 +290,7 @@ def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Te
     from catad.linear.block import chain
     from catad.linear.delta import delta
 
-    row = []
+    row: list[Structure] = []
     for part, space in zip(parts, dom, strict=True):
         if space.dtype == part.dtype:
             row.append(part)
@@ -321,8 +322,8 @@ class Joined(D):
         if not 0 <= at < ndim:
             raise errors.SpaceError(errors.bad_axis(self.axis, leaves[0].space, self))
         if self.new:
-            leaves = [b.add(Reshaped((*w.shape[:at], 1, *w.shape[at:])), w)[0] for w in leaves]  # type: ignore[call-arg]
-        return b.add(Concatenate(at, len(leaves)), *leaves)[0]  # type: ignore[call-arg]
+            leaves = [b.add(Reshaped((*w.shape[:at], 1, *w.shape[at:])), w)[0] for w in leaves]
+        return b.add(Concatenate(at, len(leaves)), *leaves)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.{'stack' if self.new else 'concatenate'}(axis={self.axis})"

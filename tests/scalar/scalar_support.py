@@ -42,6 +42,4 @@ def define_without_source(source, name="f", **scope):
 def same(a, b):
     """Bit for bit the same numbers, NaN equal to NaN, zeros with their sign."""
     a, b = np.asarray(a, float), np.asarray(b, float)
-    return np.array_equal(a, b, equal_nan=True) and np.array_equal(
-        np.signbit(a) | np.isnan(a), np.signbit(b) | np.isnan(b)
-    )
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a) | np.isnan(a), np.signbit(b) | np.isnan(b))

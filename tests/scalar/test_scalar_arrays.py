@@ -262,7 +262,7 @@ def test_variables_are_used_again():
 
 
 def chain(a, b):
-    for k in range(16):
+    for _ in range(16):
         a, b = math.sin(a) * b + a, math.cos(b) - a
     return a + b
 

@@ -14,7 +14,7 @@ PLAIN = [0.5, -0.75, 1.25, 2.0, -3.0, 4.5]
 @st.composite
 def expressions(draw, names, depth=3):
     if depth == 0 or draw(st.integers(0, 3)) == 0:
-        return draw(st.sampled_from([*names, *names, "1.0", "0.5", "2", "-3.0", "0"]))
+        return draw(st.sampled_from([*names, *names, "1.0", "0.5", "2.0", "-3.0", "0.0"]))
     a, b = draw(expressions(names, depth - 1)), draw(expressions(names, depth - 1))
     shapes = ["({a} + {b})", "({a} - {b})", "({a} * {b})", "(-({a}))", "abs({a})", "min({a}, {b})", "max({a}, {b})"]
     shape = draw(st.sampled_from([*shapes, "({a} + 0.0)", "({a} * 1)", "({a} - 0.0)", "({a} if {c} else {b})"]))
@@ -47,9 +47,8 @@ def blocks(draw, names, depth, in_loop, loops):
         if kind == "assign":
             lines.append(f"{draw(st.sampled_from(names))} = {draw(expressions(names))}")
         elif kind == "augment":
-            lines.append(
-                f"{draw(st.sampled_from(names))} {draw(st.sampled_from(['+', '-', '*']))}= {draw(expressions(names, 1))}"
-            )
+            op = draw(st.sampled_from(["+", "-", "*"]))
+            lines.append(f"{draw(st.sampled_from(names))} {op}= {draw(expressions(names, 1))}")
         elif kind == "swap":
             lines.append("x, y = y, x")
         elif kind == "if":
@@ -70,9 +69,8 @@ def loop_lines(draw, names, depth, kind):
     counter = f"k{depth}"
     if kind == "for":
         trips = draw(st.sampled_from(["3", "2, 20", "5, 0, -2", "17"]))
-        head, tail = [f"for {counter} in range({trips}):"], []
-        body = draw(blocks([*names, counter] if draw(st.booleans()) else names, depth - 1, True, False))
-        body = [line.replace(f"{counter} = ", "z = ").replace(f"{counter} += ", "z += ") for line in body]
+        head, tail = [f"for {counter} in range({trips}):", f"    c = float({counter})"], []
+        body = draw(blocks([*names, "c"] if draw(st.booleans()) else names, depth - 1, True, False))
     else:
         head = [f"n{depth} = 0", f"while {draw(conditions(names))}:"]
         body = [f"n{depth} += 1", f"if n{depth} > 6:", "    break", *draw(blocks(names, depth - 1, True, False))]
@@ -94,7 +92,9 @@ def python(fn, xs, ys, kind=float):
         return [[float(v) for v in fn(np.float64(x), np.float64(y))] for x, y in zip(xs, ys, strict=True)]
 
 
-CHECKS = settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
+CHECKS = settings(
+    deadline=None, max_examples=int(__import__("os").environ.get("N", "250")), suppress_health_check=list(HealthCheck)
+)
 
 
 @CHECKS
@@ -113,9 +113,7 @@ def test_array_code_is_python_on_each_element(source, points):
 @given(programs(loops=False))
 def test_traced_is_read(source):
     xs, ys = map(np.array, zip(*[(a, b) for a in SPECIAL for b in SPECIAL], strict=True))
-    for one, two in zip(
-        run(read(define(source)), xs, ys), run(read(define_without_source(source)), xs, ys), strict=True
-    ):
+    for one, two in zip(run(read(define(source)), xs, ys), run(read(define_without_source(source)), xs, ys), strict=True):
         assert same(np.broadcast_to(one, xs.shape), np.broadcast_to(two, xs.shape)), source
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from catad import errors
 from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.contract import place
 from catad.linear.delta import Delta
-from catad.linear.gather import _Indexed
+from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Array, Product, Tensor, common_module, flatten, rebuild
@@ -30,10 +32,24 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     if rows * columns > DENSE_LIMIT and not force:
         raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
     xp = common_module(linear.slots)
+    structure = linear.structure
+    if isinstance(structure, Delta):
+        return _written_out(structure, xp, linear.slots)
     matrix = _columns(linear, xp).T  # each column is the image of a unit vector
     if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
         return matrix.reshape(*linear.cod.shape, *linear.dom.shape)
     return matrix
+
+
+def _written_out(structure: Delta, xp: Any, slots: Any) -> Array:
+    """The array of a `Delta`: its slot put on the diagonals that the shared labels name."""
+    if structure.slot is None:
+        labels: tuple[int, ...] = ()
+        array = xp.ones((), dtype=structure.cod_dtype)
+    else:
+        labels, array = structure.slot, slots[0]
+    dense = place(labels, (*structure.out, *structure.ins), structure.sizes)(xp, array)
+    return xp.asarray(dense * structure.factor, dtype=structure.cod_dtype)
 
 
 def _columns(linear: LinearMap, xp: Any) -> Array:
@@ -69,9 +85,9 @@ def _mapped(structure: Structure, count: int) -> tuple[Wiring, tuple[bool, ...]]
 def _sparse(xp: Any) -> Any:
     try:
         if xp is np:
-            import scipy.sparse as sparse  # noqa: PLC0415
+            import scipy.sparse as sparse
         else:
-            import cupyx.scipy.sparse as sparse  # type: ignore[import-not-found,no-redef]
+            import cupyx.scipy.sparse as sparse
     except ImportError as error:
         raise errors.EngineError(errors.needs_scipy("tocsr")) from error
     return sparse
@@ -120,43 +136,41 @@ def _entries(structure: Structure, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
         sizes = [structure.sizes[label] for label in labels]
         index = xp.indices(sizes) if sizes else xp.zeros((0,), dtype=np.int64)
         at = {label: index[k] for k, label in enumerate(labels)}
-        values = structure.factor if structure.slot is None else slots[0][tuple(at[k] for k in structure.slot)] * structure.factor
-        return tuple(  # type: ignore[return-value]
+        read = 1.0 if structure.slot is None else slots[0][tuple(at[k] for k in structure.slot)]
+        values = xp.asarray(read * structure.factor, dtype=structure.cod_dtype)
+        return tuple(
             xp.broadcast_to(xp.asarray(a), sizes).reshape(-1)
             for a in (_flat(structure.out, at, structure.sizes), _flat(structure.ins, at, structure.sizes), values)
         )
-    if isinstance(structure, (Reindex, Reshape, _Indexed)):
-        return _moved(structure, slots, xp)
+    if isinstance(structure, Gather):
+        return _read(structure, slots, xp)
+    if isinstance(structure, ScatterAdd):
+        columns, rows, values = _read(structure.T, slots, xp)
+        return rows, columns, values
+    if isinstance(structure, (Reindex, Reshape)):
+        source = _sources(structure, (), xp)
+        rows = xp.flatnonzero(source)
+        return rows, source[rows].astype(np.int64) - 1, xp.ones(len(rows), dtype=structure.cod[0].dtype)
     matrix = xp.asarray(_dense_of(structure, slots))
     rows, columns = xp.nonzero(matrix)
     return rows, columns, matrix[rows, columns]
 
 
-def _moved(structure: Structure, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """The entries of a map with at most one entry in each row (or, transposed, in each column)."""
-    if isinstance(structure, _Indexed):
-        gather = structure if structure.kind.endswith("gather") else structure.T
-        ones = xp.ones(gather.dom[0].shape, dtype=gather.dom[0].dtype)
-        number = xp.arange(1, gather.columns + 1, dtype=np.float64).reshape(gather.dom[0].shape)
-        plain = type(gather)(gather.how, None, gather.index_dtype, np.dtype(np.float64), np.dtype(np.float64), None)
-        read = _above().run_structure(plain, xp, slots[:1], [number])[0].reshape(-1)
-        values = _above().run_structure(gather, xp, slots, [ones])[0].reshape(-1)
-        rows = xp.flatnonzero(read)
-        columns = read[rows].astype(np.int64) - 1
-        found = (rows, columns, values[rows])
-        return found if gather is structure else (found[1], found[0], found[2])
-    number = xp.arange(1, structure.columns + 1, dtype=np.float64)
-    same = type(structure)(*[np.dtype(np.float64) if isinstance(f, np.dtype) else f for f in vars_of(structure)])
-    read = _above().run_structure(same, xp, (), [number.reshape(structure.dom[0].shape)])[0].reshape(-1)
-    rows = xp.flatnonzero(read)
-    return rows, read[rows].astype(np.int64) - 1, xp.ones(len(rows), dtype=structure.cod[0].dtype)
+def _sources(structure: Structure, slots: Any, xp: Any) -> Any:
+    """Which entry of the argument, counted from 1, each entry of the result is; 0 for none. Exact below 2**53."""
+    wide = np.dtype(np.float64)
+    typed = replace(structure, **{f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")})  # type: ignore[type-var, arg-type]
+    number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
+    return _above().run_structure(typed, xp, slots, [number])[0].reshape(-1)
 
 
-def vars_of(structure: Structure) -> list[Any]:
-    """The fields of a structure in order."""
-    from dataclasses import fields
-
-    return [getattr(structure, f.name) for f in fields(structure)]  # type: ignore[arg-type]
+def _read(gather: Gather, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
+    """The entries of a gather: one in each row that reads an index in range."""
+    source = _sources(replace(gather, weight=None, weight_dtype=None), slots[:1], xp)
+    ones = xp.ones(gather.dom[0].shape, dtype=gather.dom[0].dtype)
+    values = _above().run_structure(gather, xp, slots, [ones])[0].reshape(-1)
+    rows = xp.flatnonzero(source)
+    return rows, source[rows].astype(np.int64) - 1, values[rows]
 
 
 def _flat(labels: Any, at: Any, sizes: Any) -> Any:
@@ -194,9 +208,9 @@ def as_linear_operator(linear: LinearMap) -> Any:
     xp = common_module(linear.slots)
     try:
         if xp is np:
-            from scipy.sparse.linalg import LinearOperator  # noqa: PLC0415
+            from scipy.sparse.linalg import LinearOperator
         else:
-            from cupyx.scipy.sparse.linalg import LinearOperator  # type: ignore[import-not-found,no-redef]
+            from cupyx.scipy.sparse.linalg import LinearOperator
     except ImportError as error:
         raise errors.EngineError(errors.needs_scipy("as_linear_operator")) from error
     return LinearOperator(linear.shape, matvec=linear.matvec, rmatvec=linear.rmatvec, dtype=linear.dtype)

@@ -1,0 +1,176 @@
+"""What stands on a box: a short label, a full one for the tooltip, and the kind that decides its colour."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from catad.linear.contract import Contract
+from catad.linear.gather import Put, Take
+from catad.linear.map import LinearMap
+from catad.linear.recurrence import Recur
+from catad.linear.reindex import Move, Reindex, Reshaped
+from catad.scalar import Function, Node
+from catad.scalar.ir import postorder
+from catad.spaces import Space, space_of
+from catad.terms import Compose, D
+from catad.vector.constant import Constant
+from catad.vector.map import _PUBLIC, Map
+from catad.vector.monoid import Monoid
+
+LONGEST = 26  # characters on a box
+_KINDS = {  # the last word of the module in which a box is at home -> kind
+    "map": "pointwise", "pointwise": "pointwise",
+    "constant": "constant", "generate": "constant",
+    "contract": "linear", "shape": "linear", "index": "linear", "gather": "linear", "reindex": "linear",
+    "lifted": "linear", "terms": "linear",
+    "functors": "functor", "batching": "functor", "by_hand": "functor",
+}  # fmt: skip
+_INFIX = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
+_LETTERS = "xyzwuvabcdefghijklmnopqrst"
+
+
+def space_label(space: Space) -> str:
+    """A space as on a wire: `f64[3, 4]`, and `f64` for a scalar."""
+    return repr(space).replace("ct.", "").replace("[()]", "")
+
+
+def kind_of(term: D) -> str:
+    """The kind of a box: pointwise, linear, constant, functor (made from other terms) or combinator."""
+    return _KINDS.get(type(term).__module__.rpartition(".")[2], "combinator")
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text, cut where it is too long for a box."""
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def label_of(term: D, depth: int = 3) -> str:
+    """The text for a box, of any length; parts of parts only to a small depth."""
+    special = _SPECIAL.get(type(term))
+    if special is not None:
+        return special(term)
+
+    def part(child: D) -> str:
+        return label_of(child, depth - 1) if depth > 0 and len(child.children) <= 4 else "…"
+
+    try:
+        text = term.code(part, _named)
+    except NotImplementedError:
+        return type(term).__name__.lower()
+    if isinstance(term, Compose) or type(term).__name__ in ("Fork", "Cross"):
+        return text.replace("ct.", "")
+    return _tidied(text)
+
+
+def _tidied(text: str) -> str:
+    """Code as a label: without the package, defaults, and the names of what only wraps."""
+    text = re.sub(r"\bct\.(linear\.|vector\.)?", "", text)
+    text = re.sub(r"(, )?\b\w+=(None|False)(?=[,)])", "", text).replace("(, ", "(")
+    for wrapper in ("const", "map"):
+        inside = re.fullmatch(rf"{wrapper}\(([^()]*)\)", text)
+        if inside and inside[1]:
+            return inside[1]
+    return text
+
+
+def _named(value: Any, wish: str) -> str:
+    """What stands for a value that has no literal."""
+    if isinstance(value, Function):
+        return function_label(value)
+    if isinstance(value, Monoid):
+        return function_label(value.op)
+    if isinstance(value, LinearMap):
+        return value.kind
+    if callable(value):
+        own = getattr(value, "__name__", wish)
+        return wish if own == "<lambda>" else str(own)
+    try:
+        return space_label(space_of(value))
+    except Exception:
+        return wish
+
+
+def function_label(function: Function) -> str:
+    """The public name of a scalar function, its own name, or the expression if that is short."""
+    public = _PUBLIC.get(function)
+    if public is not None:
+        return public
+    if function.name.isidentifier() and function.name != "scaled":
+        return function.name
+    texts = [_expression(node, function.arity) for node in function.outputs]
+    if any(text is None for text in texts):
+        return "fn"
+    return ", ".join(text for text in texts if text is not None)
+
+
+def _expression(node: Node, arity: int) -> str | None:
+    """An expression in infix form; None where it is large."""
+    order = postorder((node,))
+    if len(order) > 16 or arity > len(_LETTERS):
+        return None
+    shown: dict[Node, tuple[str, int]] = {}
+    for one in order:
+        args = [shown[arg] for arg in one.args]
+        if one.op == "const":
+            number = one.value.item() if hasattr(one.value, "item") else one.value
+            shown[one] = (f"{number:g}" if isinstance(number, float) else repr(number)), 4 if number >= 0 else 1
+        elif one.op == "param":
+            shown[one] = _LETTERS[int(one.value)], 4
+        elif one.op in _INFIX:
+            sign, rank = _INFIX[one.op]
+            left, right = _wrapped(args[0], rank), _wrapped(args[1], rank + (one.op in ("sub", "div")))
+            space = " " if rank == 1 else ""
+            shown[one] = f"{left}{space}{sign}{space}{right}", rank
+        elif one.op == "neg":
+            shown[one] = "-" + _wrapped(args[0], 2), 1
+        elif one.op in ("loop", "local"):
+            return None
+        else:
+            shown[one] = f"{one.op}({', '.join(text for text, _ in args)})", 4
+        if len(shown[one][0]) > 200:
+            return None
+    return shown[node][0]
+
+
+def _wrapped(shown: tuple[str, int], rank: int) -> str:
+    return shown[0] if shown[1] >= rank else f"({shown[0]})"
+
+
+def _letters(labels: Sequence[int]) -> str:
+    return "".join(chr(97 + k) if k < 26 else f"<{k}>" for k in labels)
+
+
+def _contraction(box: Any) -> str:
+    out = _letters(box.out)
+    spec = f"{','.join(map(_letters, box.operands))}->{out}"
+    if len(box.operands) > 1:
+        a, b = box.operands
+        return "matmul" if len(a) == len(b) == 2 and a[1] == b[0] and box.out == (a[0], b[1]) else f"einsum {spec}"
+    (operand,) = box.operands
+    if set(operand) == set(box.out) and len(operand) == len(box.out):
+        return f"transpose {spec}"
+    if set(operand) < set(box.out):
+        return f"broadcast {spec}"
+    return f"sum {spec}" if set(box.out) < set(operand) else f"einsum {spec}"
+
+
+def _constant(box: Any) -> str:
+    array = box.array
+    if array.size == 1:
+        number = array.reshape(-1)[0].item()
+        return f"{number:g}" if isinstance(number, float) else repr(number)
+    return f"const {space_label(box.space)}"
+
+
+_SPECIAL: dict[type, Any] = {
+    Map: lambda box: function_label(box.function),
+    Constant: _constant,
+    Contract: _contraction,
+    Take: lambda box: "gather",
+    Put: lambda box: "scatter_add",
+    Move: lambda box: Reindex(box.axes, "f8").kind,  # type: ignore[arg-type]
+    Reshaped: lambda box: f"reshape {', '.join(map(str, box.shape))}".replace("reshape ", "reshape (") + ")",
+    Recur: lambda box: "recurrence" + (" reversed" if box.reverse else ""),
+}

@@ -1,0 +1,76 @@
+"""What a plan costs, and the check of sizes and costs that users give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad import errors
+from catad.linear.delta import delta
+from catad.linear.structure import Structure
+from catad.planner.factors import Action
+
+CostFunction = Callable[[Structure, Structure], float]
+
+
+class Cost(NamedTuple):
+    """The cost of a plan.
+
+    `operations`: scalar operations, a multiply-add counting as one (dimensionless); `bytes`: read and written by the
+    products; `peak`: the most bytes of slots alive at a time, those of all factors included; `value`: what was made
+    smallest, the operations unless a cost function was given.
+    """
+
+    operations: int
+    bytes: int
+    peak: int
+    value: float
+
+
+def value_of(actions: Iterable[Action], function: CostFunction | None) -> float:
+    """What some products cost: their operations, or what the user's function says of their factors."""
+    if function is None:
+        return sum(action.found.operations for action in actions)
+    total = 0.0
+    for action in actions:
+        value = function(action.left.structure, action.right.structure)
+        if not _is_amount(value):
+            raise errors.PlanError(errors.bad_cost(value, action.left.structure, action.right.structure))
+        total += float(value)
+    return total
+
+
+def moved(actions: Iterable[Action]) -> int:
+    """The bytes that some products read and write; one that only renames axes or passes arrays on moves none."""
+    return sum(action.found.read + sum(action.found.computed) for action in actions if action.found.computed)
+
+
+def _is_amount(value: Any) -> bool:
+    """Whether a value is a number at least 0 (infinity is one: never do this)."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    return bool(value >= 0)  # not so for NaN
+
+
+def checked_limit(value: Any, name: str) -> Any:
+    """A limit that a user gives: None, or a number at least 0."""
+    if value is not None and not _is_amount(value):
+        raise errors.PlanError(errors.bad_limit(name, value))
+    return value
+
+
+def matrix(size: Any, k: int) -> Structure:
+    """The dense map of a matrix with `size` = (rows, columns), factor `k` of a chain."""
+    if len(size) != 2:
+        raise errors.PlanError(errors.bad_size(size, k))
+    sizes: list[int] = []
+    for n in size:
+        if not _is_amount(n) or math.isinf(n) or n != int(n):
+            raise errors.PlanError(errors.bad_size(size, k))
+        sizes.append(int(n))
+    f64 = np.dtype(np.float64)
+    return delta((0,), (1,), (0, 1), sizes, f64, f64, f64)
+

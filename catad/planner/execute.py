@@ -1,0 +1,156 @@
+"""What a bracketing does: its steps, the structure it gives, the program that carries it out, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+from catad.linear.products import Product
+from catad.linear.structure import Structure
+from catad.planner.brackets import Tree, is_plain, ranges
+from catad.planner.cost import Cost, CostFunction, moved, value_of
+from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, structure_of
+from catad.spaces import Product as Spaces
+from catad.wiring import Builder, Wire, Wiring
+
+
+class Step(NamedTuple):
+    """One product of a plan.
+
+    `left` and `right` are (first, last) factor numbers, the left applied first; `operations` and `bytes` are what the step
+    adds to the program; `lazy` says that no rule fits, so that the product stays a chain.
+    """
+
+    left: tuple[int, int]
+    right: tuple[int, int]
+    kinds: tuple[str, str, str]  # of left, right and result
+    shape: tuple[int, int]  # rows and columns of the result
+    operations: int
+    bytes: int
+    lazy: bool
+
+
+class Execution(NamedTuple):
+    """A bracketing carried out on wires."""
+
+    tree: Tree
+    steps: tuple[Step, ...]
+    cost: Cost
+    result: Structure
+    wiring: Wiring  # from the slots of the chain to those of the result
+    additive: bool  # whether no two steps share work, so that the operations of the steps add up
+
+
+def fresh_numbers() -> Iterator[int]:
+    """Numbers below zero for computed arrays."""
+    return count(-1, -1)
+
+
+class Traced(NamedTuple):
+    """A bracketing without its program: the joins in order, the peak in bytes, and what is to be made small."""
+
+    tree: Tree
+    joins: tuple[Joined, ...]
+    peak: int
+    value: float
+
+
+def trace(factors: Factors, tree: Tree, function: CostFunction | None = None) -> Traced:
+    """Follow a bracketing over structures, its products put in the order that needs least memory."""
+    n = len(factors.parts)
+    nodes: list[State] = [(part,) for part in factors.parts]
+    peaks = [0] * n
+    kept = [0] * n
+    joins: list[Joined] = []
+    fresh = fresh_numbers()
+    order: list[bool] = []
+    for left, right in tree:
+        joined = join(nodes[left], nodes[right], fresh)
+        joins.append(joined)
+        peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
+        nodes.append(joined.state)
+        peaks.append(peak)
+        kept.append(held(joined.state) if joined.actions else kept[left] + kept[right])
+        order.append(left_first)
+    value = sum(value_of(joined.actions, function) for joined in joins)
+    if not is_plain(n, tree):
+        tree, joins = _ordered(n, tree, joins, order)
+    return Traced(tree, tuple(joins), peaks[-1] + factors.nbytes, value)
+
+
+def meeting_peak(left: int, left_kept: int, right: int, right_kept: int, joining: int) -> tuple[int, bool]:
+    """The peak of a product from those of its halves, and whether the left half is better done first."""
+    one, two = max(left, left_kept + right), max(right, right_kept + left)
+    return max(min(one, two), joining), one <= two
+
+
+def _ordered(n: int, tree: Tree, joins: list[Joined], left_first: list[bool]) -> tuple[Tree, list[Joined]]:
+    """The products of a tree in another order: below each, first the half that is better done first."""
+    order: list[int] = []
+    stack = [len(tree) - 1]
+    while stack:  # each product after its halves, built backwards
+        s = stack.pop()
+        order.append(s)
+        left, right = tree[s]
+        halves = (left, right) if left_first[s] else (right, left)
+        stack += [node - n for node in halves if node >= n]
+    order.reverse()
+    place = {n + s: n + at for at, s in enumerate(order)}
+    moved_tree = tuple([(place.get(tree[s][0], tree[s][0]), place.get(tree[s][1], tree[s][1])) for s in order])
+    return moved_tree, [joins[s] for s in order]
+
+
+def execute(factors: Factors, traced: Traced) -> Execution:
+    """Lay a traced bracketing out as one wiring, and count on it what it costs."""
+    n = len(factors.parts)
+    b = Builder()
+    slots = [b.wire(space) for space in factors.slots]
+    at: dict[int, Wire] = dict(enumerate(slots))
+    ends: list[int] = []
+    for joined in traced.joins:
+        for action in joined.actions:
+            _carry_out(b, action, at)
+        ends.append(len(b.boxes))
+    last: State = traced.joins[-1].state if traced.joins else (factors.parts[0],)
+    result, ids = structure_of(last)
+    wiring = b.finish(Spaces(factors.slots), tuple(slots), tuple([at[k] for k in ids]))
+    spent = _spent(b, wiring, ends)
+    states: list[State] = [(part,) for part in factors.parts]
+    where = ranges(n, traced.tree)
+    steps = []
+    for (left, right), joined, operations in zip(traced.tree, traced.joins, spent, strict=True):
+        states.append(joined.state)
+        steps.append(_step(states, where, left, right, joined, operations))
+    planned = sum(action.found.operations for joined in traced.joins for action in joined.actions)
+    cost = Cost(sum(spent), sum(step.bytes for step in steps), traced.peak, traced.value)
+    return Execution(traced.tree, tuple(steps), cost, result, wiring, planned == cost.operations)
+
+
+def _carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
+    product: Product = action.found.product
+    outs = product.combine(b, [at[k] for k in action.left.ids], [at[k] for k in action.right.ids])
+    at.update(zip(action.result.ids, outs, strict=True))
+
+
+def _step(
+    states: list[State], where: list[tuple[int, int]], left: int, right: int, joined: Joined, operations: int
+) -> Step:
+    a, c, made = states[left], states[right], states[-1]
+    rows, columns = made[-1].structure.rows, made[0].structure.columns
+    kinds = (kind_of(a), kind_of(c), kind_of(made))
+    return Step(where[left], where[right], kinds, (rows, columns), operations, moved(joined.actions), not joined.actions)
+
+
+def _spent(b: Builder, wiring: Wiring, ends: list[int]) -> list[int]:
+    """The operations of each step: those of the boxes that it added and that the result needs."""
+    needed = {box.outs for box in wiring.boxes}
+    out, start = [], 0
+    for end in ends:
+        total = 0
+        for primitive, ins, outs in b.boxes[start:end]:
+            if outs in needed:
+                total += primitive.cost(wiring.spaces(ins), wiring.spaces(outs))
+        out.append(total)
+        start = end
+    return out

@@ -1,0 +1,41 @@
+"""The law that there is one derivative: `linearize`, `jvp`, `vjp` and `jacobian` at a point agree with D[f] and R[f]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from catad.derive import jacobian, jvp, linearize, vjp
+from catad.functors import differential, reverse_differential
+from catad.testing.laws import Case, law
+from catad.testing.values import floats, require
+
+
+@law("one derivative", "linearize, jvp, vjp and jacobian agree with D[f] and R[f]")
+def _(c: Case) -> None:
+    u, w = c.u(), c.w()
+    pushed, pulled = differential(c.f)(c.x, u), reverse_differential(c.f)(c.x, w)
+
+    def same(what: str, point: object, got: object, expected: object) -> None:
+        require("one derivative", what, c.f, point, got, expected, c.exact)
+
+    y, L = linearize(c.f, c.x)
+    same("linearize gives the value", c.x, y, c.y)
+    same("L(u) == D[f](x, u)", (c.x, u), L(u), pushed)
+    same("L.T(w) == R[f](x, w)", (c.x, w), L.T(w), pulled)
+    y, dy = jvp(c.f, (c.x,), (u,))
+    same("jvp gives the value", c.x, y, c.y)
+    same("jvp == D[f](x, u)", (c.x, u), dy, pushed)
+    y, pullback = vjp(c.f, c.x)
+    same("vjp gives the value", c.x, y, c.y)
+    same("vjp == R[f](x, w)", (c.x, w), pullback(w)[0], pulled)
+    if not floats(u) or not floats(pushed):
+        return
+    flat = np.concatenate([leaf.reshape(-1) for leaf in floats(u)]).astype(np.float64)
+    image = np.concatenate([leaf.reshape(-1) for leaf in floats(pushed)]).astype(np.float64)
+    narrow = max(float(np.finfo(leaf.dtype).eps) for leaf in (*floats(u), *floats(pushed)))
+    for mode in ("auto", "forward", "reverse"):
+        J = jacobian(c.f, mode)(c.x)
+        matrix = np.asarray(J.todense()).reshape(J.shape).astype(np.float64)
+        size = float((np.abs(matrix) @ np.abs(flat)).max(initial=0.0))
+        require("one derivative", f"jacobian(f, {mode!r})(x) @ u == D[f](x, u)", c.f, (c.x, u), matrix @ flat, image,
+                c.exact, size, None if c.exact else 256 * narrow)  # fmt: skip

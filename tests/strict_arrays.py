@@ -1,0 +1,164 @@
+"""An array library that offers only what CuPy documents, and refuses to become NumPy silently.
+
+It stands in for CuPy where there is no GPU: any use of a function that CuPy lacks, any mixture with a NumPy array and any
+implicit conversion to one fails. Zero-dimensional results are arrays, as on the GPU, not scalars.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+DOCUMENTED = frozenset(
+    ["abs", "absolute", "add", "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argsort", "array", "asarray", "bincount", "broadcast_to", "cbrt", "ceil", "concatenate", "copysign", "cos", "cosh", "cumprod", "cumsum", "deg2rad", "diagonal", "divide", "empty", "empty_like", "equal", "exp", "exp2", "expm1", "eye", "fabs", "flatnonzero", "flip", "floor", "floor_divide", "fmax", "fmin", "fmod", "frexp", "full", "full_like", "greater", "greater_equal", "heaviside", "hypot", "indices", "invert", "isfinite", "isinf", "isnan", "ldexp", "less", "less_equal", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "matmul", "max", "maximum", "min", "minimum", "mod", "modf", "moveaxis", "multiply", "nan_to_num", "negative", "nextafter", "nonzero", "not_equal", "ones", "ones_like", "power", "rad2deg", "reciprocal", "remainder", "reshape", "rint", "searchsorted", "sign", "signbit", "sin", "sinc", "sinh", "sqrt", "square", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "transpose", "trapezoid", "true_divide", "trunc", "where", "zeros", "zeros_like"]
+)
+"""Functions of NumPy that CuPy's reference lists under the same name (docs.cupy.dev, routines and ufuncs)."""
+
+CONSTANTS = ("bool_", "e", "float32", "float64", "inf", "int32", "int64", "nan", "newaxis", "pi", "uint8")
+
+
+class StrictArray:
+    """An array of the strict library; wraps a NumPy array that nobody outside gets at."""
+
+    __array_ufunc__ = None
+    __array_priority__ = 100
+
+    def __init__(self, data: np.ndarray) -> None:
+        self._data = data
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("implicit conversion to a NumPy array is not allowed; use .get()")
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return strict
+
+    def get(self) -> np.ndarray:
+        """The values as a NumPy array, as CuPy's method of this name."""
+        return self._data.copy()
+
+    shape = property(lambda self: self._data.shape)
+    dtype = property(lambda self: self._data.dtype)
+    ndim = property(lambda self: self._data.ndim)
+    size = property(lambda self: self._data.size)
+    nbytes = property(lambda self: self._data.nbytes)
+    strides = property(lambda self: self._data.strides)
+    T = property(lambda self: _wrap(self._data.T))
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _wrap(self._data[_unwrap(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._data[_unwrap(key)] = _unwrap(value)
+
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
+    def __int__(self) -> int:
+        return int(self._data)
+
+    def __float__(self) -> float:
+        return float(self._data)
+
+    def __index__(self) -> int:
+        return operator.index(self._data[()])
+
+    def __repr__(self) -> str:
+        return f"strict.{self._data!r}"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _method(name: str) -> Any:
+    def method(self: StrictArray, *args: Any, **kwargs: Any) -> Any:
+        return _wrap(getattr(self._data, name)(*map(_unwrap, args), **{k: _unwrap(v) for k, v in kwargs.items()}))
+
+    return method
+
+
+for _name in ("reshape", "astype", "copy", "sum", "any", "all", "min", "max", "ravel", "transpose", "item", "tolist", "take"):
+    setattr(StrictArray, _name, _method(_name))
+
+
+def _operator(name: str) -> Any:
+    def method(self: StrictArray, other: Any = None) -> Any:
+        mine = getattr(self._data, name)
+        return _wrap(mine() if other is None else mine(_unwrap(other)))
+
+    return method
+
+
+for _name in ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul", "lshift", "rshift"]:
+    setattr(StrictArray, f"__{_name}__", _operator(f"__{_name}__"))
+    setattr(StrictArray, f"__r{_name}__", _operator(f"__r{_name}__"))
+for _name in ("neg", "abs", "invert", "pos", "lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(StrictArray, f"__{_name}__", _operator(f"__{_name}__"))
+
+
+def _wrap(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return StrictArray(np.asarray(value))
+    if isinstance(value, (tuple, list)) and any(isinstance(v, (np.ndarray, np.generic)) for v in value):
+        return type(value)(map(_wrap, value))
+    return value
+
+
+def _unwrap(value: Any) -> Any:
+    if isinstance(value, StrictArray):
+        return value._data
+    if isinstance(value, np.ndarray):
+        raise TypeError("unsupported type numpy.ndarray: move it with strict.asarray first")
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_unwrap, value))
+    return value
+
+
+class _Function:
+    """A documented function; those that are ufuncs also have the documented methods."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.name in ("asarray", "array"):
+            args = tuple(a._data if isinstance(a, StrictArray) else a for a in args)
+            return StrictArray(getattr(np, self.name)(*args, **kwargs))
+        kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
+        return _wrap(getattr(np, self.name)(*map(_unwrap, args), **kwargs))
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0) -> Any:
+        return _wrap(np.add.reduceat(_unwrap(array), _unwrap(indices), axis=axis))
+
+
+class _Strict:
+    """The module."""
+
+    __name__ = "strict"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in CONSTANTS:
+            return getattr(np, name)
+        if name not in DOCUMENTED:
+            raise AttributeError(f"the strict array library has no {name}: CuPy does not document it")
+        function = _Function(name)
+        setattr(self, name, function)
+        return function
+
+
+strict: Any = _Strict()
+
+
+def on_strict_arrays(call: Any) -> Any:
+    """Wrap `Program.__call__` so that programs on NumPy arrays run on strict arrays instead."""
+
+    def wrapped(self: Any, xp: Any, leaves: Any) -> Any:
+        if xp is not np:
+            return call(self, xp, leaves)
+        outs = call(self, strict, [strict.asarray(leaf) for leaf in leaves])
+        return [out.get()[()] for out in outs]
+
+    return wrapped
