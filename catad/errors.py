@@ -392,12 +392,20 @@ def wrong_elements(space: object, neutral: object, term: object) -> str:
     )
 
 
-def not_closed(op: object, element: object, result: object) -> str:
+def not_closed(op: object, element: object, result: object, do: str) -> str:
     return text(
         "the operator is not closed on its element",
         given=f"{abbreviated(op)} gives {result}",
         expected=f"an element {element}",
-        do="return a tuple nested as the neutral element is",
+        do=do,
+    )
+
+
+def not_a_neutral(op: object, leaf: object) -> str:
+    return text(
+        "the neutral element is a number or a nested tuple of numbers",
+        given=f"{abbreviated(leaf)} of type {type(leaf).__name__}",
+        where=abbreviated(op),
     )
 
 

@@ -266,9 +266,9 @@ class Gradient(D):
     def wired(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
         wiring = fused(self.children[0], dom)
+        _check_differentiable(dom, self.argnums, self)
         if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
             raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))
-        _check_differentiable(dom, self.argnums, self)
         one = b.apply(_above().const(np.ones((), wiring.cod.dtype)), ())
         _, network, slots = linear_graph(b, wiring, flatten(x))
         whole = _filled(b, dom, network.T.apply(b, slots, [one]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catad.terms import Compose, D, Id, Proj, Structural, compose
+from catad.terms import Compose, D, compose
 
 
 def ordered(term: D) -> list[D]:
@@ -113,14 +113,14 @@ def _record(part: D, children: list[int]) -> tuple[Any, ...]:
     own = part.recipe()
     if own is not None:
         return "call", *own
+    if isinstance(part, Compose):
+        return "state", Compose, {}, tuple(children)
     state = {}
     for cls in type(part).__mro__:
         for slot in cls.__dict__.get("__slots__", ()):
             if slot not in _CACHES and hasattr(part, slot):
                 state[slot] = getattr(part, slot)
     state.update({k: v for k, v in getattr(part, "__dict__", {}).items() if k not in _CACHES})
-    if isinstance(part, Compose):
-        state = {}
     return "state", type(part), state, tuple(children)
 
 
@@ -135,13 +135,11 @@ def unpacked(records: tuple[Any, ...]) -> D:
         below = tuple([parts[k] for k in children])
         if cls is Compose:
             parts.append(compose(*below))
-        elif cls in (Id, Structural, Proj):
-            parts.append(cls(**{k: v for k, v in state.items() if k in ("name", "index")}))
         else:
             part = object.__new__(cls)
             for key, value in state.items():
                 setattr(part, key, value)
-            if below:
+            if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):
                 part.children = below
             parts.append(part)
     return parts[-1]

@@ -222,6 +222,9 @@ class Id(D):
     def __init__(self) -> None:
         self._hash = 0
 
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return Id, ()
+
     def wired(self, b: Builder, x: Wires) -> Wires:
         return x
 
@@ -311,7 +314,7 @@ class Fork(D):
             try:
                 out.append((yield term, x))
             except errors.SpaceError as error:
-                if self.by_and and any(isinstance(t, Compose) for t in self.children):
+                if self.by_and and term is self.children[-1]:
                     errors.hint_precedence(error)
                 raise
         return tuple(out)
@@ -358,6 +361,9 @@ class Structural(D):
     def __init__(self, name: str) -> None:
         self.name = name
         self.pattern, self.move = self.moves[name]
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return Structural, (self.name,)
 
     def data(self) -> Hashable:
         return self.name

@@ -58,6 +58,9 @@ class Wire:
     def __bool__(self) -> bool:
         raise errors.ScalarError(errors.wire_has_no_truth(self))
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("a value that is not there yet is no NumPy array")  # so opaque code is known as such
+
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             return NotImplemented

@@ -17,11 +17,12 @@ import catad as ct
 
 Train = Callable[[ct.LinearMap], ct.LinearMap]
 
-CHAINS = {  # sizes of f, g, h, ... of the Jacobian of f . g . h . ..., so the last is applied first
+CHAINS = {  # sizes of f, g, h, ... in the Jacobian of f . g . h . ..., so the last is applied first
     "few results": [(2, 10), (10, 3), (3, 50), (50, 80), (80, 100)],
     "narrow in the middle": [(50, 40), (40, 2), (2, 30), (30, 60)],
     "few arguments": [(100, 80), (80, 50), (50, 3), (3, 10), (10, 2)],
 }
+SOURCE = CHAINS["few results"]
 
 
 class Counted(ct.LinearMap):
@@ -59,13 +60,22 @@ def reverse(*maps: ct.LinearMap) -> Train:
     return train
 
 
+def mixed(f: ct.LinearMap, g: ct.LinearMap, *rest: ct.LinearMap) -> ct.LinearMap:
+    """A train that switches mode: to switch, end one train and start another.
+
+    Of five matrices, (forward f . forward g) (reverse j . reverse k) h; of four, (f g) and (h j) first, by two reverse trains.
+    """
+    h, *others = rest
+    after = (f, g) if len(others) == 2 else (reverse(g)(f),)
+    return forward(*after)(reverse(*others)(h))
+
+
 def trains(maps: Sequence[ct.LinearMap]) -> dict[str, Callable[[], ct.LinearMap]]:
-    """The Jacobian of the chain in three ways; the mixed one switches at the third matrix."""
-    f, g, h, *rest = maps
+    """The Jacobian of the chain in three ways."""
     return {
         "all forward": lambda: forward(*maps[:-1])(maps[-1]),
         "all reverse": lambda: reverse(*maps[1:])(maps[0]),
-        "mixed": lambda: forward(f, g)(reverse(*rest)(h)),
+        "mixed": lambda: mixed(*maps),
     }
 
 
@@ -75,39 +85,39 @@ def counted(run: Callable[[], ct.LinearMap]) -> tuple[ct.LinearMap, int]:
     return run(), Counted.total - before
 
 
-def timed(run: Callable[[], ct.LinearMap], times: int = 5) -> float:
-    """The shortest of some runs, in milliseconds."""
-    best = float("inf")
-    for _ in range(times):
-        start = time.perf_counter()
-        run()
-        best = min(best, time.perf_counter() - start)
-    return 1e3 * best
+def timed(runs: dict[str, Callable[[], ct.LinearMap]], rounds: int) -> dict[str, float]:
+    """The shortest time of each in milliseconds, taken in turns."""
+    best = dict.fromkeys(runs, float("inf"))
+    for _ in range(rounds):
+        for how, run in runs.items():
+            start = time.perf_counter()
+            run()
+            best[how] = min(best[how], 1e3 * (time.perf_counter() - start))
+    return best
 
 
-def show(name: str, sizes: Sequence[tuple[int, int]]) -> None:
+def show(name: str, sizes: Sequence[tuple[int, int]], rounds: int) -> None:
     """Counts of the trains, times on matrices ten times as large in both directions, and what the planner finds."""
     print(f"{name}: {', '.join(f'{m}x{n}' for m, n in sizes)}")
-    large = trains(matrices(sizes, 10))
+    times = timed(trains([ct.linear.dense(J.slots[0]) for J in matrices(sizes, 10)]), rounds)
     jacobians = []
     for how, run in trains(matrices(sizes)).items():
         jacobian, count = counted(run)
         jacobians.append(jacobian.todense())
-        print(f"  {how:<12} {count:>9,} multiply-adds   ten times the sizes: {timed(large[how]):7.2f} ms")
+        print(f"  {how:<12} {count:>9,} multiply-adds   ten times the sizes: {times[how]:7.2f} ms")
     assert all(np.allclose(jacobians[0], J, rtol=1e-12, atol=1e-12) for J in jacobians)
-    plan = ct.plan(sizes[::-1])
-    ranked = plan.alternatives()
-    bracketing, cost = ranked[0]
-    least = sum(other.operations == cost.operations for _, other in ranked)
-    print(f"  the same {' x '.join(map(str, jacobians[0].shape))} Jacobian, of {len(ranked)} bracketings "
-          f"{least} with the least count: {cost.operations:,} by {bracketing}\n")  # fmt: skip
+    ranked = ct.plan(sizes[::-1]).alternatives()
+    (bracketing, cost), (_, second) = ranked[:2]
+    shape = "x".join(map(str, jacobians[0].shape))
+    print(f"  all give the same {shape} Jacobian; the best of the {len(ranked)} bracketings takes {cost.operations:,}, by")
+    print(f"  {bracketing} with factor 0 applied first; the next best takes {second.operations:,}\n")
 
 
-def main() -> None:
-    """The three chains, and the plan of the first."""
+def main(rounds: int = 15) -> None:
+    """The three chains, and the plan of the first; times are the shortest of some rounds."""
     for name, sizes in CHAINS.items():
-        show(name, sizes)
-    print(f"the plan of the first chain, factor 0 applied first:\n{ct.plan(CHAINS['few results'][::-1]).table()}")
+        show(name, sizes, rounds)
+    print(f"the plan of the first chain, factor 0 applied first:\n{ct.plan(SOURCE[::-1]).table()}")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def of_wiring(wiring: Wiring) -> Graph:
 
 
 def depths(graph: Graph) -> list[int]:
-    """The layer of each box, from 1: one after the last box that it reads, or just before its reader if it reads no input."""
+    """The layer of each box, from 1: one after the last box that it reads; just before its reader if it reads no input."""
     at: dict[int, int] = {}
     fed = set(graph.inputs)
     rank = []

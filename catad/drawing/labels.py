@@ -16,7 +16,7 @@ from catad.scalar.ir import postorder
 from catad.spaces import Space, space_of
 from catad.terms import Compose, D
 from catad.vector.constant import Constant
-from catad.vector.map import _PUBLIC, Map
+from catad.vector.map import _PUBLIC, Map, MapOf
 from catad.vector.monoid import Monoid
 
 LONGEST = 26  # characters on a box
@@ -27,7 +27,12 @@ _KINDS = {  # the last word of the module in which a box is at home -> kind
     "lifted": "linear", "terms": "linear",
     "functors": "functor", "batching": "functor", "by_hand": "functor",
 }  # fmt: skip
-_INFIX = {"add": ("+", 1), "sub": ("-", 1), "mul": ("*", 2), "div": ("/", 2)}
+_INFIX = {  # operation -> (sign, rank): what binds closer has the higher rank
+    "or": ("or", 1), "and": ("and", 2),
+    "lt": ("<", 4), "le": ("<=", 4), "gt": (">", 4), "ge": (">=", 4), "eq": ("==", 4), "ne": ("!=", 4),
+    "add": ("+", 5), "sub": ("-", 5), "mul": ("*", 6), "div": ("/", 6),
+}  # fmt: skip
+_ATOM = 9
 _LETTERS = "xyzwuvabcdefghijklmnopqrst"
 
 
@@ -50,7 +55,7 @@ def label_of(term: D, depth: int = 3) -> str:
     """The text for a box, of any length; parts of parts only to a small depth."""
     special = _SPECIAL.get(type(term))
     if special is not None:
-        return special(term)
+        return str(special(term))
 
     def part(child: D) -> str:
         return label_of(child, depth - 1) if depth > 0 and len(child.children) <= 4 else "…"
@@ -66,13 +71,14 @@ def label_of(term: D, depth: int = 3) -> str:
 
 def _tidied(text: str) -> str:
     """Code as a label: without the package, defaults, and the names of what only wraps."""
+    internal = re.match(r"ct\.(?:linear|vector)\.(\w+)", text)
+    if internal:  # a primitive without a public name: its class name in lower case, without its axis
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", internal[1]).lower()
+        text = re.sub(r", \d+\)$", ")", name + text[internal.end() :])
     text = re.sub(r"\bct\.(linear\.|vector\.)?", "", text)
     text = re.sub(r"(, )?\b\w+=(None|False)(?=[,)])", "", text).replace("(, ", "(")
-    for wrapper in ("const", "map"):
-        inside = re.fullmatch(rf"{wrapper}\(([^()]*)\)", text)
-        if inside and inside[1]:
-            return inside[1]
-    return text
+    inside = re.fullmatch(r"const\(([^()]+)\)", text)
+    return inside[1] if inside else text
 
 
 def _named(value: Any, wish: str) -> str:
@@ -113,25 +119,34 @@ def _expression(node: Node, arity: int) -> str | None:
     shown: dict[Node, tuple[str, int]] = {}
     for one in order:
         args = [shown[arg] for arg in one.args]
-        if one.op == "const":
-            number = one.value.item() if hasattr(one.value, "item") else one.value
-            shown[one] = (f"{number:g}" if isinstance(number, float) else repr(number)), 4 if number >= 0 else 1
-        elif one.op == "param":
-            shown[one] = _LETTERS[int(one.value)], 4
-        elif one.op in _INFIX:
-            sign, rank = _INFIX[one.op]
-            left, right = _wrapped(args[0], rank), _wrapped(args[1], rank + (one.op in ("sub", "div")))
-            space = " " if rank == 1 else ""
-            shown[one] = f"{left}{space}{sign}{space}{right}", rank
-        elif one.op == "neg":
-            shown[one] = "-" + _wrapped(args[0], 2), 1
-        elif one.op in ("loop", "local"):
+        if one.op in ("loop", "local"):
             return None
-        else:
-            shown[one] = f"{one.op}({', '.join(text for text, _ in args)})", 4
+        shown[one] = _written(one, args)
         if len(shown[one][0]) > 200:
             return None
     return shown[node][0]
+
+
+def _written(node: Node, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """The text of one operation, and how closely it binds."""
+    if node.op == "const":
+        number = node.value.item() if hasattr(node.value, "item") else node.value
+        return f"{number:g}" if isinstance(number, float) else repr(number), _ATOM if number >= 0 else 5
+    if node.op == "param":
+        return _LETTERS[int(node.value)], _ATOM
+    if node.op in _INFIX:
+        sign, rank = _INFIX[node.op]
+        left, right = _wrapped(args[0], rank), _wrapped(args[1], rank + (node.op not in ("add", "mul", "or", "and")))
+        return f"{left}{sign}{right}" if sign in "*/" else f"{left} {sign} {right}", rank
+    if node.op == "neg":
+        return "-" + _wrapped(args[0], 7), 5
+    if node.op == "not":
+        return "not " + _wrapped(args[0], 3), 3
+    if node.op == "truth":
+        return args[0]
+    if node.op == "select":
+        return f"{_wrapped(args[1], 1)} if {_wrapped(args[0], 1)} else {args[2][0]}", 0
+    return f"{node.op}({', '.join(text for text, _ in args)})", _ATOM
 
 
 def _wrapped(shown: tuple[str, int], rank: int) -> str:
@@ -166,11 +181,12 @@ def _constant(box: Any) -> str:
 
 _SPECIAL: dict[type, Any] = {
     Map: lambda box: function_label(box.function),
+    MapOf: lambda term: _named(term.fn if term.function is None else term.function, "fn"),
     Constant: _constant,
     Contract: _contraction,
     Take: lambda box: "gather",
     Put: lambda box: "scatter_add",
     Move: lambda box: Reindex(box.axes, "f8").kind,  # type: ignore[arg-type]
-    Reshaped: lambda box: f"reshape {', '.join(map(str, box.shape))}".replace("reshape ", "reshape (") + ")",
+    Reshaped: lambda box: f"reshape({', '.join(map(str, box.shape))})",
     Recur: lambda box: "recurrence" + (" reversed" if box.reverse else ""),
 }

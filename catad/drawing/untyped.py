@@ -97,8 +97,9 @@ class _Drawing:
             return self.box(term, x) if moved is None else moved
         if not isinstance(term, _OPEN):
             return self.box(term, () if isinstance(term, _CLOSED) else x)
-        if budget < 1 < self.sizes[id(term)]:
-            return self.box(self.sizes[id(term)], x)
+        size = self.sizes[id(term)]
+        if size > budget and budget < min(len(term.children), LAYERS):
+            return self.box(size, x)
         return self.along(term, x, budget) if isinstance(term, Compose) else self.beside(term, x, budget)
 
     def box(self, what: D | int, x: Shape) -> Loose:

@@ -132,7 +132,10 @@ def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) 
         return Product(second, tuple([right(j) for j in range(len(second.slots))]))
     if second.is_identity:
         return Product(first, tuple([left(i) for i in range(len(first.slots))]))
-    return TABLE[type(first), type(second)](first, second, shared)
+    found = TABLE[type(first), type(second)](first, second, shared)
+    if found is not None and found.structure.is_zero:  # e.g. disjoint slices that meet inside a chain
+        return Product(Zero(first.dom, second.cod), ())
+    return found
 
 
 def flipped(function: Multiply) -> Multiply:

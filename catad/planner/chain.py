@@ -16,7 +16,7 @@ from catad.linear.delta import Delta
 from catad.planner.brackets import Tree, balanced, forward, reverse
 from catad.planner.cost import CostFunction, value_of
 from catad.planner.execute import Traced, meeting_peak, trace
-from catad.planner.factors import Factors, Part, State, canonical, computed_count, held, join, shifted
+from catad.planner.factors import Factors, State, canonical, computed_count, held, join, leaf, shifted
 
 BUDGET = 40_000  # products that the exact search may look at: chains of up to 61 factors
 
@@ -47,7 +47,7 @@ class Search:
         self.left = budget
         n = len(factors.parts)
         self.cells: dict[tuple[int, int], Cell] = {
-            (k, k): {(part,): [Way(0, 0, 0, 0, k)]} for k, part in enumerate(factors.parts)
+            (k, k): {leaf(part): [Way(0, 0, 0, 0, k)]} for k, part in enumerate(factors.parts)
         }
         for width in range(2, n + 1):
             for i in range(n - width + 1):
@@ -194,7 +194,7 @@ def _merged(factors: Factors) -> tuple[list[int], Tree]:
     made: list[tuple[int, int]] = []
     fresh = count(-1, -1)
     for k, part in enumerate(factors.parts):
-        node, state = k, _single(part)
+        node, state = k, leaf(part)
         while stack:
             joined = join(stack[-1][1], state, fresh)
             if not joined.actions or not _is_free(stack[-1][1], state, joined.state, value_of(joined.actions, None)):
@@ -203,10 +203,6 @@ def _merged(factors: Factors) -> tuple[list[int], Tree]:
             node, state = n + len(made) - 1, joined.state
         stack.append((node, state))
     return [node for node, _ in stack], tuple(made)
-
-
-def _single(part: Part) -> State:
-    return (part,)
 
 
 def _is_free(a: State, c: State, made: State, operations: float) -> bool:

@@ -10,7 +10,7 @@ from catad.linear.products import Product
 from catad.linear.structure import Structure
 from catad.planner.brackets import Tree, is_plain, ranges
 from catad.planner.cost import Cost, CostFunction, moved, value_of
-from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, structure_of
+from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of
 from catad.spaces import Product as Spaces
 from catad.wiring import Builder, Wire, Wiring
 
@@ -59,7 +59,7 @@ class Traced(NamedTuple):
 def trace(factors: Factors, tree: Tree, function: CostFunction | None = None) -> Traced:
     """Follow a bracketing over structures, its products put in the order that needs least memory."""
     n = len(factors.parts)
-    nodes: list[State] = [(part,) for part in factors.parts]
+    nodes: list[State] = [leaf(part) for part in factors.parts]
     peaks = [0] * n
     kept = [0] * n
     joins: list[Joined] = []
@@ -112,11 +112,11 @@ def execute(factors: Factors, traced: Traced) -> Execution:
         for action in joined.actions:
             _carry_out(b, action, at)
         ends.append(len(b.boxes))
-    last: State = traced.joins[-1].state if traced.joins else (factors.parts[0],)
+    last: State = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
     result, ids = structure_of(last)
     wiring = b.finish(Spaces(factors.slots), tuple(slots), tuple([at[k] for k in ids]))
     spent = _spent(b, wiring, ends)
-    states: list[State] = [(part,) for part in factors.parts]
+    states: list[State] = [leaf(part) for part in factors.parts]
     where = ranges(n, traced.tree)
     steps = []
     for (left, right), joined, operations in zip(traced.tree, traced.joins, spent, strict=True):

@@ -161,6 +161,11 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
     return Joined((*before, *middle, *after), tuple(actions), peak)
 
 
+def leaf(part: Part) -> State:
+    """A single factor as a partial product: the parts of a chain one by one."""
+    return tuple(_parts(part))
+
+
 def _parts(part: Part) -> list[Part]:
     if not isinstance(part.structure, Chain):
         return [part]
@@ -191,7 +196,7 @@ def shifted(state: State, by: int) -> State:
 
 def computed_count(state: State) -> int:
     """How many computed arrays a canonical state has."""
-    return -min((k for _, ids in state for k in ids), default=0) if state else 0
+    return max((-k for _, ids in state for k in ids if k < 0), default=0)
 
 
 def structure_of(state: State) -> tuple[Structure, tuple[int, ...]]:
@@ -209,5 +214,5 @@ def kind_of(state: State) -> str:
 
 __all__ = [
     "Action", "Factors", "Joined", "Multiplied", "Part", "State", "canonical", "computed_count", "factors_of", "held",
-    "join", "kind_of", "multiplied", "shifted", "structure_of",
+    "join", "kind_of", "leaf", "multiplied", "shifted", "structure_of",
 ]  # fmt: skip

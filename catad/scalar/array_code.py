@@ -227,7 +227,8 @@ def print_loop(block: Block, node: Node) -> None:
     inits, rest = node.args[: loop.states], node.args[loop.states :]
     types = loop_param_types(loop, [block.types[arg] for arg in node.args], out.real)
     pieces = [block.converted(init, one.dtype) for init, one in zip(inits, types, strict=False)]
-    held = [out.assign(block.texts[arg], 1) if block.texts[arg].depth else block.texts[arg] for arg in rest]
+    given = [block.converted(arg, block.types[arg].dtype) for arg in rest]
+    held = [out.assign(piece, 1) if piece.depth else piece for piece in given]
     states = [f"s{out.made + i}" for i in range(loop.states)]
     out.made += loop.states + 1
     active = None if _uniform(loop, inits) else f"m{out.made}"
@@ -314,24 +315,32 @@ def _compiled(function: Function, dtypes: tuple[np.dtype, ...]) -> ArrayFunction
 
 @lru_cache(4096)
 def _dispatching(function: Function) -> ArrayFunction:
-    table: dict[tuple[Any, ...], ArrayFunction] = {}
+    """Choose the code by the dtypes of the arrays (by their numbers, which are quicker to look up than dtypes)."""
+    table: dict[tuple[int, ...], ArrayFunction] = {}
 
-    def run(xp: Any, *arrays: Any) -> tuple[Any, ...]:
-        try:
-            key = tuple([array.dtype for array in arrays])
-        except AttributeError:
-            return run(xp, *[array if hasattr(array, "dtype") else np.asarray(array)[()] for array in arrays])
-        found = table.get(key)
-        if found is None:
-            if len(arrays) != function.arity:
-                raise ScalarError(
-                    text(f"{function.name} called with the wrong number of arrays", given=len(arrays),
-                         expected=function.arity)
-                )  # fmt: skip
-            found = table[key] = _compiled(function, key)
-        return found(xp, *arrays)
+    def unknown(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+        if len(arrays) != function.arity:
+            what = f"{function.name} called with the wrong number of arrays"
+            raise ScalarError(text(what, given=len(arrays), expected=function.arity))
+        typed_arrays = [array if hasattr(array, "dtype") else np.asarray(array)[()] for array in arrays]
+        dtypes = tuple([np.dtype(array.dtype) for array in typed_arrays])
+        found = table[tuple([dtype.num for dtype in dtypes])] = _compiled(function, dtypes)
+        return found(xp, *typed_arrays)
 
-    return run
+    names = [f"x{i}" for i in range(function.arity)]
+    key = "".join(f"{name}.dtype.num, " for name in names)
+    source = f"""def dispatch(xp, *arrays):
+    try:
+        {"".join(name + ", " for name in names) or "()"} = arrays
+        found = find(({key}))
+    except (AttributeError, ValueError):
+        found = None
+    return unknown(xp, *arrays) if found is None else found(xp, *arrays)
+"""
+    scope: dict[str, Any] = {"find": table.get, "unknown": unknown}
+    exec(source, scope)
+    made: ArrayFunction = scope["dispatch"]
+    return made
 
 
 def array_function(function: Function, dtypes: Sequence[object] | None = None) -> ArrayFunction:

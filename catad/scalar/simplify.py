@@ -317,8 +317,18 @@ RULES: Mapping[str, Rule] = {
 
 
 def loop_node(args: Sequence[Node], loop: Loop) -> Node:
-    """The loop itself; its results are `projection`s."""
-    return make_node("loop", tuple(args), loop, "?")
+    """The loop itself; its results are `projection`s. Constant and repeated invariants go into the body."""
+    place: dict[Node, Node] = {param(k): param(k) for k in range(loop.states)}
+    kept: dict[Node, int] = {}
+    for j, arg in enumerate(args[loop.states :], loop.states):
+        if arg.op != "const":
+            kept.setdefault(arg, loop.states + len(kept))
+        place[param(j)] = arg if arg.op == "const" else param(kept[arg])
+    if loop.states + len(kept) < len(args):
+        arity = loop.states + len(kept)
+        condition = Function.make(arity, replace(loop.condition.outputs, place))
+        loop = Loop(loop.states, condition, Function.make(arity, replace(loop.step.outputs, place)))
+    return make_node("loop", (*args[: loop.states], *kept), loop, "?")
 
 
 def projection(loop: Node, index: int) -> Node:

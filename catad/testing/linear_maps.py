@@ -20,7 +20,8 @@ def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> N
     forms that need SciPy are checked where it is installed. Raises `LawError`.
 
     >>> import catad as ct, numpy as np
-    >>> ct.testing.check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
+    >>> from catad.testing import check_linear_map
+    >>> check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
     """
     if not isinstance(linear, LinearMap):
         raise errors.SpaceError(errors.not_a_linear_map(linear))

@@ -1,4 +1,7 @@
-"""The law that there is one derivative: `linearize`, `jvp`, `vjp` and `jacobian` at a point agree with D[f] and R[f]."""
+"""The laws that there is one derivative, and that it is the derivative.
+
+`linearize`, `jvp`, `vjp` and `jacobian` at a point agree with D[f] and R[f], and D[f] and D[D[f]] with central differences.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import numpy as np
 
 from catad.derive import jacobian, jvp, linearize, vjp
 from catad.functors import differential, reverse_differential
+from catad.spaces import Value
+from catad.terms import D
+from catad.testing.differences import slope
 from catad.testing.laws import Case, law
 from catad.testing.values import floats, require
 
@@ -39,3 +45,20 @@ def _(c: Case) -> None:
         size = float((np.abs(matrix) @ np.abs(flat)).max(initial=0.0))
         require("one derivative", f"jacobian(f, {mode!r})(x) @ u == D[f](x, u)", c.f, (c.x, u), matrix @ flat, image,
                 c.exact, size, None if c.exact else 256 * narrow)  # fmt: skip
+
+
+@law("derivative", "D[f](x, v) == (f(x + h v) - f(x - h v)) / 2 h")
+def _(c: Case) -> None:
+    _by_differences(c, c.f, c.x, c.u())
+
+
+@law("second derivative", "D[D[f]](x, v) == (D[f](x + h v) - D[f](x - h v)) / 2 h", order=2)
+def _(c: Case) -> None:
+    _by_differences(c, differential(c.f), (c.x, c.u()), (c.u(), c.u()))
+
+
+def _by_differences(c: Case, f: D, x: Value, v: Value) -> None:
+    assert c.law is not None
+    found, got = slope(f, x, v), differential(f)(x, v)
+    expected = found.at_kinks(got)
+    require(c.law.name, c.law.equation, c.f, (x, v), got, expected, size=found.size, tolerance=found.allowed())

@@ -153,10 +153,11 @@ def _called(fn: Any, x: Any, dom: Space) -> tuple[Any, LinearMap]:
 class ByHand(D):
     """`ct.D(fn)`: see the module."""
 
-    __slots__ = ("fn",)
+    __slots__ = ("_opaque_at", "fn")
 
     def __init__(self, fn: Any) -> None:
         self.fn = fn
+        self._opaque_at: dict[Space, Opaque] = {}  # the boxes of code that cannot be traced, by domain
 
     def data(self) -> Hashable:
         fn: Hashable = self.fn
@@ -165,28 +166,41 @@ class ByHand(D):
     def wired(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
         xs = flatten(x)
+        if dom in self._opaque_at:
+            return self._custom(b, xs, *self._opaque(b, dom, xs))
         try:
             y, linear = _called(self.fn, x, dom)
             ys, slots = flatten(b.wires(y)), flatten(b.wires(tuple(linear.slots)))
         except (errors.SpaceError, errors.ScalarError):
             raise
         except Exception:  # whatever array code does with what is not an array
-            y, ys, slots, linear = self._opaque(b, dom, xs)
+            return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)
-        floats = [w for w in xs if w.space.is_float]
-        outs = b.add(Custom(linear.structure, len(floats), len(ys)), *floats, *ys, *slots)
-        return rebuild(cod, outs)
+        return self._custom(b, xs, cod, ys, slots, linear.structure)
 
-    def _opaque(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Any, list[Wire], list[Wire], LinearMap]:
+    def _custom(
+        self, b: Builder, xs: list[Wire], cod: Space, ys: list[Wire], slots: list[Wire], structure: Structure
+    ) -> Any:
+        floats = [w for w in xs if w.space.is_float]
+        return rebuild(cod, b.add(Custom(structure, len(floats), len(ys)), *floats, *ys, *slots))
+
+    def _opaque(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Space, list[Wire], list[Wire], Structure]:
         """One box, whose spaces are found by calling the function once at a sample point."""
-        sample = rebuild(dom, [np.full(s.shape, 0.5 if s.is_float else 0).astype(s.dtype) for s in dom.leaves])
-        y, linear = _called(self.fn, sample, dom)
-        leaves = as_leaves(y)
-        cod = space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-        outs = b.add(Opaque(self.fn, dom, cod, linear.structure), *xs)
-        n = len(cod.leaves)
-        return y, list(outs[:n]), list(outs[n:]), linear
+        box = self._opaque_at.get(dom)
+        if box is None:
+            sample = rebuild(dom, [np.full(s.shape, 0.5 if s.is_float else 0).astype(s.dtype) for s in dom.leaves])
+            y, linear = _called(self.fn, sample, dom)
+            leaves = as_leaves(y)
+            cod = space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+            self._check(linear, dom, cod)
+            box = self._opaque_at[dom] = Opaque(self.fn, dom, cod, linear.structure)
+        outs = b.add(box, *xs)
+        n = len(box.cod.leaves)
+        return box.cod, list(outs[:n]), list(outs[n:]), box.structure
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return ByHand, (self.fn,)
 
     def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
         want = (tangent_space(dom).leaves, tangent_space(cod).leaves)

@@ -112,7 +112,7 @@ class Indexed(D):
         return self.name
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return globals().__getitem__, (self.name,)
+        return _by_name, (self.name,)
 
     def wired(self, b: Builder, x: Wires) -> Any:
         return self.lay(b, x, self)
@@ -122,6 +122,11 @@ class Indexed(D):
 
 
 share(Indexed)
+
+
+def _by_name(name: str) -> D:
+    term: D = globals()[name]
+    return term
 
 
 def _gather(b: Builder, x: Any, term: D) -> Wire:

@@ -116,7 +116,8 @@ class Map(Primitive):
         return outs[0].size * scalar.operations(self.function)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.map({name(self.function, self.function.name or 'fn')})"
+        public = _PUBLIC.get(self.function)
+        return f"ct.{public}" if public else f"ct.map({name(self.function, self.function.name or 'fn')})"
 
 
 def _parameters(node: Node) -> frozenset[int]:

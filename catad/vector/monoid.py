@@ -18,6 +18,8 @@ from catad import errors, scalar
 from catad.scalar import Function
 from catad.spaces import flatten
 
+_NEST = "return a number, or a tuple nested as the neutral element is"
+_CONVERT = "make the result of the elements' dtype, or give elements of the dtype that the operator returns"
 SAMPLES = 24  # elements of the first call on which laws are checked
 
 
@@ -63,12 +65,12 @@ def monoid_of(op: Any, neutral: Any) -> Monoid:
     leaves = flatten(neutral)
     for leaf in leaves:
         if not isinstance(leaf, (bool, int, float, np.number, np.bool_)):
-            raise errors.MonoidError(errors.not_closed(op, neutral, f"a neutral element with {leaf!r}, not a number"))
+            raise errors.MonoidError(errors.not_a_neutral(op, leaf))
     numbers = tuple([leaf.item() if isinstance(leaf, np.generic) else leaf for leaf in leaves])
     tree = _tree(neutral)
     function = scalar.read(op, (tree, tree))
     if function.tree != tree:
-        raise errors.MonoidError(errors.not_closed(op, neutral, f"a result nested as {function.tree}"))
+        raise errors.MonoidError(errors.not_closed(op, neutral, f"a result nested as {function.tree}", _NEST))
     return Monoid(function, numbers, tree)
 
 
@@ -81,7 +83,7 @@ def check_types(monoid: Monoid, dtypes: Sequence[np.dtype[Any]]) -> None:
     types = scalar.result_types(monoid.op, (*dtypes, *dtypes))
     if tuple(types) != tuple(dtypes):
         names = ", ".join(map(str, types))
-        raise errors.MonoidError(errors.not_closed(monoid.op, ", ".join(map(str, dtypes)), f"dtypes {names}"))
+        raise errors.MonoidError(errors.not_closed(monoid.op, ", ".join(map(str, dtypes)), f"dtypes {names}", _CONVERT))
 
 
 def sampled(xp: Any, arrays: Sequence[Any], axis: int) -> list[Any]:

@@ -76,7 +76,7 @@ def astype(dtype: Any) -> D:
     np.float32(1.5)
     """
     dtype = np.dtype(dtype)
-    function = Function.make(1, [scalar.cast(scalar.param(0), dtype)], name=f"astype_{dtype}")
+    function = Function.make(1, [scalar.cast(dtype, scalar.param(0))], name=f"astype_{dtype}")
     return Leafwise(f"ct.astype({str(dtype)!r})", function)
 
 

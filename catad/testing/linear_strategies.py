@@ -1,0 +1,164 @@
+"""How `linear_maps` draws: a table of families on one tensor, and the ways to put maps together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catad.derive import linearize
+from catad.linear import constructors as make
+from catad.linear.map import LinearMap
+from catad.spaces import Product, Space, Tensor
+from catad.terms import D, exr, fork, identity
+from catad.testing.strategies import array, hypothesis, point
+from catad.testing.vocabulary import Style, term
+from catad.vector.map import map as pointwise
+from catad.vector.shape import broadcast_to, flip, pad, reshape, transpose
+from catad.vector.shape import slice as slice_
+from catad.vector.shape import sum as sum_
+
+Family = Callable[[Any, Tensor, bool], LinearMap]
+
+
+def _at_zero(term_: D) -> Family:
+    """The family of a linear term: its derivative anywhere."""
+    return lambda draw, t, exact: linearize(term_, np.zeros(t.shape, t.dtype))[1]
+
+
+def _axis_index(draw: Any, bins: int, count: int) -> Any:
+    """Indices into an axis, among them ones out of range on either side."""
+    st = hypothesis("linear_maps")
+    return np.array(draw(st.lists(st.integers(-1, bins), min_size=count, max_size=count)), np.int64)
+
+
+def _gather(draw: Any, t: Tensor, exact: bool) -> LinearMap:
+    return make.gather(_axis_index(draw, t.shape[0], 3), t)
+
+
+def _scatter_add(draw: Any, t: Tensor, exact: bool) -> LinearMap:
+    return make.scatter_add(_axis_index(draw, 2, t.shape[0]), Tensor((2, *t.shape[1:]), t.dtype))
+
+
+def _matrix_free(draw: Any, t: Tensor, exact: bool) -> LinearMap:
+    double = exr >> 2.0 * identity
+    return make.matrix_free(double, double, t, t)
+
+
+def _batched(draw: Any, t: Tensor, exact: bool) -> LinearMap:
+    """A hand-written map over a leading axis, so that its structure is batched."""
+    square = D(lambda x: (x * x, make.scale(2.0 * x)))
+    return linearize(pointwise(square), array(draw, t.shape, t.dtype, exact))[1]
+
+
+ANYWHERE: dict[str, Family] = {
+    "identity": lambda draw, t, exact: make.identity(t),
+    "zero": lambda draw, t, exact: make.zero(t, Tensor((2,), t.dtype)),
+    "scale": lambda draw, t, exact: make.scale(array(draw, t.shape, t.dtype, exact)),
+    "dense": lambda draw, t, exact: make.dense(array(draw, (2, *t.shape), t.dtype, exact), t),
+    "dense to a scalar": lambda draw, t, exact: make.dense(array(draw, t.shape, t.dtype, exact), t),
+    "outer": lambda draw, t, exact: make.outer(array(draw, (3,), t.dtype, exact), array(draw, t.shape, t.dtype, exact)),
+    "multiple": lambda draw, t, exact: -2.0 * make.identity(t),
+    "matrix_free": _matrix_free,
+    "inl": lambda draw, t, exact: make.inl(t, Tensor((2,), t.dtype)),
+    "inr": lambda draw, t, exact: make.inr(Tensor((2,), t.dtype), t),
+    "broadcast": _at_zero(fork(identity, identity)),
+    "reshape": _at_zero(reshape((-1,))),
+}
+WITH_AXIS: dict[str, Family] = {
+    "gather": _gather,
+    "scatter_add": _scatter_add,
+    "recurrence": lambda draw, t, exact: make.recurrence(array(draw, t.shape, t.dtype, exact)),
+    "recurrence, reverse": lambda draw, t, exact: make.recurrence(array(draw, t.shape, t.dtype, exact), reverse=True),
+    "cumulative_sum": lambda draw, t, exact: make.cumulative_sum(t),
+    "cumulative_sum, reverse": lambda draw, t, exact: make.cumulative_sum(t, reverse=True),
+    "batched": _batched,
+    "sum": _at_zero(sum_(axis=0)),
+    "replicate": lambda draw, t, exact: _at_zero(broadcast_to((2, *t.shape)))(draw, t, exact),
+    "flip": _at_zero(flip()),
+    "slice": _at_zero(slice_(None, None, -2)),
+    "pad": _at_zero(pad(2, 1)),
+    "transposition": _at_zero(transpose()),
+}
+
+
+def _derivative(draw: Any, space: Space, exact: bool) -> LinearMap:
+    """The derivative of a drawn term at a drawn point: a network, not multiplied out."""
+    return linearize(term(draw, space, Style(exact, True), 3), point(draw, space, exact))[1]
+
+
+def linear_map(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    """A linear map from a space."""
+    st = hypothesis("linear_maps")
+    if isinstance(space, Tensor) and (depth == 0 or draw(st.booleans())):
+        table = ANYWHERE | (WITH_AXIS if space.ndim and 0 not in space.shape else {})
+        return table[draw(st.sampled_from(sorted(table)))](draw, space, exact)
+    how = draw(st.sampled_from(["derivative", "product", *(COMBINED if depth else ())]))
+    if how == "derivative":
+        return _derivative(draw, space, exact)
+    if how == "product":
+        return _of_product(draw, space, exact, depth)
+    return COMBINED[how](draw, space, exact, depth - 1)
+
+
+def _of_product(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    """Maps from the factors of a product, side by side."""
+    if isinstance(space, Tensor):
+        return linear_map(draw, space, exact, 0)
+    assert isinstance(space, Product)
+    if not space.factors:
+        return make.identity(space)
+    return make.cross(*[linear_map(draw, factor, exact, depth) for factor in space.factors])
+
+
+def _chain(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    first = linear_map(draw, space, exact, depth)
+    return first >> linear_map(draw, first.cod, exact, depth)
+
+
+def _multiplied(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    first = linear_map(draw, space, exact, depth)
+    return linear_map(draw, first.cod, exact, depth).multiply(first)
+
+
+def _sum(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    L = linear_map(draw, space, exact, depth)
+    return L + (L >> (2.0 * make.identity(L.cod)))
+
+
+def _fork(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    return make.fork(linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth))
+
+
+def _join(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    """Two maps to one space; the second is a transpose, since it is its codomain that is given."""
+    L = linear_map(draw, space, exact, depth)
+    return L | linear_map(draw, L.cod, exact, depth).T
+
+
+def _cross(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    return make.cross(linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth).T)
+
+
+def _block(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    L, M = linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth)
+    return make.block(
+        [[L, make.zero(space, L.cod)], [M, 2.0 * M]], Product((space, space)), Product((L.cod, M.cod))
+    )
+
+
+def _there_and_back(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    L = linear_map(draw, space, exact, depth)
+    return L >> L.T
+
+
+def _jam(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    L = linear_map(draw, space, exact, depth)
+    return make.fork(L, L) >> make.jam(L.cod)
+
+
+COMBINED: dict[str, Callable[[Any, Space, bool, int], LinearMap]] = {
+    "chain": _chain, "multiplied": _multiplied, "sum": _sum, "fork": _fork, "join": _join, "cross": _cross,
+    "block": _block, "there and back": _there_and_back, "jam": _jam,
+}  # fmt: skip

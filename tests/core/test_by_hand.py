@@ -1,0 +1,119 @@
+"""`ct.D(fn)`: morphisms by hand, traced where they can be, opaque where not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.functors import fused
+from catad.wiring import wire
+
+X = np.array([0.5, 1.0, 2.0])
+square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
+exp = ct.D(lambda x: (lambda y: (y, ct.scale(y)))(ct.exp(x)))
+
+
+def test_values_and_derivatives() -> None:
+    assert np.array_equal(square(X), X * X)
+    assert np.array_equal(ct.jvp(square, (X,), (X,))[1], 2 * X * X)
+    f = square >> exp >> ct.sum()
+    assert np.allclose(ct.grad(f)(X), 2 * X * np.exp(X**2), rtol=1e-14)
+    assert np.allclose(ct.hessian(f)(X).todense(), np.diag((2 + 4 * X**2) * np.exp(X**2)), rtol=1e-14)
+    third = ct.grad(ct.grad(ct.grad(exp)))
+    assert np.isclose(third(0.5), np.exp(0.5), rtol=1e-15)
+
+
+def test_the_exponential_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"exp": 0}
+    real = np.exp
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        counts["exp"] += 1
+        return real(*args, **kwargs)
+
+    f = ct.D(lambda x: (lambda y: (y, ct.scale(y)))(ct.exp(x)))
+    monkeypatch.setattr(np, "exp", counted)
+    y, linear = ct.linearize(f, X)
+    assert counts["exp"] == 1 and np.array_equal(y, linear.todense().diagonal())
+    ct.vjp(f, X)[1](X)
+    ct.jvp(f, (X,), (X,))
+    assert counts["exp"] == 3
+
+
+def test_the_given_derivative_is_the_one_that_is_used() -> None:
+    """A derivative that is wrong on purpose shows at every order: nothing differentiates the value behind its back."""
+    wrong = ct.D(lambda x: (x * x, ct.scale(7.0 * x)))
+    assert ct.grad(wrong)(3.0) == 21.0
+    assert ct.grad(ct.grad(wrong))(3.0) == 7.0
+    assert ct.jvp(ct.tangent(wrong), ((3.0, 1.0),), ((1.0, 0.0),)) == ((9.0, 21.0), (21.0, 7.0))
+
+
+def test_it_fuses_with_its_neighbours() -> None:
+    f = ct.sin >> square >> ct.cos
+    from catad.engine.program import Program
+
+    assert len(Program(wire(f, ct.f64[3])).steps) == 1
+    assert len(fused(f, ct.f64[3]).boxes) >= 1
+
+
+def test_branches_are_refused_where_a_map_should_be() -> None:
+    f = ct.D(lambda x: (x if x > 0 else -x, ct.scale(x)))
+    with pytest.raises(ct.ScalarError, match="has no truth value"):
+        f(np.float64(1.0))
+
+
+def opaque(x: Any) -> Any:
+    return np.asarray([float(v) ** 2 for v in x]), ct.scale(2 * np.asarray(x))
+
+
+def test_opaque_code_has_first_derivatives() -> None:
+    f = ct.sin >> ct.D(opaque) >> ct.sum()
+    assert np.allclose(f(X), np.sum(np.sin(X) ** 2))
+    assert np.allclose(ct.grad(f)(X), 2 * np.sin(X) * np.cos(X))
+    assert np.allclose(ct.jvp(f, (X,), (X,))[1], np.sum(2 * np.sin(X) * np.cos(X) * X))
+    with pytest.raises(ct.DerivativeError, match="could not be traced"):
+        ct.hvp(f, (X,), (X,))
+
+
+def test_opaque_code_is_mapped_one_by_one() -> None:
+    f = ct.map(ct.D(opaque))
+    x = np.stack([X, 2 * X])
+    assert np.allclose(f(x), x**2)
+    assert np.allclose(ct.vjp(f, x)[1](x)[0], 2 * x * x)
+
+
+def test_opaque_code_that_changes_its_structure() -> None:
+    def fickle(x: Any) -> Any:
+        x = np.asarray([float(v) for v in x])
+        return x, (ct.scale(x) if x[0] == 0.5 else ct.linear.dense(np.diag(x)))
+
+    f = ct.D(fickle)
+    assert f(X).shape == (3,)
+    with pytest.raises(ct.SpaceError, match="changed its result's space or its linear map's structure"):
+        ct.linearize(f, X + 1)
+
+
+def test_several_factors_and_several_results() -> None:
+    def polar(p: Any) -> Any:
+        r, t = p
+        c, s = ct.cos(t), ct.sin(t)
+        grid = ct.linear.block(
+            [[ct.scale(c), ct.scale(-r * s)], [ct.scale(s), ct.scale(r * c)]], ct.f64[()] * ct.f64[()], ct.f64[()] * ct.f64[()]
+        )
+        return (r * c, r * s), grid
+
+    f = ct.D(polar)
+    assert np.allclose(f(2.0, 0.3), (2 * np.cos(0.3), 2 * np.sin(0.3)))
+    want = ct.jacobian(ct.map(lambda r, t: (r * np.cos(t), r * np.sin(t))))(2.0, 0.3).todense()
+    assert np.allclose(ct.jacobian(f)(2.0, 0.3).todense(), want, rtol=1e-15)
+    assert np.allclose(ct.vjp(f, 2.0, 0.3)[1]((1.0, 0.0)), want[0])
+    batch = (np.array([1.0, 2.0]), np.array([0.1, 0.2]))
+    assert np.allclose(ct.jvp(ct.map(f), batch, batch)[1][0], batch[0] * np.cos(batch[1]) - batch[0] * batch[1] * np.sin(batch[1]))
+
+
+def test_a_linear_map_from_a_python_number() -> None:
+    f = ct.D(lambda x: (3.0 * x, ct.scale(3.0)))
+    assert ct.grad(f)(2.0) == 3.0

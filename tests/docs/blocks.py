@@ -1,0 +1,60 @@
+"""Fenced code blocks of Markdown files, and how they are run.
+
+The ```python blocks of a file run in order in one namespace; one with a prompt (`>>>`) runs as a doctest there.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```[ ]*$", re.MULTILINE | re.DOTALL)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+class Block(NamedTuple):
+    """A code block, its language and the number of its first line."""
+
+    language: str
+    text: str
+    line: int
+
+
+def documents() -> list[Path]:
+    """The README and the pages of `docs/`."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(source: str) -> list[Block]:
+    """The fenced blocks of a Markdown text."""
+    found = []
+    for match in FENCE.finditer(source):
+        line = source.count("\n", 0, match.start("text")) + 1
+        width = len(match["indent"])
+        text = "".join([part[width:] if part.strip() else part for part in match["text"].splitlines(keepends=True)])
+        found.append(Block(match["language"].strip(), text, line))
+    return found
+
+
+def run(source: str, name: str) -> int:
+    """Run the Python blocks of a Markdown text and return how many there were; raises where one fails."""
+    namespace: dict[str, Any] = {"__name__": "document"}
+    done = 0
+    for block in blocks(source):
+        if block.language != "python":
+            continue
+        done += 1
+        if ">>>" not in block.text:
+            code = compile("\n" * (block.line - 1) + block.text, name, "exec", dont_inherit=True)
+            exec(code, namespace)
+            continue
+        test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line - 1)
+        said: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=FLAGS)
+        runner.run(test, out=said.append, clear_globs=False)
+        assert not runner.failures, "".join(said)
+        namespace.update(test.globs)
+    return done

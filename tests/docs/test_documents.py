@@ -1,0 +1,65 @@
+"""Every code block of the README and of the docs runs and prints what it says."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from blocks import ROOT, blocks, documents, run
+
+COMMANDS = [
+    "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && .venv/bin/python examples/quickstart.py",
+    "python3 -m venv .venv && .venv/bin/pip install '.[test]' && .venv/bin/python -m pytest",
+]
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_blocks_run(path: Path) -> None:
+    run(path.read_text(encoding="utf-8"), str(path))
+
+
+def test_what_must_be_there() -> None:
+    names = {path.name for path in documents()}
+    assert {"README.md", "tutorial.md", "conventions.md", "design.md"} <= names
+    assert len(blocks((ROOT / "docs" / "tutorial.md").read_text())) > 15
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_no_example_hides_from_the_tests(path: Path) -> None:
+    for block in blocks(path.read_text(encoding="utf-8")):
+        assert block.language in ("python", "bash", "text"), f"{path.name}:{block.line}: a block in {block.language!r}"
+        assert block.language == "python" or ">>>" not in block.text, f"{path.name}:{block.line}"
+
+
+def test_readme_sets_up_with_two_commands() -> None:
+    lines = [
+        line
+        for block in blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+        if block.language == "bash"
+        for line in block.text.splitlines()
+    ]
+    assert all(command in lines for command in COMMANDS), lines
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
+        assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_runner_sees_failures() -> None:
+    good = "```python\nx = 1\n```\n\ntext\n\n```python\n>>> x + 1\n2\n```\n"
+    assert run(good, "good") == 2
+    with pytest.raises(AssertionError):
+        run(good.replace("\n2\n", "\n3\n"), "wrong output")
+    with pytest.raises(ZeroDivisionError) as caught:
+        run("\n\n```python\ny = 1\n1 / 0\n```\n", "raises")
+    assert caught.traceback[-1].lineno + 1 == 5  # the line in the document
+
+
+def test_the_runner_sees_indented_blocks() -> None:
+    assert [b.text for b in blocks("- item\n\n  ```python\n  if 1:\n      x = 1\n  ```\n")] == ["if 1:\n    x = 1\n"]

@@ -1,0 +1,116 @@
+"""Random chains of linear maps, and a brute force over bracketings that shares no code with the planner's search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import catad as ct
+from catad import linear
+from catad.linear.block import Chain
+from catad.linear.products import multiply, operations
+from catad.linear.structure import Structure
+
+KINDS = ("dense", "diagonal", "gather", "scatter", "slice", "flip", "pad", "recurrence", "outer", "scaled", "identity", "sum")
+
+
+def numbers(rng: np.random.Generator, *shape: int) -> Any:
+    """Small integers as floats: all sums and products of a few are exact."""
+    return rng.integers(-3, 4, size=shape).astype(np.float64)
+
+
+def single(rng: np.random.Generator, kind: str, n: int, m: int) -> ct.LinearMap:
+    """A map from R^n; to R^m where the kind lets it."""
+    space = ct.f64[n]
+    x = np.zeros(n)
+    match kind:
+        case "dense":
+            return linear.dense(numbers(rng, m, n))
+        case "diagonal":
+            return ct.scale(numbers(rng, n))
+        case "gather":
+            return linear.gather(rng.integers(-1, n + 1, size=m), space)
+        case "scatter":
+            return linear.scatter_add(rng.integers(-1, m + 1, size=n), ct.f64[m])
+        case "slice":
+            return ct.linearize(ct.slice(0, max(1, n - 1)), x)[1]
+        case "flip":
+            return ct.linearize(ct.flip(), x)[1]
+        case "pad":
+            return ct.linearize(ct.pad(1, 0), x)[1]
+        case "recurrence":
+            return linear.recurrence(numbers(rng, n))
+        case "outer":
+            return linear.outer(numbers(rng, m), numbers(rng, n))
+        case "scaled":
+            return 2.0 * linear.identity(space)
+        case "sum":
+            return linear.dense(numbers(rng, n, n)) + ct.scale(numbers(rng, n))
+    return linear.identity(space)
+
+
+def random_chain(seed: int, count: int, kinds: tuple[str, ...] = KINDS) -> list[ct.LinearMap]:
+    """`count` maps between vectors, each from where the last one ended."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 6))
+    maps: list[ct.LinearMap] = []
+    for _ in range(count):
+        made = single(rng, str(rng.choice(kinds)), n, int(rng.integers(1, 6)))
+        maps.append(made)
+        n = made.cod.size
+    return maps
+
+
+def random_blocks(seed: int, count: int) -> list[ct.LinearMap]:
+    """Square grids of maps between pairs of vectors of one length, some places empty."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 5))
+    space = ct.f64[n] * ct.f64[n]
+
+    def cell() -> ct.LinearMap:
+        kind = str(rng.choice(["dense", "diagonal", "recurrence", "identity", "zero", "gather", "flip"]))
+        return linear.zero(ct.f64[n], ct.f64[n]) if kind == "zero" else single(rng, kind, n, n)
+
+    return [linear.block([[cell(), cell()], [cell(), cell()]], space, space) for _ in range(count)]
+
+
+def dense_product(maps: list[ct.LinearMap]) -> Any:
+    """The matrix of the product on flattened vectors, by NumPy."""
+    out = np.eye(maps[0].dom.size)
+    for m in maps:
+        out = m.todense().reshape(m.cod.size, m.dom.size) @ out
+    return out
+
+
+def bracketings(i: int, j: int) -> Iterator[Any]:
+    """All of factors i to j, as nested lists."""
+    if i == j:
+        yield i
+    for k in range(i, j):
+        for a in bracketings(i, k):
+            for c in bracketings(k + 1, j):
+                yield [a, c]
+
+
+def cost(bracketing: Any, maps: list[ct.LinearMap]) -> tuple[int, list[Structure]]:
+    """The operations of a bracketing, and its product as a chain of what has no rule; arrays all different."""
+    if isinstance(bracketing, int):
+        structure = maps[bracketing].structure
+        return 0, [s for s, _ in structure.parts] if isinstance(structure, Chain) else [structure]
+    (left_cost, left), (right_cost, right) = cost(bracketing[0], maps), cost(bracketing[1], maps)
+    total, at, parts = left_cost + right_cost, len(left) - 1, [*left, *right]
+    todo = [at]
+    while todo:
+        k = todo.pop(0)
+        product = multiply(parts[k], parts[k + 1])
+        if product is not None:
+            spent = operations(parts[k], parts[k + 1])
+            assert spent is not None
+            total += spent
+            made = product.structure
+            new = [s for s, _ in made.parts] if isinstance(made, Chain) else [made]
+            parts[k : k + 2] = new
+            todo = [p for p in (k - 1, k + len(new) - 1) if 0 <= p < len(parts) - 1]
+    return total, parts
