@@ -4,6 +4,7 @@ The methods of `D`, `Wire` and `LinearMap` run functors that live above them; ev
 """
 
 from catad.drawing.diagram import draw
+from catad.drawing.pattern import pattern
 from catad.engine.program import run, run_product, run_structure, run_wiring
 from catad.spaces import space_of
 from catad.terms import D
@@ -20,6 +21,7 @@ __all__ = [
     "const",
     "draw",
     "neg",
+    "pattern",
     "run",
     "run_product",
     "run_structure",

@@ -107,7 +107,14 @@ def trimmed(graph: Graph) -> Graph:
     while sum(node.stands_for == 1 for node in tried.nodes) > BOXES and keep > 1:
         keep = keep * 2 // 3
         tried = _merged(graph, keep, force=True)
-    return _fewer_outputs(tried) if len(tried.outputs) > LAYERS else tried
+    return narrowed(tried)
+
+
+def narrowed(graph: Graph) -> Graph:
+    """The graph with the middle of many inputs as one thick wire, of many outputs as one box."""
+    if len(graph.inputs) > LAYERS:
+        graph = _fewer_inputs(graph)
+    return _fewer_outputs(graph) if len(graph.outputs) > LAYERS else graph
 
 
 def _renamed(graph: Graph, name: dict[int, int]) -> None:

@@ -225,23 +225,24 @@ def _heights(layout: Layout) -> None:
 
 
 def _settle(layer: list[Item], back: Beside, forth: Beside, sweep: int) -> None:
+    wanted: list[float | None] = []
     sides = [(back, 1, 0)] if sweep % 2 == 0 else [(forth, 0, 1)]
     if sweep >= SWEEPS:
         sides = [(back, 1, 0), (forth, 0, 1)]
-    wanted = []
     for item in layer:
         at = []
         for beside, other_side, own_side in sides:
             for own, other, port, _ in beside[item]:
                 want = other.port(other_side, port) - (item.port(own_side, own) - item.y)
                 at += [want] * (1 + 3 * (item.lane and other.lane) + (item.lane or other.lane))
-        wanted.append(_median(at) if at else item.y)
+        loose = not back[item] and not forth[item]
+        wanted.append(None if loose else _median(at) if at else item.y)
     _place(layer, wanted)
 
 
 def _align(layer: list[Item], beside: Beside, own_side: int, other_side: int) -> None:
     """Lanes and ends at the height of their one neighbour on a side; boxes stay, as far as there is room."""
-    wanted = []
+    wanted: list[float | None] = []
     for item in layer:
         ports = [other.port(other_side, port) for _, other, port, _ in beside[item]]
         wanted.append(ports[0] if item.node is None and len(ports) == 1 else item.y)
@@ -255,17 +256,24 @@ def _median(values: list[float]) -> float:
     return (low + high) / 2 if len(values) == 2 else low if sum(values) < len(values) * (low + high) / 2 else high
 
 
-def _place(layer: list[Item], wanted: Sequence[float]) -> None:
-    """The heights nearest to the wanted ones (least squares) that keep order and distances: pool adjacent violators."""
+def _place(layer: list[Item], wanted: Sequence[float | None]) -> None:
+    """The heights nearest to the wanted ones (least squares) that keep order and distances: pool adjacent violators.
+
+    None stands for an item without wires: it keeps close to its neighbours.
+    """
     offsets, at = [], 0.0
     for i, item in enumerate(layer):
         if i:
             gap = 0.0 if item.node is None and layer[i - 1].node is None else GAP
             at += layer[i - 1].height / 2 + gap + item.height / 2
         offsets.append(at)
+    roots = [None if want is None else want - offset for want, offset in zip(wanted, offsets, strict=True)]
+    following: float | None = next((root for root in reversed(roots) if root is not None), 0.0)
+    for i in range(len(roots) - 1, -1, -1):
+        roots[i] = following = following if roots[i] is None else roots[i]
     pools: list[tuple[float, int]] = []  # (sum of what is wanted less the offset, how many)
-    for want, offset in zip(wanted, offsets, strict=True):
-        total, size = want - offset, 1
+    for root in roots:
+        total, size = root or 0.0, 1
         while pools and pools[-1][0] / pools[-1][1] > total / size:
             more, count = pools.pop()
             total, size = total + more, size + count

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import GeneratorType
 from typing import Any
 
-from catad.drawing.graph import BOXES, KEEP, LAYERS, Graph, box_node, more_node
+from catad.drawing.graph import BOXES, KEEP, LAYERS, Graph, box_node, more_node, narrowed
 from catad.syntax import ordered
 from catad.terms import Compose, Cross, D, Fork, Id, Proj, Structural
 from catad.vector.constant import Const
@@ -62,10 +62,10 @@ class _Drawing:
         for what, ins, out in self.nodes:
             reads, writes = leaves(ins), leaves(out)
             if isinstance(what, int):
-                nodes.append(more_node(what if what < _HUGE else f"than {_HUGE:,}", reads, writes))
+                nodes.append(more_node(what if what < _HUGE else f"over {_HUGE:,}", reads, writes))
             else:
                 nodes.append(box_node(what, reads, writes).named())
-        return Graph(leaves(x), nodes, leaves(y))
+        return narrowed(Graph(leaves(x), nodes, leaves(y)))
 
     def laid_out(self, x: Shape) -> Shape:
         """Walk the term on a stack of its own; a part asks for its parts as (term, wires, budget)."""

@@ -108,7 +108,12 @@ _no_check = Primitive.check
 
 
 def _own(array: Any) -> Any:
-    """A result that repeats memory (a broadcast view) is copied, so that callers may write into it."""
+    """A result as callers get it: what repeats memory (a broadcast view) is copied, so that they may write into it.
+
+    An array of NumPy without axes becomes a NumPy scalar, as the results of ufuncs are.
+    """
+    if type(array) is np.ndarray and array.ndim == 0:
+        return array[()]
     if type(array) is np.ndarray and array.size > 1 and 0 in array.strides:
         return array.copy()
     return array
@@ -147,7 +152,7 @@ def run_structure(structure: Structure, xp: Any, slots: Sequence[Array], leaves:
     program, made = _program_of_structure(structure)
     out = iter(program(xp, [*slots, *leaves]))
     return [
-        next(out) if there else xp.zeros(space.shape, dtype=space.dtype)
+        next(out) if there else _own(xp.zeros(space.shape, dtype=space.dtype))
         for there, space in zip(made, structure.cod, strict=True)
     ]
 

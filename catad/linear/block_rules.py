@@ -175,8 +175,39 @@ def at_the_joint(first: Structure, second: Structure, shared: Shared) -> Product
     middle = _over_all(product, before[-1][1], after[0][1], n)
     parts = [Product(s, tuple(whole(own))) for s, own in before[:-1]] + [middle]
     parts += [Product(s, tuple(whole(own))) for s, own in after[1:]]
-    sources, placed = pool(parts)
+    sources, placed = pool(_settled(parts, len(before) - 1))
     return Product(chain(placed), sources)
+
+
+def _settled(parts: list[Product], at: int) -> list[Product]:
+    """A chain of which part `at` is new: it is multiplied with its neighbours, and what comes of that with theirs."""
+    todo = [at - 1, at]
+    while todo:
+        k = todo.pop(0)
+        if not 0 <= k < len(parts) - 1:
+            continue
+        (a, ls), (c, rs) = ((part.structure, part.sources) for part in parts[k : k + 2])
+        shared = frozenset((i, j) for i, s in enumerate(ls) for j, t in enumerate(rs) if s == t)
+        product = multiply(a, c, shared)
+        if product is not None:
+            parts[k : k + 2] = [_of_parts(product, ls, rs)]
+            todo = [k - 1, k]
+    return parts
+
+
+def _of_parts(product: Product, ls: Sequence[Source], rs: Sequence[Source]) -> Product:
+    """A product of parts as one of the wholes, from whose slots `ls` and `rs` make those of the parts."""
+
+    def move(source: Source) -> Source:
+        if source.side != "computed":
+            return ls[source.index] if source.side == "left" else rs[source.index]
+
+        def compute(b: Builder, lw: Sequence[Wire], rw: Sequence[Wire]) -> Wire:
+            return source.wire(b, [s.wire(b, lw, rw) for s in ls], [t.wire(b, lw, rw) for t in rs])
+
+        return computed(compute)
+
+    return Product(product.structure, tuple([move(source) for source in product.sources]))
 
 
 def _among_all(pairs: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:

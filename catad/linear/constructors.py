@@ -241,7 +241,14 @@ def _same(spaces: Sequence[Space], what: str, maps: Sequence[LinearMap]) -> None
 
 
 def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> LinearMap:
-    """A grid of maps from the factors of `dom` to those of `cod`."""
+    """A grid of maps from the factors of `dom` to those of `cod`.
+
+    >>> import catad as ct
+    >>> R = ct.f64[()]
+    >>> I, O = ct.linear.identity(R), ct.linear.zero(R, R)
+    >>> ct.linear.block([[I, I], [O, I]], R * R, R * R)((1.0, 10.0))
+    (np.float64(11.0), np.float64(10.0))
+    """
     slots: list[Array] = []
     grid: list[list[Placed | None]] = []
     for line in rows:

@@ -118,6 +118,9 @@ class LinearMap:
         spaces = f"{self.dom!r} -> {self.cod!r}".replace("ct.", "")
         return f"{self.kind} {spaces}, stored {_count(self.stored)}, dense {_count(dense)}"
 
+    def _repr_svg_(self) -> str:
+        return _above().pattern(self, caption=True)  # type: ignore[no-any-return]
+
     # -- algebra
 
     def __rshift__(self, other: LinearMap) -> LinearMap:

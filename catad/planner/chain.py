@@ -168,7 +168,7 @@ def _heuristic(factors: Factors, function: CostFunction | None, memory: float | 
     n = len(factors.parts)
     groups, merging = _merged(factors)
     tried = [trace(factors, make(n), function) for make in (forward, reverse)]
-    for make in (forward, reverse, balanced):
+    for make in (forward, reverse, balanced) if merging else (balanced,):
         upper = make(len(groups))
         tried.append(trace(factors, merging + _over(groups, upper, n + len(merging)), function))
     fitting = [traced for traced in tried if memory is None or traced.peak <= memory]

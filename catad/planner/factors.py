@@ -201,6 +201,8 @@ def computed_count(state: State) -> int:
 
 def structure_of(state: State) -> tuple[Structure, tuple[int, ...]]:
     """The structure of a partial product and the numbers of the arrays in its slots."""
+    if len(state) == 1:
+        return state[0]
     names: dict[int, int] = {}
     placed: list[Placed] = [(s, tuple([names.setdefault(k, len(names)) for k in ids])) for s, ids in state]
     structure = unmultiplied(placed)

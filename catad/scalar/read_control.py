@@ -39,6 +39,7 @@ class Statements(Expressions):
 
     def block(self, steps: Sequence[Step]) -> None:
         """Execute steps; after one that may have left, the others only where it has not."""
+        outside, outer_path = [], self.path
         for k, step in enumerate(steps):
             if isinstance(step, ast.stmt):
                 self.statement(step)
@@ -47,14 +48,14 @@ class Statements(Expressions):
             gone = self.gone()
             if gone is FALSE:
                 continue
-            if gone is not TRUE and steps[k + 1 :]:
-                stay = apply("not", gone)
-                before = self.frame.env
-                self.frame.env = self.fresh(before)
-                with self.under(stay):
-                    self.block(steps[k + 1 :])
-                self.frame.env = self.merged(stay, self.frame.env, before)
-            return
+            if gone is TRUE or k + 1 == len(steps):
+                break
+            stay = apply("not", gone)
+            outside.append((stay, self.frame.env))
+            self.frame.env, self.path = self.fresh(self.frame.env), apply("and", self.path, stay)
+        for stay, before in reversed(outside):
+            self.frame.env = self.merged(stay, self.frame.env, before)
+        self.path = outer_path
 
     def gone(self) -> Node:
         env = self.frame.env

@@ -91,7 +91,7 @@ class Expressions:
         # columns of syntax trees count bytes
         column = len(source.encode()[:column].decode(errors="ignore"))
         made = kind(errors.unreadable(what, do, frame.file, line, column, source))
-        made.located = True  # type: ignore[attr-defined]
+        made.located = True
         return made
 
     @contextmanager
@@ -100,7 +100,7 @@ class Expressions:
         try:
             yield
         except ScalarError as error:
-            if getattr(error, "located", False):
+            if error.located:
                 raise
             head, _, rest = str(error).partition("\n  do:")
             raise self.error(node, head, rest.strip() or None, type(error)) from error
@@ -191,10 +191,20 @@ class Expressions:
     read_List = read_Tuple
 
     def read_BinOp(self, node: ast.BinOp) -> Any:
+        """A long sum leans to the left; its spine is walked without recursion."""
+        spine = [node]
+        while isinstance(spine[-1].left, ast.BinOp):
+            spine.append(spine[-1].left)
+        value = self.value(spine[-1].left)
+        for one in reversed(spine):
+            value = self.binary(one, value, self.value(one.right))
+        return value
+
+    def binary(self, node: ast.BinOp, a: Any, b: Any) -> Any:
+        """One arithmetic operation on values; `+` joins tuples."""
         op = BINARY.get(type(node.op))
         if op is None:
             raise self.error(node, "@ is for arrays; a scalar function computes with numbers", "write out the sum")
-        a, b = self.value(node.left), self.value(node.right)
         if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
             return a + b
         with self.at(node):

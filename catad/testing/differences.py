@@ -75,9 +75,14 @@ def _central(f: D, x: Value, v: Value, h: float, centre: Value) -> tuple[list[An
     """The differences, and how far those from both sides are apart."""
     up, middle, down = floats(f(moved_by(x, h, v))), floats(centre), floats(f(moved_by(x, -h, v)))
     with np.errstate(all="ignore"):
-        slopes = [(a - b) / (2 * h) for a, b in zip(up, down, strict=True)]
-        gaps = [np.abs((a - c) / h - (c - b) / h) for a, b, c in zip(up, down, middle, strict=True)]
+        slopes = [_minus(a, b) / (2 * h) for a, b in zip(up, down, strict=True)]
+        gaps = [np.abs(_minus(a, c) / h - _minus(c, b) / h) for a, b, c in zip(up, down, middle, strict=True)]
     return slopes, gaps
+
+
+def _minus(a: Any, b: Any) -> Any:
+    """The difference, 0 between equal infinities: an entry may be constant and infinite."""
+    return np.where(a == b, 0.0, a - b)
 
 
 def _with_floats(y: Value, leaves: list[Any]) -> Value:

@@ -8,6 +8,7 @@ dropped: they sort into one bin more, which nobody reads.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +55,10 @@ class SortByBin(Integers):
         starts = xp.ones(index.shape, dtype=bool)
         if m:
             starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-        rows = ordered.reshape(-1, m) if m else ordered.reshape(0, 0)
-        last = xp.full((*index.shape[:-1], self.bins), -1, dtype=np.int64).reshape(-1, self.bins)
-        for i in range(len(rows)):
+        count = math.prod(index.shape[:-1])
+        rows = ordered.reshape(count, m)
+        last = xp.full((count, self.bins), -1, dtype=np.int64)
+        for i in range(count if m else 0):
             end = xp.searchsorted(rows[i], xp.arange(self.bins), side="right")
             begin = xp.searchsorted(rows[i], xp.arange(self.bins), side="left")
             last[i] = xp.where(end > begin, end - 1, -1)

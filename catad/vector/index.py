@@ -7,6 +7,7 @@ rest is said with `Take`, `Put` and pointwise maps, whose rules are the Jacobian
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +72,13 @@ class LastWriter(Integers):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         index = xp.moveaxis(arrays[0], self.axis, -1)
         rows, m = index.shape[:-1], index.shape[-1]
-        flat = index.reshape(-1, m)
-        out = xp.full((flat.shape[0], self.size), -1, dtype=np.int64)
-        for i in range(flat.shape[0]):
+        count = math.prod(rows)
+        flat = index.reshape(count, m)
+        out = xp.full((count, self.size), -1, dtype=np.int64)
+        for i in range(count if m else 0):
             order = xp.argsort(flat[i], kind="stable")
             ordered = flat[i][order]
-            last = xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(min(m, 1), dtype=bool)])
+            last = xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(1, dtype=bool)])
             valid = last & (ordered >= 0) & (ordered < self.size)
             out[i, ordered[valid]] = order[valid]
         return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis)

@@ -60,7 +60,12 @@ add, sub, neg = _leafwise("add"), _leafwise("sub"), _leafwise("neg")
 
 
 def scaled(number: Any) -> D:
-    """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`."""
+    """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`.
+
+    >>> import catad as ct
+    >>> ct.scaled(2.0)(1.0, 3.0)
+    (np.float64(2.0), np.float64(6.0))
+    """
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)) or np.iscomplexobj(number):
         raise errors.SpaceError(errors.not_a_factor(number))
     value = number.item() if isinstance(number, np.generic) else number

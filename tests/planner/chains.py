@@ -13,7 +13,9 @@ from catad.linear.block import Chain
 from catad.linear.products import multiply, operations
 from catad.linear.structure import Structure
 
-KINDS = ("dense", "diagonal", "gather", "scatter", "slice", "flip", "pad", "recurrence", "outer", "scaled", "identity", "sum")
+KINDS = (
+    "dense", "diagonal", "gather", "scatter", "slice", "flip", "pad", "recurrence", "outer", "scaled", "identity", "sum",
+)  # fmt: skip
 
 
 def numbers(rng: np.random.Generator, *shape: int) -> Any:

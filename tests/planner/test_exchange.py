@@ -119,7 +119,9 @@ def test_text_that_is_no_plan(old: str, new: str, message: str) -> None:
         Plan.from_json(text.replace(old, new), planned)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "null", "{", '{"bracketing": 0, "factors": 3}', '{"bracketing": 0, "factors": [1]}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "null", "{", '{"bracketing": 0, "factors": 3}', '{"bracketing": 0, "factors": [1]}']
+)
 def test_other_text(text: str) -> None:
     with pytest.raises(ct.PlanError):
         Plan.from_json(text, SIZES)
@@ -179,7 +181,8 @@ def test_other_bad_input() -> None:
         plan(ct.sin)
     with pytest.raises(ct.PlanError, match="go with a morphism only"):
         plan(SIZES, ct.f64[3])
-    for thing in ([], 3, "abc", {1: 2}, None):
+    things: list[Any] = [[], 3, "abc", {1: 2}, None]
+    for thing in things:
         with pytest.raises(ct.PlanError, match="can be planned"):
             plan(thing)
     with pytest.raises(ct.PlanError, match=r"not a factor(.|\n)*factor 1"):

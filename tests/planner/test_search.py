@@ -194,3 +194,20 @@ def test_the_budget_bounds_the_search() -> None:
     sizes = [(5, 5)] * 10
     assert plan(sizes).exact
     assert not plan(sizes, budget=20).exact
+
+
+def test_nothing_stays_a_chain_inside_a_block_either() -> None:
+    rng = np.random.default_rng(0)
+    space = ct.f64[4] * ct.f64[4]
+    none = ct.linear.zero(ct.f64[4], ct.f64[4])
+    kinds = [
+        ct.scale(rng.standard_normal(4)),
+        ct.linear.recurrence(rng.standard_normal(4)),
+        ct.linear.dense(rng.standard_normal((4, 4))),
+    ]
+    maps = [ct.linear.block([[a, none], [none, a]], space, space) for a in kinds]
+    for mode in ("forward", "reverse", "auto"):
+        planned = plan(maps, mode=mode)
+        cells = [part[0].kind for line in planned.result.grid for part in line if part]  # type: ignore[attr-defined]
+        assert cells == ["dense", "dense"]
+        np.testing.assert_allclose(matrix(planned.multiply(maps)), dense_product(maps), rtol=1e-12)

@@ -92,9 +92,7 @@ def python(fn, xs, ys, kind=float):
         return [[float(v) for v in fn(np.float64(x), np.float64(y))] for x, y in zip(xs, ys, strict=True)]
 
 
-CHECKS = settings(
-    deadline=None, max_examples=int(__import__("os").environ.get("N", "250")), suppress_health_check=list(HealthCheck)
-)
+CHECKS = settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
 
 
 @CHECKS

@@ -472,6 +472,13 @@ def test_equal_functions_are_equal():
     assert isinstance(f, Function) and f.name == "<lambda>"
 
 
+def test_long_functions():
+    body = "".join(f"    if x < {k}:\n        return x * {k}.5\n" for k in range(300))
+    fn = define(f"def f(x):\n{body}    return {' + '.join(['x'] * 900)}\n")
+    x = np.array([-1.0, 3.5, 299.5, 1e3])
+    assert run(read(fn), x)[0].tolist() == [fn(v) for v in x.tolist()]
+
+
 def test_recursion_on_a_constant_ends():
     def power(x, n):
         return 1.0 if n == 0 else x * power(x, n - 1)

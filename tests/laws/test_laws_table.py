@@ -1,0 +1,68 @@
+"""Every law on every primitive and combinator, and their derivatives against central differences."""
+
+from __future__ import annotations
+
+import types
+import zlib
+
+import numpy as np
+import pytest
+from law_cases import CASES, Case
+
+import catad as ct
+from catad.testing import check_grads, check_laws
+
+EXCEPTIONS = {
+    # no morphisms, and no combinators of morphisms
+    "linearize", "jvp", "vjp", "hvp", "jacobian", "hessian", "plan", "Plan", "use_engine", "wire",
+    # spaces
+    "Product", "Space", "Tensor", "Unit", "product", "space_of", "tangent_space", "bool_", "f32", "f64",
+    "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
+    # linear maps: the laws of linear maps cover them
+    "LinearMap", "compForward", "compReverse",
+}  # fmt: skip
+
+
+def seed_of(case: Case) -> int:
+    return zlib.crc32(case.name.encode())
+
+
+def pytest_generate(cases: list[Case]) -> list[object]:
+    return [pytest.param(case, dtype, id=f"{case.name}-{dtype}") for case in cases for dtype in case.dtypes]
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.exact], ids=str)
+def test_laws_hold_bit_for_bit_on_small_integers(case: Case) -> None:
+    x = case.point(np.random.default_rng(seed_of(case)), "float64", True)
+    check_laws(case.make(), x, exact=True, order=case.order)
+
+
+@pytest.mark.parametrize(("case", "dtype"), pytest_generate(CASES))
+def test_laws_hold_within_rounding(case: Case, dtype: str) -> None:
+    x = case.point(np.random.default_rng(seed_of(case)), dtype, False)
+    check_laws(case.make(), x, order=case.order)
+
+
+@pytest.mark.parametrize(("case", "dtype"), pytest_generate([c for c in CASES if c.smooth]))
+def test_derivatives_agree_with_differences(case: Case, dtype: str) -> None:
+    x = case.point(np.random.default_rng(seed_of(case)), dtype, False)
+    check_grads(case.make(), x, order=case.order)
+
+
+def test_the_table_names_every_public_morphism_and_combinator() -> None:
+    public = {
+        name
+        for name, value in vars(ct).items()
+        if not name.startswith("_")
+        and not isinstance(value, types.ModuleType)
+        and not (isinstance(value, type) and issubclass(value, Exception))
+    }
+    covered = {name for case in CASES for name in case.covers}
+    assert public - covered - EXCEPTIONS == set()
+    assert EXCEPTIONS - public - {"plan"} == set(), "an exception for a name that is not public"
+    assert covered - public - set(dir(ct.linear)) - {"sum", "chain"} == set()
+
+
+def test_the_table_names_every_constructor_of_linear_maps() -> None:
+    covered = {name for case in CASES for name in case.covers}
+    assert set(ct.linear.__all__) - {"LinearMap"} - covered == set()
