@@ -21,7 +21,7 @@ from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
-from catad.terms import D, _above
+from catad.terms import D, above
 from catad.wiring import Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class Gradient(D):
         _check_differentiable(dom, self.argnums, self)
         if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
             raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))
-        one = b.apply(_above().const(np.ones((), wiring.cod.dtype)), ())
+        one = b.apply(above().const(np.ones((), wiring.cod.dtype)), ())
         _, network, slots = linear_graph(b, wiring, flatten(x))
         whole = _filled(b, dom, network.T.apply(b, slots, [one]))
         if self.argnums is None:

@@ -9,22 +9,19 @@ their factors, a homomorphism of monoids, so that it does not depend on the brac
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from catad import errors
-from catad.spaces import Space, Tensor, Value, flatten
+from catad.spaces import Space, Value, flatten
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire, Wires
+    from catad.wiring import Builder, Wires
 
 _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
 _BASE = 1_000_003_193_817
 
 
-def _above() -> Any:
+def above() -> Any:
     """The functors that methods call: the one place where terms reach up."""
     from catad import upward
 
@@ -57,7 +54,7 @@ class D:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is D:
-            return _above().by_hand(*args)
+            return above().by_hand(*args)
         return object.__new__(cls)
 
     # -- what a term is
@@ -144,18 +141,18 @@ class D:
     def __add__(self, other: object) -> D:
         if not isinstance(other, D):
             raise errors.SpaceError(errors.not_a_morphism("+", other))
-        return then(Fork((self, other)), _above().add)
+        return then(Fork((self, other)), above().add)
 
     def __sub__(self, other: object) -> D:
         if not isinstance(other, D):
             raise errors.SpaceError(errors.not_a_morphism("-", other))
-        return then(Fork((self, other)), _above().sub)
+        return then(Fork((self, other)), above().sub)
 
     def __neg__(self) -> D:
-        return then(self, _above().neg)
+        return then(self, above().neg)
 
     def __rmul__(self, number: object) -> D:
-        return then(self, _above().scaled(number))
+        return then(self, above().scaled(number))
 
     def __matmul__(self, other: object) -> D:
         raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
@@ -173,7 +170,7 @@ class D:
             builder = getattr(leaf, "builder", None)
             if builder is not None:
                 return builder.apply(self, builder.wires(x))
-        return _above().run(self, x)
+        return above().run(self, x)
 
     def spaces(self, dom: Space) -> Space:
         """The codomain at a domain, without data.
@@ -182,12 +179,12 @@ class D:
         >>> (ct.dup >> ct.mul).spaces(ct.f32[5])
         ct.f32[5]
         """
-        cod: Space = _above().wire(self, dom).cod
+        cod: Space = above().wire(self, dom).cod
         return cod
 
     def draw(self, dom: Space | None = None) -> str:
         """A string diagram as SVG text; with a domain, of the wiring at that space, with spaces on the wires."""
-        svg: str = _above().draw(self, dom)
+        svg: str = above().draw(self, dom)
         return svg
 
     def _repr_svg_(self) -> str:
@@ -399,81 +396,6 @@ class Proj(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.proj({self.index})"
-
-
-class Primitive(D):
-    """A term that is one box of a wiring: the named things from which all else is composed.
-
-    A primitive says the spaces of its results (`typed`), its meaning on arrays (`evaluate`), its derivative (`rule`) and how
-    it carries one more axis (`batched`). Leaves go in and come out flat.
-    """
-
-    __slots__ = ()
-    if TYPE_CHECKING:  # the number of argument leaves, where it is fixed: an attribute or a property
-
-        @property
-        def arity(self) -> int | None: ...
-    else:
-        arity = None
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """The spaces of the results; raises `SpaceError` where the arguments do not fit."""
-        raise NotImplementedError
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        """The meaning, as array code: an array for one result, a tuple of arrays for several."""
-        raise NotImplementedError
-
-    def kernel(self, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
-        """`evaluate`, made ready for arguments in these spaces."""
-        return self.evaluate
-
-    def check(self, xp: Any, *arrays: Any) -> None:
-        """What is checked on the values of the first call only."""
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
-        """The derivative, a `linear.Rule`; None where it is zero."""
-        raise NotImplementedError
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        """Lay out the box mapped over a new leading axis that the flagged arguments and all results have."""
-        raise NotImplementedError
-
-    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        """The multiply-adds (or other scalar operations) of one evaluation, dimensionless."""
-        return 0
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        leaves = flatten(x)
-        if self.arity is not None and len(leaves) != self.arity:
-            raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))
-        outs = b.add(self, *leaves)
-        return outs[0] if len(outs) == 1 else outs
-
-
-P = TypeVar("P", bound=Primitive)
-
-
-@dataclass_transform(eq_default=False)
-def box(cls: type[P]) -> type[P]:
-    """Class decorator: a primitive whose parameters are dataclass fields, compared exactly (0.0 is not -0.0, 1 not True)."""
-    made: Any = dataclass(eq=False, repr=False)(cls)
-    names = [f.name for f in fields(made)]
-
-    def data(self: Any) -> Hashable:
-        return tuple([_exact(getattr(self, n)) for n in names])
-
-    if "data" not in cls.__dict__:
-        made.data = data
-    return made  # type: ignore[no-any-return]
-
-
-def _exact(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple([_exact(v) for v in value])
-    if isinstance(value, (bool, int, float, np.generic)):
-        return (type(value).__name__, str(value))  # tells signed zeros and NaN apart from what they compare as
-    return value
 
 
 def same(f: D, g: D) -> bool:

@@ -1,4 +1,4 @@
-"""What the lower layers call of the upper ones, by one late import each (`terms._above`).
+"""What the lower layers call of the upper ones, by one late import each (`terms.above`).
 
 The methods of `D`, `Wire` and `LinearMap` run functors that live above them; everything else imports downwards only.
 """

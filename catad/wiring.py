@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like
-from catad.terms import Compose, Cross, D, Fork, Primitive, _above
+from catad.terms import Compose, Cross, D, Fork, above
 
 Wires = Any  # a Wire, or a tuple of Wires
 
@@ -69,7 +70,7 @@ class Wire:
 
 def _pointwise(wire: Wire, op: Any, *args: Any) -> Any:
     """Apply a pointwise function to wires and numbers; numbers stay weak."""
-    term, wires = _above().with_numbers(op, args)
+    term, wires = above().with_numbers(op, args)
     return wire.builder.apply(term, wire.builder.wires(wires))
 
 
@@ -160,7 +161,7 @@ class Builder:
             (array,) = as_leaves(leaf)
             if isinstance(leaf, (int, float)) and not isinstance(leaf, (bool, np.generic)) and floats:
                 array = array.astype(np.result_type(*floats))
-            made.append(self.apply(_above().const(array), ()))
+            made.append(self.apply(above().const(array), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
 
     def add(self, primitive: Primitive, *ins: Wire) -> tuple[Wire, ...]:

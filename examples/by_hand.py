@@ -2,8 +2,8 @@
 
     python examples/by_hand.py
 
-`square`, `exp` and `withDerivative` are the first examples of "automatic differentiation for accelerate" (Google Summer of Code
-2018), where a differentiable function is `newtype D a b = D (a -> (a, a -+> b))`.
+`square`, `exp` and `withDerivative` are the first examples of "automatic differentiation for accelerate" (Google Summer
+of Code 2018), where a differentiable function is `newtype D a b = D (a -> (a, a -+> b))`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
 exp = ct.D(_exp)
 
 
-def withDerivative(f: ct.D, x: Value) -> tuple[Value, Value]:  # noqa: N802 (the source's name)
+def withDerivative(f: ct.D, x: Value) -> tuple[Value, Value]:
     """The value of a scalar function and its derivative: its linear map at 1."""
     y, df = ct.linearize(f, x)
     return y, df(1.0)

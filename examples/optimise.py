@@ -2,9 +2,10 @@
 
     python examples/optimise.py
 
-A curve of 200 points is fitted to noisy measurements: of |x - data|^2 + weight |second differences of x|^2 the least is sought, by
-steepest descent. The gradient is taken three ways that do the same: by a train of `compReverse`, by a pullback, and as a morphism.
-A vector optimisation problem in reverse mode is the demo of "automatic differentiation for accelerate" (Google Summer of Code 2018).
+A curve of 200 points is fitted to noisy measurements: steepest descent seeks the least |x - data|^2 + weight |second
+differences of x|^2. The gradient is taken three ways that do the same: by a train of `compReverse`, by a pullback, and as
+a morphism. A vector optimisation problem in reverse mode is the demo of "automatic differentiation for accelerate" (Google
+Summer of Code 2018).
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def main() -> None:
     newton = x - np.linalg.solve(H.todense(), as_morphism)
     print(f"\nNewton's step (the Hessian keeps {H.stored} numbers for {H.cod.size}x{H.dom.size}):")
     print(f"  objective {f(newton):.6f}, largest difference of the fits {abs(newton - fitted).max():.1e}")
-    print(f"rms distance from the true curve: of the data {np.std(data - curve):.3f}, of the fit {np.std(fitted - curve):.3f}")
+    print(f"rms distance from the true curve: data {np.std(data - curve):.3f}, fit {np.std(fitted - curve):.3f}")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
     python examples/quickstart.py [--out DIR] [--epochs N]
 
-Nothing here is a layer class or a tape. The network is a chain of morphisms, its parameters are a nested tuple of arrays, and the
-training step is one more morphism, in which `ct.value_and_grad` stands like any other box.
+Nothing here is a layer class or a tape. The network is a chain of morphisms, its parameters are a nested tuple of arrays,
+and the training step is one more morphism, in which `ct.value_and_grad` stands like any other box.
 """
 
 from __future__ import annotations
 
 import argparse
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tqdm import tqdm
 import catad as ct
 
 matplotlib.use("Agg")  # pictures go to files
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 HIDDEN, BATCH, RATE, MOMENTUM = 48, 64, 0.05, 0.9
 
@@ -72,9 +73,7 @@ def digits(rng: np.random.Generator) -> tuple[Data, Data]:
 
 def initial(rng: np.random.Generator, sizes: tuple[int, ...] = (64, HIDDEN, 10)) -> Parameters:
     """Weights that keep the size of what passes through them, biases 0."""
-    return tuple(
-        (rng.normal(size=(m, n)) / np.sqrt(m), np.zeros(n)) for m, n in zip(sizes[:-1], sizes[1:], strict=True)
-    )
+    return tuple((rng.normal(size=(m, n)) / np.sqrt(m), np.zeros(n)) for m, n in pairwise(sizes))
 
 
 def accuracy(parameters: Parameters, data: Data) -> float:

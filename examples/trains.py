@@ -2,8 +2,8 @@
 
     python examples/trains.py
 
-The chain rule says which matrices to multiply, not in which order, and the order is all that "forward" and "reverse" mode are. The
-first chain and its trains are those of "automatic differentiation for accelerate" (Google Summer of Code 2018).
+The chain rule says which matrices to multiply, not in which order, and the order is all that "forward" and "reverse" mode
+are. The first chain and its trains are those of "automatic differentiation for accelerate" (Google Summer of Code 2018).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def reverse(*maps: ct.LinearMap) -> Train:
 def mixed(f: ct.LinearMap, g: ct.LinearMap, *rest: ct.LinearMap) -> ct.LinearMap:
     """A train that switches mode: to switch, end one train and start another.
 
-    Of five matrices, (forward f . forward g) (reverse j . reverse k) h; of four, (f g) and (h j) first, by two reverse trains.
+    Of five matrices, (forward f . forward g) (reverse j . reverse k) h; of four, (f g) and (h j) first, each by a train.
     """
     h, *others = rest
     after = (f, g) if len(others) == 2 else (reverse(g)(f),)

@@ -2,6 +2,8 @@
 
 import os
 
+import pytest
+
 try:
     from hypothesis import HealthCheck, settings
 except ImportError:  # the tests that draw say so themselves
@@ -12,3 +14,46 @@ else:
     settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=slow)
     chosen = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
     settings.load_profile(chosen)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--arrays",
+        choices=("numpy", "strict", "cupy"),
+        default="numpy",
+        help="run every program of the suite on arrays of this library: strict offers only what CuPy documents",
+    )
+
+
+def pytest_configure(config):
+    chosen = config.getoption("--arrays")
+    if chosen == "numpy":
+        return
+    from catad.engine.program import Program
+
+    from .strict_arrays import on_arrays_of, strict
+
+    if chosen == "cupy":
+        import cupy
+
+        Program.__call__ = on_arrays_of(cupy, Program.__call__)
+    else:
+        Program.__call__ = on_arrays_of(strict, Program.__call__)
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests marked `gpu` run where CuPy finds a GPU; `numpy_only` ones, whose own code calls NumPy, on NumPy's arrays."""
+    if config.getoption("--arrays") != "numpy":
+        for item in items:
+            if "numpy_only" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="calls NumPy itself"))
+    try:
+        import cupy
+
+        there = cupy.is_available()
+    except ImportError:
+        there = False
+    if not there:
+        for item in items:
+            if "gpu" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="CuPy finds no GPU here"))

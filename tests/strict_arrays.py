@@ -152,13 +152,13 @@ class _Strict:
 strict: Any = _Strict()
 
 
-def on_strict_arrays(call: Any) -> Any:
-    """Wrap `Program.__call__` so that programs on NumPy arrays run on strict arrays instead."""
+def on_arrays_of(xp: Any, call: Any) -> Any:
+    """Wrap `Program.__call__` so that programs on NumPy arrays run on arrays of another library instead."""
 
-    def wrapped(self: Any, xp: Any, leaves: Any) -> Any:
-        if xp is not np:
-            return call(self, xp, leaves)
-        outs = call(self, strict, [strict.asarray(leaf) for leaf in leaves])
+    def wrapped(self: Any, library: Any, leaves: Any) -> Any:
+        if library is not np:
+            return call(self, library, leaves)
+        outs = call(self, xp, [xp.asarray(leaf) for leaf in leaves])
         return [out.get()[()] for out in outs]
 
     return wrapped

@@ -102,7 +102,7 @@ class Program:
         self.checked = True
 
 
-from catad.terms import Primitive  # noqa: E402
+from catad.primitive import Primitive  # noqa: E402
 
 _no_check = Primitive.check
 

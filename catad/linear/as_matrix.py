@@ -17,7 +17,7 @@ from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Array, Product, Tensor, common_module, flatten, rebuild
-from catad.terms import _above
+from catad.terms import above
 from catad.wiring import Builder, Wiring
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _columns(linear: LinearMap, xp: Any) -> Array:
         basis.append(unit.reshape(count, *leaf.shape))
         start += leaf.size
     wiring, made = _mapped(structure, count)
-    images = iter(_above().run_wiring(wiring, xp, [*linear.slots, *basis]))
+    images = iter(above().run_wiring(wiring, xp, [*linear.slots, *basis]))
     blocks = [
         next(images).reshape(count, leaf.size) if there else xp.zeros((count, leaf.size), dtype=leaf.dtype)
         for there, leaf in zip(made, structure.cod, strict=True)
@@ -161,14 +161,14 @@ def _sources(structure: Structure, slots: Any, xp: Any) -> Any:
     wide = np.dtype(np.float64)
     typed = replace(structure, **{f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")})  # type: ignore[type-var, arg-type]
     number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
-    return _above().run_structure(typed, xp, slots, [number])[0].reshape(-1)
+    return above().run_structure(typed, xp, slots, [number])[0].reshape(-1)
 
 
 def _read(gather: Gather, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
     """The entries of a gather: one in each row that reads an index in range."""
     source = _sources(replace(gather, weight=None, weight_dtype=None), slots[:1], xp)
     ones = xp.ones(gather.dom[0].shape, dtype=gather.dom[0].dtype)
-    values = _above().run_structure(gather, xp, slots, [ones])[0].reshape(-1)
+    values = above().run_structure(gather, xp, slots, [ones])[0].reshape(-1)
     rows = xp.flatnonzero(source)
     return rows, source[rows].astype(np.int64) - 1, values[rows]
 

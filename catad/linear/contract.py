@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad.linear.structure import Rule, Structure
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor
-from catad.terms import D, Primitive, box
+from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire

@@ -165,10 +165,10 @@ def _gather_delta(first: Gather, second: Delta, shared: Shared) -> Product | Non
 
 
 def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Labels, how: Indexing, d: Delta) -> Wire:
-    from catad.terms import _above
+    from catad.terms import above
 
     if not parts:
-        constant: Wire = b.apply(_above().const(np.asarray(d.factor, d.cod_dtype)), ())
+        constant: Wire = b.apply(above().const(np.asarray(d.factor, d.cod_dtype)), ())
         return constant
     operands = [own or () for own, _ in parts]
     return scale_by(contract(b, operands, [w for _, w in parts], labels, how.sizes), d.factor)
@@ -253,12 +253,12 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Produc
     )
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
-        from catad.terms import _above
+        from catad.terms import above
 
         wires = [*ls[1:], *rs[1:]]
         operands: list[Labels] = list(weights)
         if not wires:
-            wires, operands = [b.apply(_above().const(np.ones((), result.slot_dtype)), ())], [()]
+            wires, operands = [b.apply(above().const(np.ones((), result.slot_dtype)), ())], [()]
         values = contract(b, operands, wires, over, how.sizes)
         return b.add(Put(short), ls[0], values)[0]
 

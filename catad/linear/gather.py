@@ -21,8 +21,9 @@ import numpy as np
 
 from catad.linear.contract import Labels, contract
 from catad.linear.structure import Rule, Structure, cast, family
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor
-from catad.terms import D, Primitive, box
+from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire

@@ -18,7 +18,7 @@ from catad.linear.delta import identity
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
 from catad.spaces import Array, Space, Tensor, Value, as_leaves, common_module, flatten, rebuild
-from catad.terms import _above
+from catad.terms import above
 from catad.wiring import Wire
 
 DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
@@ -59,10 +59,10 @@ class LinearMap:
             if self.weak and len(spaces) == 1 and spaces[0].is_float:
                 return self._retyped(spaces[0].dtype)(x)
             if any(s.shape != d.shape or not np.can_cast(s.dtype, d.dtype) for s, d in zip(spaces, self.dom.leaves, strict=False)) or len(spaces) != len(self.dom.leaves):
-                raise errors.SpaceError(errors.not_in_domain(_above().space_of(x), self.dom, self))
+                raise errors.SpaceError(errors.not_in_domain(above().space_of(x), self.dom, self))
             leaves = [leaf.astype(d.dtype) for leaf, d in zip(leaves, self.dom.leaves, strict=True)]
         xp = common_module([*leaves, *self.slots])
-        return rebuild(self.cod, _above().run_structure(self.structure, xp, self.slots, leaves))
+        return rebuild(self.cod, above().run_structure(self.structure, xp, self.slots, leaves))
 
     def _applied_to_wires(self, x: Value) -> Value:
         b = next(leaf.builder for leaf in (*flatten(x), *self.slots) if isinstance(leaf, Wire))
@@ -119,7 +119,7 @@ class LinearMap:
         return f"{self.kind} {spaces}, stored {_count(self.stored)}, dense {_count(dense)}"
 
     def _repr_svg_(self) -> str:
-        return _above().pattern(self, caption=True)  # type: ignore[no-any-return]
+        return above().pattern(self, caption=True)  # type: ignore[no-any-return]
 
     # -- algebra
 
@@ -144,7 +144,7 @@ class LinearMap:
         """Matrix order: `L @ M` is first M, then L; on a value it applies the map."""
         if isinstance(other, LinearMap):
             return other >> self
-        if isinstance(other, _above().D):
+        if isinstance(other, above().D):
             raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
         return self(other)
 
@@ -181,7 +181,7 @@ class LinearMap:
         product = multiply(first.structure, second.structure, _shared(first, second))
         if product is None:
             return first >> second
-        slots = _above().run_product(product, first, second)
+        slots = above().run_product(product, first, second)
         return LinearMap(first.dom, second.cod, product.structure, slots)
 
     # -- as a matrix

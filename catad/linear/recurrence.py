@@ -17,8 +17,9 @@ import numpy as np
 
 from catad.linear.contract import contract
 from catad.linear.structure import Placed, Rule, Structure, family
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor
-from catad.terms import D, Primitive, box
+from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -275,7 +276,7 @@ class Recurrence(Structure):
 
 def zeros(b: Builder, space: Tensor) -> Wire:
     """A wire of zeros."""
-    from catad.terms import _above
+    from catad.terms import above
 
-    zero = b.apply(_above().const(np.zeros((), space.dtype)), ())
+    zero = b.apply(above().const(np.zeros((), space.dtype)), ())
     return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)

@@ -126,11 +126,11 @@ def accumulate(total: Wire | None, term: Wire | None) -> Wire | None:
 
 def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
     """The wire converted to a dtype: what leaves a linear map has the dtype of its space."""
-    from catad.terms import _above
+    from catad.terms import above
 
     if wire.dtype == dtype:
         return wire
-    converted: Wire = wire.builder.apply(_above().astype(dtype), wire)
+    converted: Wire = wire.builder.apply(above().astype(dtype), wire)
     return converted
 
 

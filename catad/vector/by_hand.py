@@ -19,8 +19,9 @@ from catad.linear.gather import spread_over
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import Batched
 from catad.linear.structure import Placed, Rule, Structure
+from catad.primitive import Primitive, box
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
-from catad.terms import D, Primitive, box
+from catad.terms import D
 from catad.wiring import Box, Wiring, share
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from catad import errors, scalar
 from catad.linear.block import grid
 from catad.linear.delta import delta
 from catad.linear.structure import Rule, Structure
+from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
-from catad.terms import D, Primitive, box
+from catad.terms import D
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, sampled
 from catad.vector.scan import along, operator_code, scanned

@@ -9,9 +9,10 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.linear.contract import contract
+from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild, space_like
-from catad.terms import D, box
+from catad.terms import D
 from catad.vector.index import Integers
 from catad.vector.map import Map
 

@@ -17,9 +17,10 @@ import numpy as np
 from catad import errors, scalar
 from catad.linear.contract import contract
 from catad.linear.gather import Put, Take, rows_of
+from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor, flatten, rebuild
-from catad.terms import D, box
+from catad.terms import D
 from catad.vector.index import Integers
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_types, monoid_of

@@ -16,8 +16,9 @@ import numpy as np
 from catad import errors
 from catad.linear.contract import contract
 from catad.linear.gather import Put, Take, rows_of
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor
-from catad.terms import D, Primitive, box
+from catad.terms import D
 from catad.vector.map import map as mapped
 from catad.wiring import share
 

@@ -18,9 +18,10 @@ from catad import errors, scalar
 from catad.linear.block import grid
 from catad.linear.delta import pointwise
 from catad.linear.structure import Rule, Structure
+from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor
-from catad.terms import D, Primitive, box
+from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.scalar import Node

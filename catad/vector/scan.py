@@ -21,8 +21,9 @@ from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor, rebuild
-from catad.terms import D, Primitive, box
+from catad.terms import D
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, sampled
 from catad.vector.shape import moved

@@ -14,8 +14,9 @@ from catad.linear.block import grid
 from catad.linear.contract import contract
 from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor
-from catad.terms import D, Primitive, box
+from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires

@@ -69,6 +69,7 @@ def opaque(x: Any) -> Any:
     return np.asarray([float(v) ** 2 for v in x]), ct.scale(2 * np.asarray(x))
 
 
+@pytest.mark.numpy_only
 def test_opaque_code_has_first_derivatives() -> None:
     f = ct.sin >> ct.D(opaque) >> ct.sum()
     assert np.allclose(f(X), np.sum(np.sin(X) ** 2))
@@ -78,6 +79,7 @@ def test_opaque_code_has_first_derivatives() -> None:
         ct.hvp(f, (X,), (X,))
 
 
+@pytest.mark.numpy_only
 def test_opaque_code_is_mapped_one_by_one() -> None:
     f = ct.map(ct.D(opaque))
     x = np.stack([X, 2 * X])
@@ -85,6 +87,7 @@ def test_opaque_code_is_mapped_one_by_one() -> None:
     assert np.allclose(ct.vjp(f, x)[1](x)[0], 2 * x * x)
 
 
+@pytest.mark.numpy_only
 def test_opaque_code_that_changes_its_structure() -> None:
     def fickle(x: Any) -> Any:
         x = np.asarray([float(v) for v in x])

@@ -183,6 +183,7 @@ def test_shared_work_is_laid_out_once() -> None:
     assert pickle.loads(pickle.dumps(f)) == f
 
 
+@pytest.mark.numpy_only
 def test_shared_work_runs_once_forward_and_in_every_derivative() -> None:
     calls = [0]
 

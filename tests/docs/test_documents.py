@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-from blocks import ROOT, blocks, documents, run
+from docs_support import ROOT, blocks, documents, run
 
 COMMANDS = [
     "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && .venv/bin/python examples/quickstart.py",
@@ -33,6 +32,15 @@ def test_no_example_hides_from_the_tests(path: Path) -> None:
     for block in blocks(path.read_text(encoding="utf-8")):
         assert block.language in ("python", "bash", "text"), f"{path.name}:{block.line}: a block in {block.language!r}"
         assert block.language == "python" or ">>>" not in block.text, f"{path.name}:{block.line}"
+
+
+def test_readme_prints_what_it_shows() -> None:
+    shown = blocks((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert [block.language for block in shown[:2]] == ["python", "text"]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(shown[0].text, {})
+    assert printed.getvalue() == shown[1].text
 
 
 def test_readme_sets_up_with_two_commands() -> None:

@@ -59,16 +59,17 @@ def pairs(draw, depth=4):
         return leaf, leaf
     op = draw(st.sampled_from([*ARITHMETIC, "select", "pow2"]))
     if op == "select":
-        (c, d), (e, f) = draw(pairs(depth - 1)), draw(pairs(depth - 1))
+        # a condition that is known drops the other side with its dtype, as Python would: so it depends on a param
+        (c, d), y = draw(pairs(depth - 1)), draw(st.sampled_from([X, Y]))
         (a, b), (g, h) = draw(pairs(depth - 1)), draw(pairs(depth - 1))
-        return apply("select", apply("le", c, e), a, g), plain("select", plain("le", d, f), b, h)
+        return apply("select", apply("le", c, y), a, g), plain("select", plain("le", d, y), b, h)
     (a, b), (c, d) = draw(pairs(depth - 1)), draw(pairs(depth - 1))
     if op == "pow2":
         return apply("pow", a, 2.0), plain("mul", plain("float", b), plain("float", b))
     return (apply(op, a), plain(op, b)) if OPS[op].arity == 1 else (apply(op, a, c), plain(op, b, d))
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=20000)
 @given(pairs())
 def test_simplification_keeps_every_bit(pair):
     x, y = (np.array(column) for column in zip(*itertools.product(NUMBERS, NUMBERS), strict=True))

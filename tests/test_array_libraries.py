@@ -1,0 +1,68 @@
+"""The same morphisms on other array libraries: strict arrays always, CuPy where there is a GPU.
+
+The whole suite can also be run on them, with `--arrays strict` or `--arrays cupy`; here results must be arrays of the library
+that went in, equal to NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+
+from .core.test_derivatives import PROGRAMS
+from .linear.cases import block_cases, square_cases
+from .strict_arrays import StrictArray, strict
+
+
+def library(name: str) -> Any:
+    return strict if name == "strict" else pytest.importorskip("cupy")
+
+
+LIBRARIES = ["strict", pytest.param("cupy", marks=pytest.mark.gpu)]
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_values_and_derivatives(name: str, program: str) -> None:
+    xp, f = library(name), PROGRAMS[program]
+    x = np.random.default_rng(0).uniform(0.5, 1.5, 6)
+    there = xp.asarray(x)
+    y, pullback = ct.vjp(f, x)
+    y_there, pullback_there = ct.vjp(f, there)
+    w = np.ones_like(y)
+    w_there = xp.asarray(w)
+    pairs = [
+        (y, y_there),
+        (f(x), f(there)),
+        (ct.jvp(f, (x,), (x,))[1], ct.jvp(f, (there,), (there,))[1]),
+        (pullback(w)[0], pullback_there(w_there)[0]),
+        (ct.jacobian(f)(x).todense(), ct.jacobian(f)(there).todense()),
+    ]
+    for want, got in pairs:
+        assert type(got) is type(there)
+        assert np.allclose(got.get(), want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("kind", [*square_cases(4), *block_cases(4)])
+def test_linear_maps(name: str, kind: str) -> None:
+    xp = library(name)
+    L, want = {**square_cases(4), **block_cases(4)}[kind]
+    there = ct.LinearMap(L.dom, L.cod, L.structure, [xp.asarray(slot) for slot in L.slots])
+    if L.slots:
+        assert np.array_equal(there.todense().get().reshape(want.shape), want)
+    v = np.arange(1.0, 1 + want.shape[1])
+    assert np.array_equal(there.matvec(xp.asarray(v)).get(), want @ v)
+    assert np.array_equal(there.T.matvec(xp.asarray(want @ v)).get(), want.T @ (want @ v))
+
+
+def test_a_strict_array_refuses_to_become_numpy() -> None:
+    x = strict.asarray([1.0, 2.0])
+    for use in (lambda: np.asarray(x), lambda: np.sin(x), lambda: x + np.ones(2), lambda: strict.einsum, lambda: strict.add.at):
+        with pytest.raises((TypeError, AttributeError)):
+            use()
+    assert isinstance(ct.sin(x), StrictArray)
