@@ -96,7 +96,9 @@ def show_structure(parameters: Parameters, images: np.ndarray, out: Path) -> Non
     print(f"derivative by images, not multiplied yet:\n  {unmultiplied}")
     print(f"Jacobian by images (no image knows of another):\n  {ct.jacobian(by_images)(images)}\n")
     print(f"how it was multiplied:\n{ct.plan(by_images, images).table()}\n")
-    (out / "network.svg").write_text(network.draw(), encoding="utf-8")
+    picture = out / "network.svg"
+    picture.write_text(network.draw(), encoding="utf-8")
+    print(f"string diagram of the network: {picture}")
 
 
 def check_gradient(parameters: Parameters, data: Data, rng: np.random.Generator) -> float:

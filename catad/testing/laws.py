@@ -19,7 +19,7 @@ import numpy as np
 from catad import errors
 from catad.functors import differential, reverse_differential, tangent
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_of
-from catad.terms import D, compose, cross, exl, exr, fork, identity, proj
+from catad.terms import D, assoc_l, assoc_r, compose, cross, dup, exl, exr, fork, identity, it, proj, swap
 from catad.testing.values import ROUNDING, as_point, direction, inner, norm, nothing, require, unit_roundoff
 from catad.vector.constant import const
 from catad.vector.map import map as pointwise
@@ -192,6 +192,16 @@ def _(c: Case) -> None:
     c.equal(cross(e, f), fork(exl >> e, exr >> f), point, wirings=True)
     c.equal(fork(e, e) >> cross(f, f >> g), fork(e >> f, e >> f >> g), c.x, wirings=True)
     c.equal(cross(identity, identity), identity, point, wirings=True)
+
+
+@law("rearrangements", "dup == fork(id, id), fork(f, g) >> swap == fork(g, f), assoc_l >> assoc_r == id, it == ()", order=0)
+def _(c: Case) -> None:
+    f, g = c.f, c.g
+    c.equal(dup, fork(identity, identity), c.x, wirings=True)
+    c.equal(fork(f, g) >> swap, fork(g, f), c.x, wirings=True)
+    c.equal(fork(f, fork(g, f)) >> assoc_l, fork(fork(f, g), f), c.x, wirings=True)
+    c.equal(fork(fork(f, g), f) >> assoc_r, fork(f, fork(g, f)), c.x, wirings=True)
+    c.equal(f >> it, const(()), c.x, wirings=True)
 
 
 @law("left additivity", "e >> (f + g) == (e >> f) + (e >> g), e >> 0 == 0", order=0)

@@ -37,12 +37,14 @@ class _Checks:
         self.size = _magnitude(linear)
 
     def all(self) -> None:
-        self.spaces()
-        self.linearity()
-        self.adjointness()
-        self.transposes()
-        self.matrices()
-        self.operators()
+        for law in (self.spaces, self.linearity, self.adjointness, self.transposes, self.matrices, self.operators):
+            try:
+                law()
+            except (errors.LawError, errors.EngineError):
+                raise
+            except Exception as error:  # a map that cannot be applied or transposed breaks the law, whatever NumPy says about it
+                equation = "the map and its transpose apply to values of their domains"
+                raise errors.LawError(errors.law_raised(law.__name__, equation, self.L, self.u, error)) from error
 
     def require(self, law: str, equation: str, point: Value, got: Value, expected: Value, size: float = 0.0) -> None:
         require(law, equation, self.L, point, got, expected, self.exact, size)

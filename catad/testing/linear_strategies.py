@@ -158,7 +158,26 @@ def _jam(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
     return make.fork(L, L) >> make.jam(L.cod)
 
 
-COMBINED: dict[str, Callable[[Any, Space, bool, int], LinearMap]] = {
-    "chain": _chain, "multiplied": _multiplied, "sum": _sum, "fork": _fork, "join": _join, "cross": _cross,
-    "block": _block, "there and back": _there_and_back, "jam": _jam,
+def _fork_join(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    """There in two ways, and together again."""
+    L = linear_map(draw, space, exact, depth)
+    N = linear_map(draw, L.cod, exact, depth)
+    return make.fork(L, L >> N) >> make.join(make.identity(L.cod), N.T)
+
+
+Combine = Callable[[Any, Space, bool, int], LinearMap]
+COMBINED: dict[str, Combine] = {
+    "chain": _chain, "multiplied": _multiplied, "sum": _sum, "fork": _fork, "fork and join": _fork_join,
+    "there and back": _there_and_back, "jam": _jam,
 }  # fmt: skip
+WIDENING: dict[str, Combine] = {"join": _join, "cross": _cross, "block": _block}  # their domain is more than the space
+
+
+def any_linear_map(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
+    """A linear map from a space, from products that contain it, or to it."""
+    st = hypothesis("linear_maps")
+    how = draw(st.sampled_from(["from", "to", *WIDENING]))
+    if how in WIDENING:
+        return WIDENING[how](draw, space, exact, max(0, depth - 1))
+    linear = linear_map(draw, space, exact, depth)
+    return linear.T if how == "to" else linear
