@@ -275,8 +275,8 @@ class Gradient(D):
         if self.argnums is None:
             return whole
         if isinstance(self.argnums, int):
-            return whole[self.argnums]
-        return tuple([whole[i] for i in self.argnums])
+            return whole[self.argnums] if isinstance(whole, tuple) else whole
+        return tuple([whole[i] if isinstance(whole, tuple) else whole for i in self.argnums])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         inside = part(self.children[0])
@@ -288,9 +288,9 @@ def _check_differentiable(dom: Space, argnums: int | tuple[int, ...] | None, ter
         raise errors.DerivativeError(errors.integers_alone(dom, term))
     if argnums is None:
         return
-    factors = getattr(dom, "factors", None)
+    factors = getattr(dom, "factors", (dom,))  # a domain that is no product is the one argument, number 0
     for i in (argnums,) if isinstance(argnums, int) else argnums:
-        if factors is None or not 0 <= i < len(factors):
+        if not 0 <= i < len(factors):
             raise errors.DerivativeError(errors.no_such_argnum(i, dom, term))
         if not any(leaf.is_float for leaf in factors[i].leaves):
             raise errors.DerivativeError(errors.integers_alone(factors[i], term))

@@ -37,7 +37,7 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
         return _written_out(structure, xp, linear.slots)
     matrix = _columns(linear, xp).T  # each column is the image of a unit vector
     if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
-        return matrix.reshape(*linear.cod.shape, *linear.dom.shape)
+        return matrix.reshape((*linear.cod.shape, *linear.dom.shape))
     return matrix
 
 

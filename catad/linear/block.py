@@ -24,6 +24,13 @@ def _of(slots: Sequence[Wire], part: Placed) -> list[Wire]:
     return [slots[k] for k in part[1]]
 
 
+def _listed(parts: Sequence[Placed], between: str) -> str:
+    """The kinds of a few parts; of many, how many there are."""
+    if len(parts) > 4 or any(isinstance(part[0], (Chain, Sum)) for part in parts):
+        return f"{len(parts)} maps"
+    return between.join(part[0].kind for part in parts)
+
+
 def transposed(part: Placed) -> Placed:
     """The transpose of a placed part: the slots stay."""
     return part[0].T, part[1]
@@ -145,7 +152,7 @@ class Chain(Structure):
 
     @property
     def kind(self) -> str:
-        return "chain of " + " >> ".join(part[0].kind for part in self.parts)
+        return f"chain of {_listed(self.parts, ' >> ')}"
 
     @cached_property
     def nnz(self) -> int:
@@ -181,7 +188,7 @@ class Sum(Structure):
 
     @property
     def kind(self) -> str:
-        return "sum of " + " + ".join(part[0].kind for part in self.parts)
+        return f"sum of {_listed(self.parts, ' + ')}"
 
     @cached_property
     def nnz(self) -> int:

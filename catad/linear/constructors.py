@@ -87,6 +87,8 @@ def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
     dense f64[3] -> f64[2], stored 6, dense 6
     """
     n = 1 if dom is None else dom.ndim
+    if array_module(array) is None:
+        raise errors.SpaceError(errors.not_a_value(array))
     if array.ndim < n or (dom is not None and array.shape[array.ndim - n :] != dom.shape):
         raise errors.SpaceError(errors.not_a_matrix(array.shape, dom))
     labels = tuple(range(array.ndim))
@@ -287,7 +289,7 @@ def compForward(J: Any) -> Callable[[Any], Train]:
     dense f64[4] -> f64[2], stored 8, dense 8
     """
     J = _as_map(J)
-    return lambda k: lambda m: J.multiply(_run(k, m))
+    return lambda k: lambda m: J.multiply(_run(_train(k), m))
 
 
 def compReverse(J: Any) -> Callable[[Any], Train]:
@@ -301,7 +303,13 @@ def compReverse(J: Any) -> Callable[[Any], Train]:
     dense f64[4] -> f64[2], stored 8, dense 8
     """
     J = _as_map(J)
-    return lambda k: lambda m: _run(k, _as_map(m).multiply(J))
+    return lambda k: lambda m: _run(_train(k), _as_map(m).multiply(J))
+
+
+def _train(k: Any) -> Any:
+    if callable(k) and not isinstance(k, LinearMap) and array_module(k) is None:
+        return k
+    raise errors.SpaceError(errors.not_a_train(k))
 
 
 def _run(k: Any, m: Any) -> LinearMap:

@@ -94,6 +94,11 @@ def _gaussian(x: Node) -> Node:
     return mul(2.0 / math.sqrt(math.pi), exp(neg(_square(x))))
 
 
+def _gap(a: Node, b: Node) -> Node:
+    """`a - b`, and 0 where both are the same infinity: equal summands share the derivative."""
+    return apply("select", apply("eq", a, b), 0.0, sub(a, b))
+
+
 PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
     "add": (one, one),
     "sub": (one, lambda y, a, b: neg(one(y))),
@@ -143,8 +148,8 @@ PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
         lambda y, a, b: div(b, _nonzero_hypot(a, b)),
     ),
     "logaddexp": (
-        lambda y, a, b: apply("sigmoid", sub(a, b)),
-        lambda y, a, b: apply("sigmoid", sub(b, a)),
+        lambda y, a, b: apply("sigmoid", _gap(a, b)),
+        lambda y, a, b: apply("sigmoid", _gap(b, a)),
     ),
     "sigmoid": (lambda y, x: mul(y, apply("sigmoid", neg(x))),),
     "erf": (lambda y, x: _gaussian(x),),
@@ -158,8 +163,8 @@ PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
 """Partial derivatives by operation."""
 
 CHOICES: Mapping[str, Callable[..., Node]] = {
-    "minimum": lambda a, b: apply("le", a, b),
-    "maximum": lambda a, b: apply("ge", a, b),
+    "minimum": lambda a, b: apply("or", apply("le", a, b), apply("isnan", a)),
+    "maximum": lambda a, b: apply("or", apply("ge", a, b), apply("isnan", a)),
     "fmin": lambda a, b: apply("or", apply("le", a, b), apply("isnan", b)),
     "fmax": lambda a, b: apply("or", apply("ge", a, b), apply("isnan", b)),
 }

@@ -1,8 +1,7 @@
 """Central differences as they are compared with derivatives.
-
-A difference of step h has the error h^2 f'''/6 + eps |f| / h; two steps, h and h/2, cancel the first term (L. Richardson, 1911),
-which leaves h^4 and allows the step eps^(1/5). The differences of float32 terms are taken in float64 where the term can be evaluated
-there, so that the bound is the rounding of the derivative, not that of the differences.
+ A difference of step h has the error h^2 f'''/6 + eps |f| / h; two steps, h and h/2, cancel the first term (L.
+Richardson, 1911), which leaves h^4 and allows the step eps^(1/5). The differences of float32 terms are taken in float64
+where the term can be evaluated there, so that the bound is the rounding of the derivative, not that of the differences.
 """
 
 from __future__ import annotations
@@ -63,7 +62,9 @@ def _widened(f: D, x: Value, v: Value, y: Value) -> tuple[Value, Value, bool]:
     if all(leaf.dtype == np.float64 for leaf in (*floats(x), *floats(y))):
         return x, v, True
     try:
-        wide = [rebuild(space_of(z), [a.astype(np.float64) if a.dtype.kind == "f" else a for a in flatten(z)]) for z in (x, v)]
+        wide = [
+            rebuild(space_of(z), [a.astype(np.float64) if a.dtype.kind == "f" else a for a in flatten(z)]) for z in (x, v)
+        ]
         if all(leaf.dtype == np.float64 for leaf in floats(f(wide[0]))):
             return wide[0], wide[1], True
     except errors.CatadError:  # a term with one domain only, such as a lifted linear map

@@ -1,11 +1,12 @@
-"""`check_laws`: the laws of the category, its products, derivatives, reverse derivatives and the tangent functor, for one morphism.
-
-A law is an equality of terms, checked by running both at a point. Where a law speaks of several morphisms, partners of matching
-spaces are made from the one that is given: `before : A -> A` fixes the point, so that no domain is left, and `after : B -> B` is a
-polynomial; both have first and second derivatives that are neither 0 nor 1. Terms are in diagrammatic order, the point first:
-D[f] : A * T(A) -> T(B), R[f] : A * T(B) -> T(A), T[f] : A * T(A) -> B * T(B). Sources: R. Blute, R. Cockett, R. Seely, Cartesian
-differential categories, 2009 (CD.1-7); R. Cockett et al., Reverse derivative categories, 2020 (RD.1-7); R. Cockett, G. Cruttwell,
-Differential structure, tangent structure, and SDG, 2014 (T).
+"""`check_laws`: the laws of the category, its products, derivatives, reverse derivatives and the tangent functor, for
+one morphism.
+ A law is an equality of terms, checked by running both at a point. Where a law speaks of several morphisms, partners of
+matching spaces are made from the one that is given: `before : A -> A` fixes the point, so that no domain is left, and
+`after : B -> B` is a polynomial; both have first and second derivatives that are neither 0 nor 1. Terms are in
+diagrammatic order, the point first: D[f] : A * T(A) -> T(B), R[f] : A * T(B) -> T(A), T[f] : A * T(A) -> B * T(B).
+Sources: R. Blute, R. Cockett, R. Seely, Cartesian differential categories, 2009 (CD.1-7); R. Cockett et al., Reverse
+derivative categories, 2020 (RD.1-7); R. Cockett, G. Cruttwell, Differential structure, tangent structure, and SDG, 2014
+(T).
 """
 
 from __future__ import annotations
@@ -102,28 +103,33 @@ class Case:
             boxes = [len(wire(side, dom).boxes) for side in (left, right)]
             if boxes[0] != boxes[1]:
                 raise errors.LawError(
-                    errors.law_broken(f"{name} (of wirings)", equation, self.f, point, f"{boxes[0]} boxes", f"{boxes[1]} boxes", None)
+                    errors.law_broken(
+                        f"{name} (of wirings)", equation, self.f, point, f"{boxes[0]} boxes", f"{boxes[1]} boxes", None
+                    )
                 )
 
 
 def check_laws(
     f: D, *primals: Value, exact: bool = False, order: int = 2, seed: int = 0, only: Iterable[str] | None = None
 ) -> None:
-    """Check every law that can be said of one morphism, at a point: category, products, left additivity, CD.1-7, RD.1-7,
-    adjointness, tangent functor, batching, that `jvp`, `vjp`, `linearize` and `jacobian` agree, and that D[f] is the derivative.
+    """Check every law that can be said of one morphism, at a point: category, products, left additivity, CD.1-7,
+        RD.1-7, adjointness, tangent functor, batching, that `jvp`, `vjp`, `linearize` and `jacobian` agree, and that D[f]
+        is the derivative.
+     With `exact`, both sides of every law agree bit for bit: for polynomial terms at points of small integers. Otherwise
+    they agree within rounding of the largest number met. `order=1` leaves out the laws on second derivatives; `only`
+    selects laws by name (the keys of `catad.testing.LAWS`). The laws alone hold for many a wrong derivative (of x * x, say,
+    x dx), so one more compares with central differences, where they converge: entries with a kink are passed over. Raises
+    `LawError`.
 
-    With `exact`, both sides of every law agree bit for bit: for polynomial terms at points of small integers. Otherwise they agree
-    within rounding of the largest number met. `order=1` leaves out the laws on second derivatives; `only` selects laws by name (the
-    keys of `catad.testing.LAWS`). The laws alone hold for many a wrong derivative (of x * x, say, x dx), so one more compares with
-    central differences, where they converge: entries with a kink are passed over. Raises `LawError`.
-
-    >>> import catad as ct
-    >>> from catad.testing import check_laws
-    >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
-    >>> check_laws(square, 3.0)
+        >>> import catad as ct
+        >>> from catad.testing import check_laws
+        >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
+        >>> check_laws(square, 3.0)
     """
     case = Case(f, primals, seed, exact)
-    chosen = [LAWS[name] for name in only] if only is not None else [found for found in LAWS.values() if found.order <= order]
+    chosen = (
+        [LAWS[name] for name in only] if only is not None else [found for found in LAWS.values() if found.order <= order]
+    )
     for found in chosen:
         case.law = found
         try:

@@ -9,19 +9,19 @@ import numpy as np
 from catad import errors
 from catad.linear.map import LinearMap
 from catad.spaces import Tensor, Value, flatten, rebuild, space_of
-from catad.testing.values import direction, floats, inner, require, unit_roundoff
+from catad.testing.values import ROUNDING, direction, floats, inner, require, unit_roundoff
 
 
 def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> None:
-    """Check the laws of a linear map on random arguments: linearity, `|<L u, w> - <u, L.T w>| <= 8 eps || |L| |u| || ||w||`,
-    `L.T.T == L`, and that `todense`, `tocsr`, `matvec`, `rmatvec`, `as_linear_operator`, `shape`, `stored` and `nnz` agree with it.
+    """Check the laws of a linear map on random arguments: linearity, `|<L u, w> - <u, L.T w>| <= 8 eps || |L| |u| ||
+        ||w||`, `L.T.T == L`, and that `todense`, `tocsr`, `matvec`, `rmatvec`, `as_linear_operator`, `shape`, `stored` and
+        `nnz` agree with it.
+     With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose numbers are small
+    integers. The forms that need SciPy are checked where it is installed. Raises `LawError`.
 
-    With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose numbers are small integers. The
-    forms that need SciPy are checked where it is installed. Raises `LawError`.
-
-    >>> import catad as ct, numpy as np
-    >>> from catad.testing import check_linear_map
-    >>> check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
+        >>> import catad as ct, numpy as np
+        >>> from catad.testing import check_linear_map
+        >>> check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
     """
     if not isinstance(linear, LinearMap):
         raise errors.SpaceError(errors.not_a_linear_map(linear))
@@ -42,12 +42,15 @@ class _Checks:
                 law()
             except (errors.LawError, errors.EngineError):
                 raise
-            except Exception as error:  # a map that cannot be applied or transposed breaks the law, whatever NumPy says about it
+            except (
+                Exception
+            ) as error:  # a map that cannot be applied or transposed breaks the law, whatever NumPy says about it
                 equation = "the map and its transpose apply to values of their domains"
                 raise errors.LawError(errors.law_raised(law.__name__, equation, self.L, self.u, error)) from error
 
     def require(self, law: str, equation: str, point: Value, got: Value, expected: Value, size: float = 0.0) -> None:
-        require(law, equation, self.L, point, got, expected, self.exact, size)
+        narrowest = unit_roundoff(self.u, self.w)
+        require(law, equation, self.L, point, got, expected, self.exact, size, ROUNDING * narrowest)
 
     def fail(self, law: str, equation: str, point: Value, got: object, expected: object, off: object = None) -> None:
         raise errors.LawError(errors.law_broken(law, equation, self.L, point, got, expected, off))
@@ -111,7 +114,9 @@ class _Checks:
         if L.todense(force=True).shape != shape:
             self.fail("todense", "todense has the shape cod + dom", (), L.todense(force=True).shape, shape)
         image = np.asarray(self.matrix @ _flat(self.u))
-        self.require("todense", "todense @ flat(u) == flat(L u)", self.u, _wide(_flat(L(self.u))), _wide(image), self.pushed(self.u))
+        self.require(
+            "todense", "todense @ flat(u) == flat(L u)", self.u, _wide(_flat(L(self.u))), _wide(image), self.pushed(self.u)
+        )
         if _scipy():
             sparse = np.asarray(L.tocsr().toarray())
             if sparse.shape != L.shape:
@@ -160,6 +165,3 @@ def _sum(u: Value, v: Value) -> Value:
 
 def _times(number: float, u: Value) -> Value:
     return rebuild(space_of(u), [a.dtype.type(number) * a for a in flatten(u)])
-
-
-

@@ -143,9 +143,7 @@ def _cross(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
 
 def _block(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:
     L, M = linear_map(draw, space, exact, depth), linear_map(draw, space, exact, depth)
-    return make.block(
-        [[L, make.zero(space, L.cod)], [M, 2.0 * M]], Product((space, space)), Product((L.cod, M.cod))
-    )
+    return make.block([[L, make.zero(space, L.cod)], [M, 2.0 * M]], Product((space, space)), Product((L.cod, M.cod)))
 
 
 def _there_and_back(draw: Any, space: Space, exact: bool, depth: int) -> LinearMap:

@@ -1,7 +1,6 @@
 """Hypothesis strategies: spaces, points, terms that compose, chains and linear maps.
-
-Hypothesis is imported when a strategy is made, so that the checkers work without it. What is drawn is small, since a law that
-fails, fails on small spaces: arrays of up to three axes of up to four entries.
+ Hypothesis is imported when a strategy is made, so that the checkers work without it. What is drawn is small, since a
+law that fails, fails on small spaces: arrays of up to three axes of up to four entries.
 """
 
 from __future__ import annotations
@@ -34,7 +33,8 @@ def hypothesis(what: str) -> Any:
 
 
 def spaces(max_leaves: int = 3, dtype: Any = np.float64, integers: bool = False) -> SearchStrategy[Space]:
-    """Tensors and nested products of up to `max_leaves` tensors, of one floating dtype; with `integers`, int64 leaves among them.
+    """Tensors and nested products of up to `max_leaves` tensors, of one floating dtype; with `integers`, int64 leaves
+    among them.
 
     >>> from hypothesis import find
     >>> from catad.testing import spaces
@@ -53,8 +53,9 @@ def spaces(max_leaves: int = 3, dtype: Any = np.float64, integers: bool = False)
 
 
 def points(space: Space, small_integers: bool = False) -> SearchStrategy[Value]:
-    """Values of a space. Floats are eighths between -2 and 2, so that nothing is lost to rounding or overflow by themselves; with
-    `small_integers` they are whole numbers between -2 and 2, on which polynomial terms are exact. Integer leaves are 0 or 1.
+    """Values of a space. Floats are eighths between -2 and 2, so that nothing is lost to rounding or overflow by
+    themselves; with `small_integers` they are whole numbers between -2 and 2, on which polynomial terms are exact.
+    Integer leaves are 0 or 1.
 
     >>> import catad as ct
     >>> from catad.testing import points
@@ -63,7 +64,7 @@ def points(space: Space, small_integers: bool = False) -> SearchStrategy[Value]:
     array([2., 0.])
     """
     hypothesis("points")
-    return _composite(lambda draw: point(draw, space, small_integers))
+    return _composite(lambda draw: point(draw, space, small_integers))  # type: ignore[no-any-return]
 
 
 def point(draw: Draw, space: Space, small_integers: bool) -> Value:
@@ -82,22 +83,22 @@ def array(draw: Draw, shape: tuple[int, ...], dtype: Any, small_integers: bool) 
 
 
 def terms(dom: Space, polynomial: bool = False, smooth: bool = False, boxes: int = 4) -> SearchStrategy[D]:
-    """Terms that take values of `dom`: chains of up to `boxes` steps, each of which may fork, cross, project, permute, reshape, index,
-    scan, fold, contract or map.
+    """Terms that take values of `dom`: chains of up to `boxes` steps, each of which may fork, cross, project, permute,
+        reshape, index, scan, fold, contract or map.
+     With `polynomial` only vocabulary whose value and derivatives are exact on small integers; with `smooth` none with
+    kinks (minimum, abs). Terms of products and of floating tensors of either dtype; integer leaves are carried along or
+    dropped.
 
-    With `polynomial` only vocabulary whose value and derivatives are exact on small integers; with `smooth` none with kinks
-    (minimum, abs). Terms of products and of floating tensors of either dtype; integer leaves are carried along or dropped.
-
-    >>> import catad as ct
-    >>> from catad.testing import terms
-    >>> from hypothesis import find
-    >>> find(terms(ct.f64[2], smooth=True), lambda f: f.spaces(ct.f64[2]) == ct.f64[()])
-    ct.sum(axis=None, keepdims=False)
+        >>> import catad as ct
+        >>> from catad.testing import terms
+        >>> from hypothesis import find
+        >>> find(terms(ct.f64[2], smooth=True), lambda f: f.spaces(ct.f64[2]) == ct.f64[()])
+        ct.sum(axis=None, keepdims=False)
     """
     hypothesis("terms")
     from catad.testing.vocabulary import Style, term
 
-    return _composite(lambda draw: term(draw, dom, Style(polynomial, smooth), boxes))
+    return _composite(lambda draw: term(draw, dom, Style(polynomial, smooth), boxes))  # type: ignore[no-any-return]
 
 
 def chains(dom: Space, polynomial: bool = False, smooth: bool = False, length: int = 3) -> SearchStrategy[tuple[D, ...]]:
@@ -120,7 +121,7 @@ def chains(dom: Space, polynomial: bool = False, smooth: bool = False, length: i
             space = compose(*parts).spaces(dom)
         return tuple(parts)
 
-    return _composite(draw_chain)
+    return _composite(draw_chain)  # type: ignore[no-any-return]
 
 
 def linear_maps(dom: Space | None = None, small_integers: bool = False, depth: int = 2) -> SearchStrategy[LinearMap]:
@@ -142,7 +143,7 @@ def linear_maps(dom: Space | None = None, small_integers: bool = False, depth: i
             return any_linear_map(draw, draw(spaces(2)), small_integers, depth)
         return linear_map(draw, dom, small_integers, depth)
 
-    return _composite(draw_map)
+    return _composite(draw_map)  # type: ignore[no-any-return]
 
 
 def _composite(function: Any) -> Any:

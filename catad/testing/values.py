@@ -1,4 +1,4 @@
-"""Points, directions and comparisons for the checkers: seeded random values of a space, inner products, equality of values."""
+"""Points, directions and comparisons for the checkers: seeded random values, inner products, equality of values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_of, tangent_space
+from catad.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_of
 
 ROUNDING = 256  # units in the last place, of the largest number beside it, that two ways of computing may differ by
 
@@ -53,7 +53,9 @@ def floats(value: Value) -> list[Any]:
 def inner(v: Value, w: Value) -> float:
     """The inner product of two tangents, summed in float64 without rounding in between."""
     pairs = zip(floats(v), floats(w), strict=True)
-    each = itertools.chain.from_iterable((a.astype(np.float64) * b.astype(np.float64)).reshape(-1).tolist() for a, b in pairs)
+    each = itertools.chain.from_iterable(
+        (a.astype(np.float64) * b.astype(np.float64)).reshape(-1).tolist() for a, b in pairs
+    )
     return _sum(list(each))
 
 
@@ -84,8 +86,7 @@ def unit_roundoff(*values: Value) -> float:
 
 def difference(got: Value, expected: Value, exact: bool, size: float = 0.0, tolerance: float | None = None) -> str | None:
     """How two values differ, in words; None where they are equal.
-
-    Nesting, shapes and dtypes must agree. Exact values agree bit for bit (signed zeros count as one number), others within
+     Nesting, shapes and dtypes must agree. Exact values agree bit for bit (signed zeros count as one number), others within
     rounding of the largest number among both and `size`; NaN and infinities stand in the same places.
     """
     if space_of(got) != space_of(expected):
@@ -121,9 +122,3 @@ def require(
     off = difference(got, expected, exact, size, tolerance)
     if off is not None:
         raise errors.LawError(errors.law_broken(law, equation, term, point, got, expected, off))
-
-
-__all__ = [
-    "as_point", "difference", "direction", "floats", "inner", "largest", "moved_by", "norm", "nothing", "require",
-    "tangent_space", "unit_roundoff",
-]  # fmt: skip

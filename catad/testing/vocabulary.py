@@ -53,6 +53,8 @@ _CUBIC = pointwise(lambda x: 2.0 * x * x - x)
 _BILINEAR = pointwise(lambda x, y: x * y - 2.0 * y)
 _TWO = pointwise(lambda x, y: (x + 2.0 * y, x * y))
 
+_TWO_OF_ONE = fork(identity, 2.0 * identity) >> _BILINEAR
+
 Make = Callable[[Any, Tensor, Style], D]
 
 ON_TENSORS: list[Make] = [  # on any floating tensor
@@ -92,7 +94,6 @@ ON_ARRAYS: list[Make] = [  # on tensors with an axis
     lambda draw, t, style: fork(identity, identity) >> pointwise(_TWO),
     lambda draw, t, style: lift(dense(array(draw, (2, *t.shape), t.dtype, style.polynomial), t)),
 ]
-_TWO_OF_ONE = fork(identity, 2.0 * identity) >> _BILINEAR
 ROUNDED: list[Make] = [lambda draw, t, style, word=word: WORDS[word] for word in ("sin", "cos", "tanh", "sigmoid", "atan")]  # type: ignore[misc]
 KINKED: list[Make] = [
     lambda draw, t, style: WORDS["abs"],
@@ -140,7 +141,7 @@ def _on_product(space: Product) -> list[D]:
             made += [add, sub]
         if isinstance(a, Tensor) and isinstance(b, Tensor) and a.is_float and b.is_float:
             made += _on_pair(a, b)
-    if len({leaf for leaf in space.leaves}) == 1 and space.leaves[0].is_float:
+    if len(set(space.leaves)) == 1 and space.leaves[0].is_float:
         made.append(stack(axis=-1))
         if space.leaves[0].ndim:
             made.append(concatenate())
@@ -172,7 +173,8 @@ def _step(draw: Any, space: Space, style: Style) -> D:
     steps = _on_product(space)
     k = draw(st.integers(0, len(steps) + 1))
     if k < len(steps):
-        return steps[k]
+        chosen: D = steps[k]
+        return chosen
     if k == len(steps):
         return fork(identity, _step(draw, space, style))
     return cross(*[_step(draw, factor, style) for factor in space.factors])
@@ -190,5 +192,3 @@ def term(draw: Draw, dom: Space, style: Style, boxes: int) -> D:
             parts.append(step)
             space = cod
     return compose(*parts)
-
-

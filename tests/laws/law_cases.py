@@ -15,9 +15,8 @@ import catad as ct
 @dataclass(frozen=True)
 class Case:
     """A term that is made anew for each test, and points for it.
-
-    `exact`: polynomial, so that laws hold bit for bit on small integers. `smooth`: no kinks at random points, so that differences
-    converge. `covers`: the public names that stand in the term.
+     `exact`: polynomial, so that laws hold bit for bit on small integers. `smooth`: no kinks at random points, so that
+    differences converge. `covers`: the public names that stand in the term.
     """
 
     name: str
@@ -38,7 +37,10 @@ class Case:
 POSITIVE = {"low": 0.3, "high": 2.5}
 INSIDE = {"low": -0.8, "high": 0.8}
 DOMAINS: dict[str, tuple[Any, ...]] = {
-    **{name: (real(3, **POSITIVE),) for name in ("log", "log2", "log10", "sqrt", "gamma", "lgamma", "digamma", "trigamma", "cbrt", "reciprocal")},
+    **{
+        name: (real(3, **POSITIVE),)
+        for name in ("log", "log2", "log10", "sqrt", "gamma", "lgamma", "digamma", "trigamma", "cbrt", "reciprocal")
+    },
     **{name: (real(3, **INSIDE),) for name in ("asin", "acos", "atanh", "arcsin", "arccos", "arctanh", "log1p", "tan")},
     **{name: (real(3, low=1.3, high=3.0),) for name in ("acosh", "arccosh")},
     **{name: (real(2, 3), real(3, **POSITIVE)) for name in ("div", "divide", "atan2", "arctan2", "hypot", "copysign")},
@@ -52,8 +54,10 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     **{name: (given([True, False, True]), given([True, True, False])) for name in ("logical_and", "logical_or")},
     "logical_not": (given([True, False]),),
 }
-EXACT = {"add", "sub", "mul", "neg", "subtract", "multiply", "negative", "minimum", "maximum", "fmin", "fmax", "abs", "absolute",
-         "sign", "relu", "square", "fma", "where", "clip", "floor", "ceil", "trunc", "rint", "lt", "le", "gt", "ge", "eq", "ne"}  # fmt: skip
+EXACT = set(
+    "add sub mul neg subtract multiply negative minimum maximum fmin fmax abs absolute sign relu square fma where clip "
+    "floor ceil trunc rint lt le gt ge eq ne".split()
+)
 FIXED = {"fmod", "mod", "remainder", "floordiv", "clip", "round"}  # points given as float64
 
 
@@ -118,7 +122,16 @@ def operator_cases() -> list[Case]:
         for mode, options in SCANS.items():
             if name == "logsumexp" and mode:
                 continue  # differences of infinities at the exclusive end
-            out.append(Case(f"scan {name}{mode}", lambda op=op, e=e, o=options: ct.scan(op, e, **o), point(4), ("scan",), exact, order=order))
+            out.append(
+                Case(
+                    f"scan {name}{mode}",
+                    lambda op=op, e=e, o=options: ct.scan(op, e, **o),
+                    point(4),
+                    ("scan",),
+                    exact,
+                    order=order,
+                )
+            )
     for name in ("*", "affine"):
         op, e, point, _ = OPERATORS[name]
         for size in (0, 1):
@@ -132,8 +145,25 @@ def operator_cases() -> list[Case]:
     for name in ("+", "*", "max", "affine", "2x2"):
         op, e, point, _ = OPERATORS[name]
         order = 1 if name == "2x2" else 2
-        out.append(Case(f"histogram {name}", lambda op=op, e=e: ct.histogram(op, e, 3), both(index, point(5)), ("histogram",), order=order, smooth=name != "max"))
-        out.append(Case(f"reduce_by_index {name}", lambda op=op, e=e: ct.reduce_by_index(op, e), both(point(3), index, point(5)), ("reduce_by_index",), order=order))
+        out.append(
+            Case(
+                f"histogram {name}",
+                lambda op=op, e=e: ct.histogram(op, e, 3),
+                both(index, point(5)),
+                ("histogram",),
+                order=order,
+                smooth=name != "max",
+            )
+        )
+        out.append(
+            Case(
+                f"reduce_by_index {name}",
+                lambda op=op, e=e: ct.reduce_by_index(op, e),
+                both(point(3), index, point(5)),
+                ("reduce_by_index",),
+                order=order,
+            )
+        )
     out.append(Case("histogram * of rows", lambda: ct.histogram(times, 1.0, 3), both(index, real(5, 2))))
     out.append(Case("histogram + of a matrix", lambda: ct.histogram(ct.add, 0.0, 3), both(whole(2, 3, high=3), real(2, 3))))
     return out
@@ -235,11 +265,21 @@ OTHERS: list[Case] = [
     Case("const", lambda: ct.fork(ct.id, ct.const(2.0)) >> ct.mul, MATRIX, ("const",)),
     Case("const of a tuple", lambda: ct.const((np.ones(2), 3)), MATRIX),
     Case("sum of terms", lambda: ct.square + 2.0 * ct.id - ct.sum(), MATRIX, ("scaled",)),
-    Case("sum of products", lambda: ct.fork(ct.swap, ct.dup >> ct.exl) >> ct.cross(ct.id, ct.swap) >> ct.add, both(real(2), real(2))),
+    Case(
+        "sum of products",
+        lambda: ct.fork(ct.swap, ct.dup >> ct.exl) >> ct.cross(ct.id, ct.swap) >> ct.add,
+        both(real(2), real(2)),
+    ),
     Case("astype", lambda: ct.astype("float32") >> ct.square, MATRIX, ("astype",)),
     Case("astype of integers", lambda: ct.astype("float64") >> ct.square, whole(3), dtypes=("float64",)),
     Case("iota", lambda: ct.iota(3), MATRIX, ("iota",)),
-    Case("generate", lambda: ct.fork(ct.id, ct.generate((2, 3), lambda i, j: 2.0 * i + j)) >> ct.mul, MATRIX, ("generate",), dtypes=("float64",)),
+    Case(
+        "generate",
+        lambda: ct.fork(ct.id, ct.generate((2, 3), lambda i, j: 2.0 * i + j)) >> ct.mul,
+        MATRIX,
+        ("generate",),
+        dtypes=("float64",),
+    ),
     Case("map of several", lambda: ct.map(three), both(real(2, 3), real(3)), ("map",)),
     Case("map broadcast", lambda: ct.map(three), both(real(2, 1), real(1, 3))),
     Case("map to a scalar argument", lambda: ct.map(branch), both(real(2, 3), real())),
@@ -261,7 +301,12 @@ OTHERS: list[Case] = [
     Case("grad of one factor", lambda: ct.grad(ct.map(branch) >> ct.sum(), argnums=1), both(real(2, 3), real(3))),
     Case("value_and_grad", lambda: ct.value_and_grad(ct.fold(times, 1.0)), real(3), ("value_and_grad",)),
     Case("differential", lambda: ct.differential(ct.map(cube)), both(real(3), real(3)), ("differential",)),
-    Case("reverse_differential", lambda: ct.reverse_differential(ct.scan(times, 1.0)), both(real(3), real(3)), ("reverse_differential",)),
+    Case(
+        "reverse_differential",
+        lambda: ct.reverse_differential(ct.scan(times, 1.0)),
+        both(real(3), real(3)),
+        ("reverse_differential",),
+    ),
     Case("tangent", lambda: ct.tangent(ct.mul), both((real(2), real(2)), (real(2), real(2))), ("tangent",)),
 ]
 
@@ -271,7 +316,8 @@ def lift_cases() -> list[Case]:
     a, m = np.array([2.0, -1.0, 3.0]), np.array([[1.0, 2.0, 0.0], [-1.0, 0.0, 3.0]])
     x = ct.f64[3]
     maps = {
-        "scale": ct.scale(a), "identity": ct.linear.identity(x), "zero": ct.linear.zero(x, ct.f64[2]), "dense": ct.linear.dense(m),
+        "scale": ct.scale(a), "identity": ct.linear.identity(x), "zero": ct.linear.zero(x, ct.f64[2]),
+        "dense": ct.linear.dense(m),
         "outer": ct.linear.outer(np.array([1.0, -2.0]), a), "gather": ct.linear.gather(np.array([2, 0, 5]), x),
         "scatter_add": ct.linear.scatter_add(np.array([2, 0, 2]), x), "recurrence": ct.linear.recurrence(a),
         "recurrence back": ct.linear.recurrence(a, reverse=True), "cumulative_sum": ct.linear.cumulative_sum(x),
@@ -279,11 +325,21 @@ def lift_cases() -> list[Case]:
         "fork": ct.linear.fork(ct.scale(a), ct.linear.dense(m)), "sum": ct.scale(a) + 2.0 * ct.linear.identity(x),
         "chain": ct.linear.recurrence(a) >> ct.linear.recurrence(a), "inl": ct.inl(x, x), "inr": ct.inr(x, x),
     }  # fmt: skip
-    pairs = {"join": ct.scale(a) | ct.linear.identity(x), "cross": ct.linear.cross(ct.scale(a), ct.linear.dense(m)), "jam": ct.jam(x)}
-    pairs["block"] = ct.linear.block([[ct.scale(a), ct.linear.zero(x, x)], [ct.linear.dense(m), ct.linear.dense(m)]], x * x, x * ct.f64[2])
-    out = [Case(f"lift {k}", lambda L=L: ct.lift(L), real(3), ("lift", k.split()[0]), dtypes=("float64",)) for k, L in maps.items()]
+    pairs = {
+        "join": ct.scale(a) | ct.linear.identity(x),
+        "cross": ct.linear.cross(ct.scale(a), ct.linear.dense(m)),
+        "jam": ct.jam(x),
+    }
+    pairs["block"] = ct.linear.block(
+        [[ct.scale(a), ct.linear.zero(x, x)], [ct.linear.dense(m), ct.linear.dense(m)]], x * x, x * ct.f64[2]
+    )
+    out = [
+        Case(f"lift {k}", lambda L=L: ct.lift(L), real(3), ("lift", k.split()[0]), dtypes=("float64",))
+        for k, L in maps.items()
+    ]
     return out + [
-        Case(f"lift {k}", lambda L=L: ct.lift(L), both(real(3), real(3)), ("lift", k), dtypes=("float64",)) for k, L in pairs.items()
+        Case(f"lift {k}", lambda L=L: ct.lift(L), both(real(3), real(3)), ("lift", k), dtypes=("float64",))
+        for k, L in pairs.items()
     ]
 
 

@@ -20,7 +20,9 @@ EXACT = 2.0**40  # beyond this, small integers have grown out of what float64 ho
 
 
 @st.composite
-def terms_at_points(draw: Any, polynomial: bool = False, smooth: bool = False, dtype: Any = np.float64, boxes: int = 3) -> Any:
+def terms_at_points(
+    draw: Any, polynomial: bool = False, smooth: bool = False, dtype: Any = np.float64, boxes: int = 3
+) -> Any:
     space = draw(spaces(2, dtype))
     return draw(terms(space, polynomial, smooth, boxes)), draw(points(space, small_integers=polynomial))
 

@@ -27,7 +27,7 @@ def seed_of(case: Case) -> int:
     return zlib.crc32(case.name.encode())
 
 
-def pytest_generate(cases: list[Case]) -> list[object]:
+def with_dtypes(cases: list[Case]) -> list[object]:
     return [pytest.param(case, dtype, id=f"{case.name}-{dtype}") for case in cases for dtype in case.dtypes]
 
 
@@ -37,13 +37,13 @@ def test_laws_hold_bit_for_bit_on_small_integers(case: Case) -> None:
     check_laws(case.make(), x, exact=True, order=case.order)
 
 
-@pytest.mark.parametrize(("case", "dtype"), pytest_generate(CASES))
+@pytest.mark.parametrize(("case", "dtype"), with_dtypes(CASES))
 def test_laws_hold_within_rounding(case: Case, dtype: str) -> None:
     x = case.point(np.random.default_rng(seed_of(case)), dtype, False)
     check_laws(case.make(), x, order=1 if case.exact else case.order)  # the second order of exact ones is checked above
 
 
-@pytest.mark.parametrize(("case", "dtype"), pytest_generate([c for c in CASES if c.smooth]))
+@pytest.mark.parametrize(("case", "dtype"), with_dtypes([c for c in CASES if c.smooth]))
 def test_derivatives_agree_with_differences(case: Case, dtype: str) -> None:
     x = case.point(np.random.default_rng(seed_of(case)), dtype, False)
     check_grads(case.make(), x, order=case.order)

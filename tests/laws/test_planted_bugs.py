@@ -232,7 +232,9 @@ def block_keeps_its_places(patch: Patch) -> None:
 
 
 def sum_loses_a_term(patch: Patch) -> None:
-    patch.setattr(Sum, "apply", lambda self, b, slots, xs: self.parts[0][0].apply(b, [slots[k] for k in self.parts[0][1]], xs))
+    patch.setattr(
+        Sum, "apply", lambda self, b, slots, xs: self.parts[0][0].apply(b, [slots[k] for k in self.parts[0][1]], xs)
+    )
 
 
 def batch_along_the_wrong_axis(patch: Patch) -> None:
@@ -253,7 +255,9 @@ def wrong_product_of_diagonals(patch: Patch) -> None:
         from dataclasses import replace
 
         made = original(first, second, shared)
-        return made and Product(replace(made.structure, factor=1.0) if isinstance(made.structure, Delta) else made.structure, made.sources)
+        return made and Product(
+            replace(made.structure, factor=1.0) if isinstance(made.structure, Delta) else made.structure, made.sources
+        )
 
     assert family_rules is not None
     patch.setitem(TABLE, (Delta, Delta), product)
@@ -309,16 +313,22 @@ BUGS: dict[str, Bug] = {
     "recurrence keeps its direction (laws)": Bug(recurrence_keeps_its_direction, laws(lambda: ct.scan(times, 1.0), A)),
     "recurrence keeps its grid": Bug(recurrence_keeps_its_grid, laws(lambda: ct.scan(matmul22, UNIT22), A, B, A, B)),
     "recurrence without links": Bug(recurrence_without_links, laws(lambda: ct.fork(ct.id, ct.id) >> ct.recurrence, A)),
-    "recurrence without links (grads)": Bug(recurrence_without_links, lambda: check_grads(ct.recurrence >> ct.id, A, B, order=1)),
+    "recurrence without links (grads)": Bug(
+        recurrence_without_links, lambda: check_grads(ct.recurrence >> ct.id, A, B, order=1)
+    ),
     "delta is its own transpose": Bug(delta_is_its_own_transpose, lambda: check_linear_map(ct.linear.dense(M))),
-    "delta is its own transpose (laws)": Bug(delta_is_its_own_transpose, laws(lambda: ct.lift(ct.linear.dense(M)) >> ct.square, A)),
+    "delta is its own transpose (laws)": Bug(
+        delta_is_its_own_transpose, laws(lambda: ct.lift(ct.linear.dense(M)) >> ct.square, A)
+    ),
     "delta forgets its factor": Bug(delta_forgets_its_factor, laws(lambda: ct.map(lambda x: 3.0 * x), A)),
     "pull overwrites": Bug(pull_overwrites, laws(lambda: ct.fork(ct.square, ct.sum()) >> ct.mul >> ct.sum(), A)),
     "dropped partial": Bug(dropped_partial, lambda: check_laws(ct.id >> ct.mul, A, B)),
     "dropped partial (grads)": Bug(dropped_partial, lambda: check_grads(ct.id >> ct.mul, A, B)),
     "frozen partial": Bug(frozen_partial, laws(lambda: ct.map(lambda x: x * x * x), A)),
     "frozen partial (grads)": Bug(frozen_partial, lambda: check_grads(ct.map(lambda x: x * x * x), A, order=2)),
-    "scatter overwrites": Bug(scatter_overwrites, lambda: check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))),
+    "scatter overwrites": Bug(
+        scatter_overwrites, lambda: check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
+    ),
     "scatter overwrites (laws)": Bug(
         scatter_overwrites, laws(lambda: ct.fork(ct.id, ct.const(np.array([2, 0, 2]))) >> ct.gather, A)
     ),
@@ -327,18 +337,23 @@ BUGS: dict[str, Bug] = {
     "scan without shift": Bug(scan_without_shift, laws(lambda: ct.scan(times, 1.0), A)),
     "scan without shift (grads)": Bug(scan_without_shift, lambda: check_grads(ct.scan(times, 1.0), A)),
     "fold with sides exchanged": Bug(fold_with_sides_exchanged, laws(lambda: ct.fold(affine, (1.0, 0.0)), A, B)),
-    "concatenate with a wrong offset": Bug(concatenate_with_a_wrong_offset, laws(lambda: ct.fork(ct.square, ct.neg) >> ct.concatenate(), A)),
+    "concatenate with a wrong offset": Bug(
+        concatenate_with_a_wrong_offset, laws(lambda: ct.fork(ct.square, ct.neg) >> ct.concatenate(), A)
+    ),
     "tangent with parts swapped": Bug(tangent_with_parts_swapped, laws(lambda: ct.map(lambda x: x * x * x), A)),
     "contraction with operands exchanged": Bug(contraction_with_operands_exchanged, laws(square_matmul, X2)),
     "chain transposed in order": Bug(
         chain_transposed_in_order, lambda: check_linear_map(ct.linear.recurrence(A) >> ct.linear.recurrence(B, reverse=True))
     ),
     "block keeps its places": Bug(
-        block_keeps_its_places, lambda: check_linear_map(ct.linear.fork(ct.scale(A), ct.scale(B)) >> ct.linear.join(ct.scale(B), ct.scale(A)) )
+        block_keeps_its_places,
+        lambda: check_linear_map(ct.linear.fork(ct.scale(A), ct.scale(B)) >> ct.linear.join(ct.scale(B), ct.scale(A))),
     ),
     "sum loses a term": Bug(sum_loses_a_term, lambda: check_linear_map(ct.scale(A) + ct.linear.recurrence(A))),
     "batch along the wrong axis": Bug(batch_along_the_wrong_axis, laws(lambda: ct.scan(ct.add, 0.0), A)),
-    "wrong product of diagonals": Bug(wrong_product_of_diagonals, laws(lambda: ct.map(lambda x: 3.0 * x) >> ct.sum() >> ct.map(lambda y: -2.0 * y), A)),
+    "wrong product of diagonals": Bug(
+        wrong_product_of_diagonals, laws(lambda: ct.map(lambda x: 3.0 * x) >> ct.sum() >> ct.map(lambda y: -2.0 * y), A)
+    ),
     "wrong sign of cosine": Bug(wrong_sign_of_cosine, lambda: check_grads(ct.id >> ct.cos, A)),
     "wrong sign of cosine (laws)": Bug(wrong_sign_of_cosine, lambda: check_laws(ct.map(ct.cos), A)),
     "transposed todense": Bug(transposed_dense, lambda: check_linear_map(ct.linear.dense(M))),

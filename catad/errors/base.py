@@ -1,0 +1,79 @@
+"""The classes of errors, and how a message is laid out.
+
+A message has up to five parts, always in this order: what went wrong, what was given, what was expected, where, and
+what to do about it. The classes derive from the built-in exception that a NumPy user would expect to catch.
+"""
+
+from __future__ import annotations
+
+
+class CatadError(Exception):
+    """Base of all errors of catad; `except ct.CatadError` catches every mistake the library reports."""
+
+    located = False  # whether the message says already which boxes meet there
+    hinted = False  # whether it has the note on precedence already
+
+
+class SpaceError(CatadError, TypeError):
+    """Spaces that do not meet, values that do not lie in the expected space, wrong numbers of arguments."""
+
+
+class ArgumentError(CatadError, ValueError):
+    """A parameter outside its allowed values."""
+
+
+class ScalarError(CatadError, TypeError):
+    """A scalar function that cannot be read, or cannot be typed at the given dtypes."""
+
+
+class MonoidError(CatadError, ValueError):
+    """A wrong neutral element, or an operator that is not associative or not closed on its element."""
+
+
+class DerivativeError(CatadError, TypeError):
+    """A derivative that does not exist: of a non-scalar, with respect to integers, of opaque code."""
+
+
+class IndexRangeError(CatadError, IndexError):
+    """An index outside the array it indexes."""
+
+
+class DenseLimitError(CatadError, ValueError):
+    """A linear map too large to be written out as a dense array without being asked twice."""
+
+
+class PlanError(CatadError, ValueError):
+    """A plan, a cost or a size that the planner cannot use."""
+
+
+class DeviceError(CatadError, TypeError):
+    """Arrays of different array libraries (NumPy and CuPy) met in one call."""
+
+
+class EngineError(CatadError, RuntimeError):
+    """An engine that is not there, or failed."""
+
+
+class LawError(CatadError, AssertionError):
+    """A law of the category, of derivatives or of linear maps that does not hold; raised by `catad.testing`."""
+
+
+def text(
+    what: str, *, given: object = None, expected: object = None, where: object = None, do: object = None
+) -> str:
+    """Lay out a message: one line for each part that is there."""
+    lines = [what]
+    for label, part in (("given", given), ("expected", expected), ("where", where), ("do", do)):
+        if part is not None:
+            lines.append(f"  {label + ':':<10}{part}")
+    return "\n".join(lines)
+
+
+def abbreviated(thing: object, width: int = 120) -> str:
+    """The repr of a thing, cut in the middle when it is long: messages show boxes, not whole programs."""
+    full = repr(thing)
+    return full if len(full) <= width else f"{full[: width // 2]} ... {full[-width // 3 :]}"
+
+
+class NeedsTree(ScalarError):
+    """A scalar function takes a parameter apart: read it again with the nesting of its parameters (`param_trees`)."""

@@ -1,0 +1,219 @@
+"""Messages about spaces, values, terms, wirings and morphisms by hand."""
+
+from __future__ import annotations
+
+from catad.errors.base import CatadError, abbreviated, text
+
+
+def unknown_dtype(dtype: object) -> str:
+    return text(
+        "a space holds float32, float64, bool or integers", given=dtype, do="convert the array, e.g. x.astype(np.float64)"
+    )
+
+
+def negative_size(shape: object) -> str:
+    return text("the sizes of a tensor are at least 0", given=f"shape {shape}")
+
+
+def not_a_space(thing: object) -> str:
+    return text(
+        "a space is a Tensor, a product of spaces or ct.Unit",
+        given=abbreviated(thing),
+        do="write e.g. ct.f64[3], or ct.space_of(value)",
+    )
+
+
+def not_a_value(thing: object) -> str:
+    return text(
+        "a value is an array, a number or a tuple of values",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        do="convert it, e.g. np.asarray(x) (lists are not arrays, and the parts of a product form a tuple)",
+    )
+
+
+def mixed_devices(first: str, i: int, second: str, j: int) -> str:
+    return text(
+        "arrays of two array libraries met in one call",
+        given=f"leaf {i} is a {first} array, leaf {j} a {second} array",
+        expected="all arrays from one library",
+        do="move one of them, e.g. cupy.asarray(x) or cupy.asnumpy(x)",
+    )
+
+
+def not_a_morphism(operator: str, thing: object) -> str:
+    return text(
+        f"{operator} takes morphisms",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a morphism such as ct.sin or ct.map(fn)",
+        do="wrap a scalar function in ct.map(fn), a constant in ct.const(v), a linear map in ct.lift(L)",
+    )
+
+
+def scaled_on_the_right(thing: object) -> str:
+    return text(
+        "f * g crosses two morphisms",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__} on the right",
+        do="to scale the result write the number on the left, 2.0 * f",
+    )
+
+
+def not_a_factor(number: object) -> str:
+    return text(
+        "a morphism is scaled by a real number on the left",
+        given=f"{abbreviated(number)} of type {type(number).__name__}",
+        do="for an array write ct.fork(f, ct.const(a)) >> ct.mul",
+    )
+
+
+def matmul_of_morphisms(f: object, g: object) -> str:
+    return text(
+        "@ multiplies linear maps and is not defined on morphisms: it could be read in two ways",
+        given=f"{abbreviated(f, 60)} @ {abbreviated(g, 60)}",
+        do="write f << g or g >> f to compose (first g, then f), or ct.fork(f, g) >> ct.matmul for the product of the results",
+    )
+
+
+def no_arguments(f: object) -> str:
+    return text(
+        "a morphism is applied to a point",
+        given="no argument",
+        where=abbreviated(f),
+        do="f(x); a morphism from ct.Unit takes f(())",
+    )
+
+
+def spaces_do_not_meet(cod: object, dom: object, first: object, second: object) -> str:
+    return text(
+        "spaces do not meet",
+        given=f"{abbreviated(first, 80)} gives {cod}",
+        expected=f"{abbreviated(second, 80)} takes {dom}",
+        do="put a map between the two, or exchange one of them",
+    )
+
+
+def locate(error: Exception, box: object, before: object | None) -> None:
+    """Name the two boxes that meet where an error arose; the innermost place is kept."""
+    if not isinstance(error, CatadError) or error.located or not error.args:
+        return
+    error.located = True
+    place = abbreviated(box, 80) if before is None else f"{abbreviated(before, 60)} >> {abbreviated(box, 60)}"
+    lines = [line for line in str(error.args[0]).split("\n") if line != f"  where:    {abbreviated(box)}"]
+    error.args = ("\n".join([*lines, f"  where:    {place}"]), *error.args[1:])
+
+
+def hint_precedence(error: Exception) -> None:
+    """Add that `&` binds looser than `>>`, once."""
+    if not isinstance(error, CatadError) or error.hinted or not error.args:
+        return
+    error.hinted = True
+    hint = "`&` binds looser than `>>`: `f & g >> h` means `f & (g >> h)`; write (f & g) >> h or ct.fork(f, g) >> h"
+    error.args = (f"{error.args[0]}\n  note:     {hint}", *error.args[1:])
+
+
+def not_a_product_of(count: int, space: object, term: object) -> str:
+    return text(
+        f"the argument is not a product of {count} factors",
+        given=space,
+        expected=f"a product of {count} factors",
+        where=abbreviated(term),
+        do="ct.fork(...) makes a product; f(x, y) is f((x, y))",
+    )
+
+
+def not_a_pattern(pattern: str, space: object, term: object) -> str:
+    return text(
+        "the argument has not the right nesting", given=space, expected=f"a value {pattern}", where=abbreviated(term)
+    )
+
+
+def no_such_factor(index: int, space: object, term: object) -> str:
+    return text(f"there is no factor {index}", given=space, where=abbreviated(term), do="factors count from 0")
+
+
+def bad_projection(index: object) -> str:
+    return text("a projection is by a number from 0 on", given=abbreviated(index))
+
+
+def wrong_leaf_count(count: int, space: object, term: object) -> str:
+    return text(
+        f"wrong number of arguments: {count} expected", given=space, expected=f"{count} arrays", where=abbreviated(term)
+    )
+
+
+def wrong_parameter_count(count: int, given: int, space: object, term: object) -> str:
+    return text(
+        f"the function takes {count} parameters",
+        given=f"{given} factors" if space is None else space,
+        expected=f"a product of {count} factors",
+        where=abbreviated(term),
+        do="give one factor for each parameter: ct.fork(f, g) >> ct.map(fn)",
+    )
+
+
+def unequal_spaces(spaces: object, term: object) -> str:
+    return text("values of one space are combined leaf by leaf", given=spaces, where=abbreviated(term))
+
+
+def cannot_broadcast(spaces: object, term: object) -> str:
+    return text(
+        "arrays do not broadcast together", given=spaces, expected="sizes that are equal or 1", where=abbreviated(term)
+    )
+
+
+def wire_has_no_truth(wire: object) -> str:
+    return text(
+        "a value that is not there yet has no truth value",
+        given=wire,
+        where="inside a function that ct.D traces",
+        do="put the branch into a scalar function: ct.map(lambda x: a if x > 0 else b)",
+    )
+
+
+def no_common_axis(space: object, term: object) -> str:
+    return text(
+        "mapping a morphism needs one leading axis that all leaves have", given=space, where=abbreviated(term)
+    )
+
+
+def not_a_function(thing: object) -> str:
+    return text(
+        "ct.D takes a function from x to (y, linear map)",
+        given=abbreviated(thing),
+        do="e.g. ct.D(lambda x: (x * x, ct.scale(2 * x)))",
+    )
+
+
+def not_a_value_and_map(fn: object, result: object) -> str:
+    return text(
+        "a morphism by hand returns a pair (y, linear map)",
+        given=f"{abbreviated(result)} of type {type(result).__name__}",
+        where=abbreviated(fn),
+        do="return (y, ct.scale(...)) or another ct.LinearMap",
+    )
+
+
+def wrong_hand_map(linear: object, dom: object, cod: object, fn: object) -> str:
+    return text(
+        "the linear map of a morphism by hand does not fit its value",
+        given=linear,
+        expected=f"a map from the tangents of {dom} to those of {cod}",
+        where=abbreviated(fn),
+    )
+
+
+def opaque_changed(fn: object, first: object, now: object) -> str:
+    return text(
+        "an opaque morphism by hand changed its result's space or its linear map's structure between calls",
+        given=abbreviated(now),
+        expected=abbreviated(first),
+        where=abbreviated(fn),
+        do="return maps of one structure at every point; only their numbers may change",
+    )
+
+
+def opaque_derivative(fn: object) -> str:
+    return text(
+        "a morphism by hand whose code could not be traced has no second derivative",
+        given=abbreviated(fn),
+        do="write it with operations of catad (x * x, ct.exp(x)), so that it can be traced",
+    )

@@ -1,0 +1,89 @@
+"""Messages about linear maps, derivatives and engines."""
+
+from __future__ import annotations
+
+from catad.errors.base import abbreviated, text
+
+
+def not_in_domain(space: object, dom: object, linear: object) -> str:
+    return text("the argument does not lie in the domain of a linear map", given=space, expected=dom, where=linear)
+
+
+def sum_of_unequal_spaces(a: object, b: object) -> str:
+    return text("linear maps between different spaces are put together", given=f"{a}\n            {b}")
+
+
+def too_large(rows: int, columns: int, itemsize: int, limit: int) -> str:
+    size = rows * columns * itemsize
+    return text(
+        f"the dense matrix has {rows:,} x {columns:,} = {rows * columns:,} numbers, {size / 2**30:.2f} GiB",
+        expected=f"at most {limit:,} numbers",
+        do="use the map as it is (L @ v, L.tocsr(), L.as_linear_operator()), or L.todense(force=True)",
+    )
+
+
+def not_a_vector_space(leaf: object) -> str:
+    return text("linear maps go between floating spaces", given=leaf, expected="float32 or float64")
+
+
+def not_a_matrix(shape: object, dom: object) -> str:
+    return text("an array of shape cod + dom is expected", given=f"shape {shape}, domain {dom}")
+
+
+def not_a_linear_map(thing: object) -> str:
+    return text(
+        "a linear map or a 2-D array is expected", given=f"{abbreviated(thing)} of type {type(thing).__name__}"
+    )
+
+
+def not_a_train(thing: object) -> str:
+    return text(
+        "compForward and compReverse extend a train: a function from linear maps to linear maps",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        do="start a train with ct.id, e.g. ct.compForward(J)(ct.id)(M)",
+    )
+
+
+def wrong_vector(size: int, expected: int, linear: object) -> str:
+    return text("a flattened vector has the wrong size", given=size, expected=expected, where=linear)
+
+
+def needs_scipy(what: str) -> str:
+    return text(f"{what} needs SciPy (CuPy has its own on the GPU)", do="pip install scipy")
+
+
+def wrong_tangent(what: str, expected: object, given: object, term: object | None) -> str:
+    return text(
+        f"the {what} does not lie in the tangent space",
+        given=given,
+        expected=expected,
+        where=None if term is None else abbreviated(term),
+        do="match shape and dtype of the primal; () stands for integers",
+    )
+
+
+def grad_of_non_scalar(cod: object, f: object) -> str:
+    return text(
+        "grad is of functions with a floating scalar result",
+        given=cod,
+        expected="ct.f64[()] or ct.f32[()]",
+        where=abbreviated(f),
+        do="sum the result, f >> ct.sum(), or use ct.jacobian or ct.vjp",
+    )
+
+
+def integers_alone(dom: object, f: object) -> str:
+    return text(
+        "there is nothing to differentiate: all numbers are integers or booleans",
+        given=dom,
+        where=abbreviated(f),
+        do="give floating arrays, e.g. x.astype(np.float64)",
+    )
+
+
+def no_such_argnum(i: int, dom: object, f: object) -> str:
+    return text(f"argnums names factor {i}, which the domain has not", given=dom, where=abbreviated(f))
+
+
+def no_such_engine(name: object, known: object) -> str:
+    return text("there is no such engine here", given=abbreviated(name), expected=f"one of {known}")

@@ -1,0 +1,171 @@
+"""Messages of the planner."""
+
+from __future__ import annotations
+
+from catad.errors.base import abbreviated, text
+
+
+def unknown_mode(mode: object) -> str:
+    return text(
+        "no such mode of multiplying",
+        given=abbreviated(mode),
+        expected='"auto", "forward", "reverse", a bracketing such as [[0, 1], 2], or a plan',
+    )
+
+
+def unknown_want(want: object) -> str:
+    return text("the planner plans derivatives only", given=f"want={want!r}", expected='"jacobian" or "hessian"')
+
+
+def unknown_cost(cost: object) -> str:
+    return text(
+        "no such cost",
+        given=f"cost={abbreviated(cost)}",
+        expected='"operations", or a function from two structures to a number',
+    )
+
+
+def bad_cost(value: object, first: object, second: object) -> str:
+    return text(
+        "a cost function gave what is no cost",
+        given=abbreviated(value),
+        expected="a number, at least 0 (infinity forbids a product)",
+        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+    )
+
+
+def bad_limit(name: str, value: object) -> str:
+    return text("a limit that is none", given=f"{name}={abbreviated(value)}", expected="None, or a number, at least 0")
+
+
+def bad_size(size: object, k: int) -> str:
+    return text(
+        "a matrix whose size is none",
+        given=abbreviated(size),
+        expected="(rows, columns), whole numbers, at least 0",
+        where=f"factor {k}",
+    )
+
+
+def bad_factor(factor: object, k: int) -> str:
+    return text(
+        "not a factor of a chain",
+        given=f"{abbreviated(factor)} of type {type(factor).__name__}",
+        expected="a linear map, a structure, or a size (rows, columns)",
+        where=f"factor {k}",
+    )
+
+
+def not_plannable(thing: object) -> str:
+    return text(
+        "nothing that can be planned",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a morphism, a linear map, or a list of factors, the first applied first",
+    )
+
+
+def not_for_a_chain(thing: object) -> str:
+    return text(
+        "points and want= go with a morphism only",
+        given=abbreviated(thing),
+        do="plan a list of factors, or a linear map, by itself",
+    )
+
+
+def plan_without_point(term: object) -> str:
+    return text(
+        "a plan for a morphism needs its domain",
+        given=abbreviated(term),
+        do="add the space of its argument, e.g. ct.plan(f, ct.f64[3]), or a value",
+    )
+
+
+def plan_without_morphism() -> str:
+    return text("the plan was not made for a morphism", do="use plan.multiply(linear map or list of factors)")
+
+
+def factors_do_not_meet(i: int, cod: str, k: int, dom: str) -> str:
+    return text(
+        "neighbouring factors do not meet",
+        given=f"factor {i} gives {cod}, factor {k} takes {dom}",
+        where=f"between factor {i} and factor {k}",
+        do="list the factor that is applied first first: a matrix product A @ B @ C is [C, B, A]",
+    )
+
+
+def too_little_memory(limit: object, least: int, exact: bool) -> str:
+    known = "would do" if exact else "is the least among the plans that were tried"
+    return text(
+        "no plan fits into the memory", given=f"memory={limit} bytes", expected=f"at least {least}: that {known}"
+    )
+
+
+def no_such_step(step: object, count: int) -> str:
+    return text("no such step of the plan", given=abbreviated(step), expected=f"0 to {count - 1}")
+
+
+def too_many_bracketings(n: int, most: int) -> str:
+    return text(
+        "too many bracketings to list", given=f"{n} factors", expected=f"at most {most}", do="use plan.why(step)"
+    )
+
+
+def no_pair(value: object, place: str) -> str:
+    return text(
+        "a bracketing is made of pairs",
+        given=abbreviated(value),
+        expected="two factors, each a number or a pair again",
+        where=f"bracketing{place}",
+    )
+
+
+def no_factor_number(value: object, where: str) -> str:
+    return text("a factor is named by its number", given=abbreviated(value), expected="a whole number", where=where)
+
+
+def unknown_factor(k: int, n: int, where: str) -> str:
+    return text("a plan names a factor that is not there", given=f"factor {k}", expected=f"0 to {n - 1}", where=where)
+
+
+def repeated_factor(k: int, expected: int, where: str) -> str:
+    return text(
+        "a plan uses a factor twice, or out of order",
+        given=f"factor {k}",
+        expected=f"factor {expected} next",
+        where=where,
+        do="name each factor once, in order: only the brackets may move",
+    )
+
+
+def skipped_factor(expected: int, n: int, where: str) -> str:
+    return text(
+        "a plan leaves out a factor",
+        expected=f"factor {expected} here, as all of 0 to {n - 1} in order",
+        where=where if where.startswith("bracketing") else f"bracketing, {where}",
+    )
+
+
+def malformed_plan(what: str, line: int, column: int) -> str:
+    return text(
+        "a plan that is no JSON", given=what, where=f"line {line}, column {column}", do="edit only the bracketing"
+    )
+
+
+def no_plan_text(thing: object) -> str:
+    return text(
+        "a plan is read from JSON text", given=f"{abbreviated(thing)} of type {type(thing).__name__}", expected="a string"
+    )
+
+
+def missing_field(key: str) -> str:
+    return text("a plan without a field that it needs", given=f'no "{key}"', expected="the text that to_json() gave")
+
+
+def bad_field(key: str, value: object, expected: str) -> str:
+    return text("a field of a plan that cannot be read", given=abbreviated(value), expected=expected, where=key)
+
+
+def other_program(difference: str) -> str:
+    return text(
+        "the plan is for another program", given=difference, do="plan this one: ct.plan(f, x), and edit that plan"
+    )

@@ -1,0 +1,141 @@
+"""Messages of the vector combinators."""
+
+from __future__ import annotations
+
+from catad.errors.base import abbreviated, text
+
+
+def not_a_tensor(space: object, term: object) -> str:
+    return text("one array is expected, not a product", given=space, where=abbreviated(term))
+
+
+def bad_axis(axis: object, space: object, term: object) -> str:
+    return text(f"there is no such axis: {axis}", given=space, where=abbreviated(term))
+
+
+def bad_shape(shape: object) -> str:
+    return text("sizes are at least 0, and at most one of them is -1", given=shape)
+
+
+def cannot_reshape(space: object, shape: object, term: object) -> str:
+    return text(f"cannot reshape to {shape}", given=space, expected="the same number of entries", where=abbreviated(term))
+
+
+def cannot_broadcast_to(space: object, shape: object, term: object) -> str:
+    return text(f"cannot broadcast to {shape}", given=space, where=abbreviated(term))
+
+
+def zero_step() -> str:
+    return text("a slice has a step other than 0", given="step 0")
+
+
+def negative_pad(before: int, after: int, space: object, term: object) -> str:
+    return text(
+        "padding cuts off more than there is", given=f"{before} before and {after} after {space}", where=abbreviated(term)
+    )
+
+
+def cannot_concatenate(spaces: object, axis: int, term: object) -> str:
+    return text(
+        f"arrays are joined along axis {axis} where all other sizes are equal", given=spaces, where=abbreviated(term)
+    )
+
+
+def nothing_to_join(term: object) -> str:
+    return text("at least one array is needed", given="ct.Unit", where=abbreviated(term))
+
+
+def einsum_sizes(spec: str, spaces: object) -> str:
+    return text(f"one label with two sizes in {spec!r}", given=spaces)
+
+
+def bad_einsum(spec: object, why: str) -> str:
+    return text(f"cannot read the subscripts {spec!r}", given=why)
+
+
+def cannot_multiply(a: object, b: object) -> str:
+    return text(
+        "matrix sizes do not meet", given=f"{a} @ {b}", expected="the last size of the first = the one before last of the second"
+    )
+
+
+def not_an_index(dtype: object) -> str:
+    return text("indices are integers", given=dtype, do="convert them, e.g. indices.astype(np.int64)")
+
+
+def index_out_of_range(low: object, high: object, size: int) -> str:
+    return text(
+        "an index is out of range",
+        given=f"indices from {low} to {high}",
+        expected=f"0 <= index < {size} (negative indices do not wrap)",
+        where="ct.gather",
+    )
+
+
+def wrong_index_shape(indices: object, values: object, term: object) -> str:
+    return text(
+        "there is one index for each value along axis 0", given=f"indices {indices}, values {values}", where=abbreviated(term)
+    )
+
+
+def unequal_rows(dst: object, values: object, term: object) -> str:
+    return text(
+        "destination and values differ in dtype or in axes after the first", given=f"{dst} and {values}", where=abbreviated(term)
+    )
+
+
+def bad_bins(bins: object) -> str:
+    return text("the number of bins is an integer of at least 0", given=abbreviated(bins))
+
+
+def wrong_elements(space: object, neutral: object, term: object) -> str:
+    return text(
+        "the elements are not nested as the neutral element is",
+        given=space,
+        expected=f"arrays of one shape, nested as {neutral}",
+        where=abbreviated(term),
+    )
+
+
+def not_closed(op: object, element: object, result: object, do: str) -> str:
+    return text(
+        "the operator is not closed on its element",
+        given=f"{abbreviated(op)} gives {result}",
+        expected=f"an element {element}",
+        do=do,
+    )
+
+
+def not_a_neutral(op: object, leaf: object) -> str:
+    return text(
+        "the neutral element is a number or a nested tuple of numbers",
+        given=f"{abbreviated(leaf)} of type {type(leaf).__name__}",
+        where=abbreviated(op),
+    )
+
+
+def wrong_neutral(op: object, neutral: object, x: object, got: object, side: str) -> str:
+    return text(
+        "the neutral element is wrong",
+        given=f"op({neutral}, x) = {got} at x = {x}" if side == "left" else f"op(x, {neutral}) = {got} at x = {x}",
+        expected="x",
+        where=abbreviated(op),
+        do="give the element e with op(e, x) = x = op(x, e)",
+    )
+
+
+def not_associative(op: object, a: object, b: object, c: object, left: object, right: object) -> str:
+    return text(
+        "the operator is not associative",
+        given=f"a = {a}, b = {b}, c = {c}",
+        expected=f"op(op(a, b), c) = {left} equal to op(a, op(b, c)) = {right}",
+        where=abbreviated(op),
+    )
+
+
+def wrong_recurrence(a: object, b: object) -> str:
+    return text(
+        "links and inputs of a recurrence do not fit",
+        given=f"A: {a}, b: {b}",
+        expected="A of b's shape (elementwise), or b of shape (n, d) and A of shape (n, d, d)",
+    )
