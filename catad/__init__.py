@@ -4,6 +4,7 @@ The public vocabulary, and nothing else. Linear maps by name are in `catad.linea
 """
 
 from catad import linear
+from catad import testing as testing
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.program import use_engine
 from catad.errors import (
@@ -61,12 +62,14 @@ from catad.terms import (
     swap,
 )
 from catad.terms import identity as id
+from catad.vector.checkpoint import checkpoint
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
 from catad.vector.index import gather, scatter, scatter_add
+from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, scaled, sub
 from catad.vector.scan import recurrence, scan
@@ -219,6 +222,7 @@ __all__ = [
     "broadcast_to",
     "cbrt",
     "ceil",
+    "checkpoint",
     "clip",
     "compForward",
     "compReverse",
@@ -277,6 +281,7 @@ __all__ = [
     "isinf",
     "isnan",
     "it",
+    "iterate",
     "jacobian",
     "jam",
     "jvp",
@@ -358,5 +363,6 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "where",
+    "while_loop",
     "wire",
 ]

@@ -26,7 +26,7 @@ from catad.spaces import (
     tangent_space,
 )
 from catad.terms import D
-from catad.wiring import Builder
+from catad.wiring import Builder, kept_as, recounted
 
 
 def _point(primals: Sequence[Value], f: D) -> Value:
@@ -80,15 +80,26 @@ def _linearized(f: D, dom: Space) -> Linearized:
         programs = f._programs
     except AttributeError:
         programs = f._programs = {}
-    found = programs.get(("linearize", dom))
+    key = kept_as(("linearize", dom))
+    found = programs.get(key)
     if found is None:
         wiring = fused(f, dom)
         b = Builder()
         xs = [b.wire(space) for space in dom.leaves]
         ys, network, slots = linear_graph(b, wiring, xs)
         whole = b.finish(dom, tuple(xs), (*ys, *slots))
-        found = programs["linearize", dom] = (Program(whole), wiring.cod, straightened(network))
+        found = programs[key] = (Program(whole), wiring.cod, straightened(network))
     return found
+
+
+def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Space, Structure]:
+    """Value and coefficients at a point, the codomain, and the structure."""
+
+    def call() -> tuple[list[Any], Space, Structure]:
+        program, cod, structure = _linearized(f, dom)
+        return program(xp, leaves), cod, structure
+
+    return recounted(call)
 
 
 def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
@@ -102,8 +113,7 @@ def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
     (np.float64(3.0), array([1., 1., 1.]))
     """
     leaves, dom = _domain(_point(primals, f))
-    program, cod, structure = _linearized(f, dom)
-    out = program(common_module(leaves), leaves)
+    out, cod, structure = _at(f, dom, common_module(leaves), leaves)
     n = len(cod.leaves)
     linear = LinearMap(tangent_space(dom), tangent_space(cod), structure, out[n:])
     return rebuild(cod, out[:n]), linear
@@ -126,9 +136,15 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     leaves, dom = _domain(x)
     xp = common_module(leaves)
     own = _tangent_leaves(v, dom, xp, "tangent")
-    program, cod = program_of(_kept(f, "tangent", Tangent), Product((dom, tangent_space(dom))))
-    pair: tuple[Value, Value] = rebuild(cod, program(common_module([*leaves, *own]), [*leaves, *own]))
-    return pair
+    xp = common_module([*leaves, *own])
+    term, space = _kept(f, "tangent", Tangent), Product((dom, tangent_space(dom)))
+
+    def call() -> tuple[Value, Value]:
+        program, cod = program_of(term, space)
+        pair: tuple[Value, Value] = rebuild(cod, program(xp, [*leaves, *own]))
+        return pair
+
+    return recounted(call)
 
 
 def _kept(f: D, name: str, make: Callable[[D], D]) -> D:
@@ -152,9 +168,8 @@ def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ..
     (np.float64(3.0), np.float64(2.0))
     """
     leaves, dom = _domain(_point(primals, f))
-    program, cod, structure = _linearized(f, dom)
     xp = common_module(leaves)
-    out = program(xp, leaves)
+    out, cod, structure = _at(f, dom, xp, leaves)
     n = len(cod.leaves)
     return rebuild(cod, out[:n]), Pullback(structure.T, tuple(out[n:]), dom, cod, xp, len(primals) > 1)
 

@@ -10,6 +10,7 @@ R. Cockett et al., Reverse derivative categories, 2020.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,6 +156,34 @@ def straightened(network: Network) -> Structure:
     if used != set(range(len(network.slots))):
         return network
     return chain([node.part for node in network.nodes])
+
+
+@lru_cache(maxsize=1024)
+def linearised(f: D, dom: Space) -> tuple[D, Structure]:
+    """The morphism from a point to (value, slots), and the structure of the derivative that the slots fill."""
+    b = Builder()
+    xs = [b.wire(space) for space in dom.leaves]
+    _, network, _ = linear_graph(b, fused(f, dom), xs)
+    return Linearised(f), straightened(network)
+
+
+@share
+class Linearised(D):
+    """See `linearised`."""
+
+    __slots__ = ("children",)
+    children: tuple[D, ...]
+
+    def __init__(self, f: D) -> None:
+        self.children = (f,)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        wiring = fused(self.children[0], b.space(x))
+        ys, _, slots = linear_graph(b, wiring, flatten(x))
+        return rebuild(wiring.cod, ys), tuple(slots)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "linearised")
 
 
 # -- functors on terms

@@ -5,11 +5,14 @@ The methods of `D`, `Wire` and `LinearMap` run functors that live above them; ev
 
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import pattern
-from catad.engine.program import run, run_product, run_structure, run_wiring
+from catad.engine.program import program_of, run, run_product, run_structure, run_wiring
+from catad.functors import differential, linearised, reverse_differential
+from catad.linear.products import cost_of_wiring
 from catad.spaces import space_of
-from catad.terms import D
+from catad.terms import D, exl, exr, fork
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import const
+from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, scaled, sub, with_numbers
 from catad.wiring import wire
 
@@ -19,9 +22,18 @@ __all__ = [
     "astype",
     "by_hand",
     "const",
+    "cost_of_wiring",
+    "differential",
     "draw",
+    "exl",
+    "exr",
+    "fork",
+    "linearised",
+    "map",
     "neg",
     "pattern",
+    "program_of",
+    "reverse_differential",
     "run",
     "run_product",
     "run_structure",

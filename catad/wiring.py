@@ -7,9 +7,9 @@ the depth of a term is not bounded by Python's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.terms import Compose, Cross, D, Fork, above
 
+T = TypeVar("T")
 Wires = Any  # a Wire, or a tuple of Wires
 
 
@@ -248,6 +249,39 @@ def share(cls: type[D]) -> type[D]:
     return cls
 
 
+class Recount(Exception):
+    """A program met data for which a loop has another number of steps than it was made for."""
+
+    def __init__(self, loop: Hashable, steps: int) -> None:
+        super().__init__("a while loop has another number of steps")
+        self.loop, self.steps = loop, steps
+
+
+_steps: dict[Hashable, int] = {}  # the numbers of steps that loops are laid out for
+_token: Hashable = None  # stands for all of them, as a part of the keys of what is kept
+
+
+def assumed(loop: Hashable) -> int:
+    """The number of steps that a while loop is laid out for."""
+    return _steps.get(loop, 0)
+
+
+def recounted(call: Callable[[], T]) -> T:
+    """The result of a call, made again with the right numbers of steps as long as loops turn out to have others."""
+    global _token
+    while True:
+        try:
+            return call()
+        except Recount as found:
+            _steps[found.loop] = found.steps
+            _token = frozenset(_steps.items())
+
+
+def kept_as(key: Hashable) -> Hashable:
+    """The key under which something is kept that depends on the numbers of steps of loops."""
+    return key if _token is None else (key, _token)
+
+
 def wire(term: D, dom: Space) -> Wiring:
     """Lay a term out at a space. The wiring is kept with the term.
 
@@ -260,9 +294,10 @@ def wire(term: D, dom: Space) -> Wiring:
         known = term._wirings
     except AttributeError:
         known = term._wirings = {}
-    found: Wiring | None = known.get(dom)
+    key = kept_as(dom)
+    found: Wiring | None = known.get(key)
     if found is None:
         b = Builder()
         x = b.inputs(dom)
-        found = known[dom] = b.finish(dom, x, b.apply(term, x))
+        found = known[key] = b.finish(dom, x, b.apply(term, x))
     return found

@@ -20,7 +20,7 @@ from catad.linear.structure import Structure
 from catad.spaces import Array, Product, Space, Tensor, Value, as_leaves, common_module, rebuild, space_like
 from catad.terms import D
 from catad.vector.by_hand import erased
-from catad.wiring import Builder, Wiring, wire
+from catad.wiring import Builder, Wiring, kept_as, recounted, wire
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
@@ -125,10 +125,11 @@ def program_of(term: D, dom: Space) -> tuple[Program, Space]:
         known = term._programs
     except AttributeError:
         known = term._programs = {}
-    found: tuple[Program, Space] | None = known.get(dom)
+    key = kept_as(dom)
+    found: tuple[Program, Space] | None = known.get(key)
     if found is None:
         wiring = wire(term, dom)
-        found = known[dom] = (Program(wiring), wiring.cod)
+        found = known[key] = (Program(wiring), wiring.cod)
     return found
 
 
@@ -136,8 +137,13 @@ def run(term: D, x: Value) -> Value:
     """The value of a term at a point."""
     leaves = as_leaves(x)
     dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-    program, cod = program_of(term, dom)
-    out = program(common_module(leaves), leaves)
+    xp = common_module(leaves)
+
+    def call() -> tuple[list[Array], Space]:
+        program, cod = program_of(term, dom)
+        return program(xp, leaves), cod
+
+    out, cod = recounted(call)
     return out[0] if isinstance(cod, Tensor) else rebuild(cod, out)
 
 

@@ -139,3 +139,37 @@ def wrong_recurrence(a: object, b: object) -> str:
         given=f"A: {a}, b: {b}",
         expected="A of b's shape (elementwise), or b of shape (n, d) and A of shape (n, d, d)",
     )
+
+
+def loop_changes_space(space: object, made: object, f: object) -> str:
+    return text("a loop keeps the space of its state", given=f"{space} becomes {made}", where=abbreviated(f))
+
+
+def inputs_per_step(n: int, space: object, term: object) -> str:
+    return text(f"inputs have one leading axis of length {n}, one entry for each step", given=space, where=abbreviated(term))
+
+
+def bad_step_count(n: object) -> str:
+    return text("a number of steps is an integer of at least 0", given=abbreviated(n))
+
+
+def bad_memory(memory: object) -> str:
+    return text("memory is the number of states to keep, at least 1", given=abbreviated(memory))
+
+
+def not_a_condition(space: object, condition: object) -> str:
+    return text("a condition gives one boolean", given=space, expected="ct.bool_[()]", where=abbreviated(condition))
+
+
+def endless_loop(steps: int, loop: object) -> str:
+    return text(
+        f"a while loop has not ended after {steps} steps", where=abbreviated(loop), do="give max_steps= if that is right"
+    )
+
+
+def mapped_while(loop: object) -> str:
+    return text(
+        "a while loop cannot be mapped: each element would have its own number of steps",
+        where=abbreviated(loop),
+        do="write the loop in a scalar function, ct.map(fn) with a while in fn, or use ct.iterate",
+    )

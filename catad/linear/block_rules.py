@@ -14,6 +14,7 @@ from catad.linear.products import Product, Shared, Source, computed, left, multi
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
+from catad.linear.sweep import SweepMap
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple[Tensor, ...]:
     return tuple([spaces[k] for k in range(count)])
 
 
-PLAIN = (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Sum, MatrixFree, Batched, Network)
+PLAIN = (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Sum, MatrixFree, Batched, Network, SweepMap)
 for _family in PLAIN:
     rule(Block, _family)(blockwise)
     rule(_family, Block)(blockwise)
@@ -249,6 +250,6 @@ def _distribute(first: Structure, second: Structure, shared: Shared) -> Product 
 
 
 rule(Sum, Sum)(_distribute)
-for _family in (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, MatrixFree, Batched, Network):
+for _family in (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, MatrixFree, Batched, Network, SweepMap):
     rule(Sum, _family)(_distribute)
     rule(_family, Sum)(_distribute)

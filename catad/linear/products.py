@@ -21,7 +21,8 @@ from catad.linear.network import Network
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Structure
-from catad.wiring import Builder
+from catad.linear.sweep import SweepMap
+from catad.wiring import Builder, Wiring
 
 if TYPE_CHECKING:
     from catad.wiring import Wire
@@ -83,7 +84,7 @@ class Product:
 
 Multiply = Callable[[Any, Any, Shared], "Product | None"]
 FAMILIES: tuple[type[Any], ...] = (
-    Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched,
+    Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
 )  # fmt: skip
 RULES: dict[tuple[type[Any], type[Any]], Multiply] = {}
 
@@ -158,6 +159,11 @@ def operations(first: Structure, second: Structure, shared: Shared = frozenset()
     ls, rs = [b.wire(space) for space in first.slots], [b.wire(space) for space in second.slots]
     product.combine(b, ls, rs)
     return cost_of(b)
+
+
+def cost_of_wiring(wiring: Wiring) -> int:
+    """The operations of all boxes of a wiring, dimensionless."""
+    return sum(box.primitive.cost(wiring.spaces(box.ins), wiring.spaces(box.outs)) for box in wiring.boxes)
 
 
 def cost_of(b: Builder) -> int:

@@ -54,10 +54,37 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     **{name: (given([True, False, True]), given([True, True, False])) for name in ("logical_and", "logical_or")},
     "logical_not": (given([True, False]),),
 }
-EXACT = set(
-    "add sub mul neg subtract multiply negative minimum maximum fmin fmax abs absolute sign relu square fma where clip "
-    "floor ceil trunc rint lt le gt ge eq ne".split()
-)
+EXACT = {
+    "add",
+    "sub",
+    "mul",
+    "neg",
+    "subtract",
+    "multiply",
+    "negative",
+    "minimum",
+    "maximum",
+    "fmin",
+    "fmax",
+    "abs",
+    "absolute",
+    "sign",
+    "relu",
+    "square",
+    "fma",
+    "where",
+    "clip",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "eq",
+    "ne",
+}
 FIXED = {"fmod", "mod", "remainder", "floordiv", "clip", "round"}  # points given as float64
 
 

@@ -1,0 +1,182 @@
+"""`Sweep` and `SweepMap`: loops with a state, and the linear loops that are their derivatives.
+
+    forward     (s_{i+1}, o_i) = f(s_i, u_i)                 for i = 0 .. n - 1
+    derivative  (ds_{i+1}, do_i) = J_i (ds_i, du_i)          with J_i the Jacobian of f at (s_i, u_i)
+
+The derivative of a sweep is a sweep again, of the structure of J with the slots of all steps stacked; its transpose has J
+transposed and runs the other way. Iterations, and folds and scans whose operator acts on arrays, are sweeps: a step is as
+structured as its own derivative, and no matrix over whole states is ever made. Work: a sweep of n steps costs n steps of f,
+linearising it n steps of f with its coefficients, applying the result n applications of J.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+
+from catad.linear.contract import contract
+from catad.linear.matrix_free import carried
+from catad.linear.structure import Rule, Structure, family
+from catad.primitive import Primitive, box
+from catad.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.terms import D, above
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+def _stacked(space: Space, n: int) -> tuple[Tensor, ...]:
+    return tuple([carried(leaf, n) for leaf in space.leaves])
+
+
+@box
+class Sweep(Primitive):
+    """(state leaves..., inputs (n, ...)...) to (state after n steps..., outputs (n, ...)...), by `body`.
+
+    `body : state * input -> state * output`; backwards the last input comes first.
+    """
+
+    body: D
+    n: int
+    state: Space
+    input: Space
+    output: Space
+    reverse: bool = False
+
+    @property
+    def arity(self) -> int:
+        return len(self.state.leaves) + len(self.input.leaves)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert ins == (*self.state.leaves, *_stacked(self.input, self.n))
+        return (*self.state.leaves, *_stacked(self.output, self.n))
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        program, _ = above().program_of(self.body, Product((self.state, self.input)))
+        k = len(self.state.leaves)
+        state, inputs = list(arrays[:k]), arrays[k:]
+        outputs = [xp.empty(space.shape, dtype=space.dtype) for space in _stacked(self.output, self.n)]
+        for i in reversed(range(self.n)) if self.reverse else range(self.n):
+            made = program(xp, [*state, *[u[i] for u in inputs]])
+            state = made[:k]
+            for out, part in zip(outputs, made[k:], strict=True):
+                out[i] = part
+        results = (*state, *outputs)
+        return results[0] if len(results) == 1 else results
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
+            return None
+        dom = Product((self.state, self.input))
+        valued, structure = above().linearised(self.body, dom)  # (s, u) to ((s', o), slots)
+        slots = Product(structure.slots)
+        states = sum(leaf.is_float for leaf in self.state.leaves)
+        stepped = above().fork(above().exl >> above().exl, above().exr)
+        k = len(self.state.leaves)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
+            b = results[0].builder
+            along = Sweep(valued >> stepped, self.n, self.state, self.input, slots, self.reverse)
+            return b.add(along, *wires)[k:]
+
+        return Rule(SweepMap(structure, self.n, states, self.reverse), coefficients)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        from catad.linear.gather import spread_over
+
+        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        k = len(self.state.leaves)
+        turned = [*wide[:k], *[_exchanged(b, w) for w in wide[k:]]]
+        spaces = [rebuild(s, [carried(leaf, size) for leaf in s.leaves], Product) for s in (self.state, self.input, self.output)]
+        outs = b.add(Sweep(above().map(self.body), self.n, *spaces, self.reverse), *turned)
+        return (*outs[:k], *[_exchanged(b, w) for w in outs[k:]])
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        total: int = self.n * above().cost_of_wiring(above().wire(self.body, Product((self.state, self.input))))
+        return total
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "sweep")
+
+
+def _exchanged(b: Builder, wire: Wire) -> Wire:
+    """The first two axes exchanged."""
+    axes = tuple(range(wire.ndim))
+    return contract(b, [axes], [wire], (1, 0, *axes[2:]), wire.shape)
+
+
+class Stepped(D):
+    """A structure as a morphism: (argument leaves, (slots..., further argument leaves...)) to (results, further results)."""
+
+    __slots__ = ("states", "structure")
+
+    def __init__(self, structure: Structure, states: int) -> None:
+        self.structure, self.states = structure, states
+
+    def data(self) -> Any:
+        return (self.structure, self.states)
+
+    def wired(self, b: Builder, x: Any) -> Any:
+        from catad.linear.recurrence import zeros
+
+        own = len(self.structure.slots)
+        given = flatten(x[1])
+        outs = self.structure.apply(b, given[:own], [*flatten(x[0]), *given[own:]])
+        made = [zeros(b, s) if y is None else y for y, s in zip(outs, self.structure.cod, strict=True)]
+        return tuple(made[: self.states]), tuple(made[self.states :])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "stepped")
+
+
+@family
+class SweepMap(Structure):
+    """See the module: `step` at each of n steps, the first `states` leaves handed on, the others with an axis of n."""
+
+    step: Structure
+    n: int
+    states: int
+    reverse: bool
+
+    @cached_property
+    def dom(self) -> tuple[Tensor, ...]:
+        own = self.step.dom
+        return (*own[: self.states], *[carried(leaf, self.n) for leaf in own[self.states :]])
+
+    @cached_property
+    def cod(self) -> tuple[Tensor, ...]:
+        own = self.step.cod
+        return (*own[: self.states], *[carried(leaf, self.n) for leaf in own[self.states :]])
+
+    @cached_property
+    def slots(self) -> tuple[Tensor, ...]:
+        return tuple([carried(slot, self.n) for slot in self.step.slots])
+
+    @property
+    def T(self) -> SweepMap:
+        return SweepMap(self.step.T, self.n, self.states, not self.reverse)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        from catad.linear.recurrence import zeros
+
+        if all(x is None for x in xs):
+            return [None] * len(self.cod)
+        filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]
+        k = self.states
+        state = Product(self.step.dom[:k])
+        inputs = Product((*self.step.slots, *self.step.dom[k:]))
+        sweep = Sweep(Stepped(self.step, k), self.n, state, inputs, Product(self.step.cod[k:]), self.reverse)
+        return list(b.add(sweep, *filled[:k], *slots, *filled[k:]))
+
+    @property
+    def kind(self) -> str:
+        return f"loop of {self.n}"
+
+    @cached_property
+    def nnz(self) -> int:
+        """An upper bound: nothing is multiplied."""
+        return self.rows * self.columns
+
+

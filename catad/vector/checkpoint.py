@@ -1,0 +1,91 @@
+"""`ct.checkpoint(f)`: f as one box that keeps its argument and computes the rest again when its derivative is taken.
+
+Its derivative is matrix-free: D[f] and R[f] at the kept argument, each again such a box, so memory stays bounded at every order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.linear.matrix_free import MatrixFree
+from catad.linear.structure import Rule
+from catad.primitive import Primitive, box
+from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
+from catad.terms import D, above
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+@box
+class Call(Primitive):
+    """A morphism at one space as a single box, run by a program of its own."""
+
+    f: D
+    dom: Space
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return self.f.spaces(self.dom).leaves
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        program, _ = above().program_of(self.f, self.dom)
+        results = program(xp, arrays)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))
+        if not tangents.leaves or not cotangents.leaves:
+            return None
+        forward, backward = Checkpoint(above().differential(self.f)), Checkpoint(above().reverse_differential(self.f))
+        return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        from catad.linear.gather import spread_over
+        from catad.linear.matrix_free import carried
+
+        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        dom = rebuild(self.dom, [carried(leaf, size) for leaf in self.dom.leaves], Product)
+        return b.add(Call(above().map(self.f), dom), *wide)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        total: int = above().cost_of_wiring(above().wire(self.f, self.dom))
+        return total
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "call")
+
+
+@share
+class Checkpoint(D):
+    """`ct.checkpoint(f)`."""
+
+    __slots__ = ("children",)
+    children: tuple[D, ...]
+
+    def __init__(self, f: D) -> None:
+        self.children = (f,)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        f, dom = self.children[0], b.space(x)
+        return rebuild(f.spaces(dom), b.add(Call(f, dom), *flatten(x)))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.checkpoint({part(self.children[0])})"
+
+
+def checkpoint(f: D) -> D:
+    """The same function; for derivatives it keeps only its argument and computes everything within f again.
+
+    Linearising stores the argument instead of the coefficients of f's boxes; applying the derivative costs f once more.
+    (A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 12.)
+
+    >>> import catad as ct
+    >>> ct.grad(ct.checkpoint(ct.sin >> ct.exp))(0.0)
+    np.float64(1.0)
+    """
+    if not isinstance(f, D):
+        raise errors.SpaceError(errors.not_a_morphism("checkpoint", f))
+    return Checkpoint(f)

@@ -1,0 +1,243 @@
+"""`iterate` and `while_loop`: a morphism applied to its own result, a given number of times or while a condition holds.
+
+An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept and
+the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm 799:
+revolve, 2000). A while loop counts its steps on the data and then is an iteration of that many; the count is part of what
+a program is compiled for, so another count compiles another program, which is kept as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.linear.reindex import Move, axis, whole
+from catad.linear.sweep import Sweep
+from catad.primitive import box
+from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
+from catad.terms import D, above, fork, it
+from catad.vector.checkpoint import Call
+from catad.vector.index import Integers
+from catad.wiring import Recount, assumed, share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+def _element(space: Space) -> Space:
+    leaves = [Tensor(leaf.shape[1:], leaf.dtype) for leaf in space.leaves]
+    element: Space = rebuild(space, leaves, Product)
+    return element
+
+
+@lru_cache(maxsize=None)
+def revolve(n: int, kept: int) -> tuple[int, int]:
+    """(steps taken again, first split) of the cheapest way to reverse n steps with `kept` states in memory.
+
+    `t(n, c) = min over k of k + t(n - k, c - 1) + t(k, c)`, `t(1, c) = 0`; the minimum is convex in k.
+    """
+    if n <= 1:
+        return 0, 0
+    if kept < 1:
+        return 10**18, 0
+    if kept == 1:
+        return n * (n - 1) // 2, n - 1
+    return min((k + revolve(n - k, kept - 1)[0] + revolve(k, kept)[0], k) for k in range(1, n))
+
+
+@share
+class Iterate(D):
+    """`ct.iterate(...)`."""
+
+    __slots__ = ("children", "inputs", "memory", "n")
+    children: tuple[D, ...]
+
+    def __init__(self, f: D, n: int, inputs: bool, memory: int | None) -> None:
+        self.children, self.n, self.inputs, self.memory = (f,), n, inputs, memory
+
+    def data(self) -> Hashable:
+        return (self.n, self.inputs, self.memory)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        f = self.children[0]
+        state, given = self._parts(b, x)
+        if self.n == 0:
+            return state
+        space, input_ = b.space(state), _element(b.space(given))
+        step = f if self.inputs else above().exl >> f
+        made = step.spaces(Product((space, input_)))
+        if made != space:
+            raise errors.SpaceError(errors.loop_changes_space(space, made, f))
+        if self.memory is not None and self.memory < self.n:
+            return self._revolved(b, state, given)
+        sweep = Sweep(fork(step, it), self.n, space, input_, Unit)
+        return rebuild(space, b.add(sweep, *flatten(state), *flatten(given))[: len(space.leaves)])
+
+    def _parts(self, b: Builder, x: Any) -> tuple[Any, Any]:
+        if not self.inputs:
+            return x, ()
+        if not isinstance(x, tuple) or len(x) != 2:
+            raise errors.SpaceError(errors.not_a_pattern("(state, inputs)", b.space(x), self))
+        if any(w.ndim == 0 or w.shape[0] != self.n for w in flatten(x[1])):
+            raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[1]), self))
+        return x
+
+    def _revolved(self, b: Builder, state: Any, given: Any) -> Any:
+        """The first k steps as one box that keeps its argument, then the others with one state less to keep."""
+        assert self.memory is not None
+        k = revolve(self.n, self.memory)[1]
+        f = self.children[0]
+        head, tail = (_steps(b, given, 0, k, self.n), _steps(b, given, k, self.n, self.n))
+        first = iterate(f, k, inputs=self.inputs, memory=min(self.memory, k))
+        x = (state, head) if self.inputs else state
+        dom = b.space(x)
+        middle = rebuild(b.space(state), b.add(Call(first, dom), *flatten(x)))
+        rest = iterate(f, self.n - k, inputs=self.inputs, memory=max(1, min(self.memory - 1, self.n - k)))
+        return b.apply(rest, (middle, tail) if self.inputs else middle)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        more = (", inputs=True" if self.inputs else "") + (f", memory={self.memory}" if self.memory else "")
+        return f"ct.iterate({part(self.children[0])}, {self.n}{more})"
+
+
+def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
+    """The inputs of some of the steps."""
+    m = stop - start
+
+    def cut(w: Wire) -> Wire:
+        axes = (axis(n, m, start, 1, 0, 1, m), *[whole(size) for size in w.shape[1:]])
+        return b.add(Move(axes), w)[0]
+
+    return rebuild(b.space(given), [cut(w) for w in flatten(given)])
+
+
+def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
+    """f applied n times, `s -> f(f(...f(s)))`; with `inputs=True`, `(s, u) -> s_n` with `s_{i+1} = f(s_i, u_i)`.
+
+    The state is a value of any space, the inputs have one leading axis of length n. With `memory=k` derivatives keep at most k
+    states (a number of states, dimensionless) and take steps again. Differentiates to any order. Raises `SpaceError` where f
+    changes the space of its state.
+
+    >>> import catad as ct
+    >>> newton = ct.iterate(ct.map(lambda y, x: ((y + x / y) / 2.0, x)) << ct.id, 6)
+    >>> ct.jvp(newton, ((1.0, 4.0),), ((0.0, 1.0),))[1][0]
+    np.float64(0.25)
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        raise errors.ArgumentError(errors.bad_step_count(n))
+    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
+        raise errors.ArgumentError(errors.bad_memory(memory))
+    if not isinstance(f, D):
+        raise errors.SpaceError(errors.not_a_morphism("iterate", f))
+    return Iterate(f, n, inputs, memory)
+
+
+@box
+class Count(Integers):
+    """The number of steps of a while loop from a state; raises `Recount` where a program was made for another number."""
+
+    loop: D
+    state: Space
+    expected: int
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor((), "int64"),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        condition, f = self.loop.children[:2]
+        test, _ = above().program_of(condition, self.state)
+        step, _ = above().program_of(f, self.state)
+        state, n = list(arrays), 0
+        while bool(test(xp, state)[0]):
+            state = step(xp, state)
+            n += 1
+            if n > self.loop.max_steps:  # type: ignore[attr-defined]
+                raise errors.ArgumentError(errors.endless_loop(n - 1, self.loop))
+        if n != self.expected:
+            raise Recount((self.loop, self.state), n)
+        return xp.asarray(n)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        raise errors.SpaceError(errors.mapped_while(self.loop))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "count")
+
+
+@box
+class After(Integers):
+    """(count, state leaves...) to the state leaves: a state that is there only when its loop has been counted."""
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[1:]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return arrays[1] if len(arrays) == 2 else arrays[1:]
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
+        from catad.linear.block import grid
+        from catad.linear.delta import identity
+        from catad.linear.structure import Rule
+
+        floats = [s for s in outs if s.is_float]
+        if not floats:
+            return None
+        return Rule(grid([[identity(s) if r == c else None for c, s in enumerate(floats)] for r in range(len(floats))], floats, floats))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        raise AssertionError("the count before it refuses to be mapped")
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "after")
+
+
+class WhileLoop(D):
+    """`ct.while_loop(...)`."""
+
+    __slots__ = ("children", "max_steps")
+    children: tuple[D, ...]
+
+    def __init__(self, condition: D, f: D, max_steps: int) -> None:
+        self.children, self.max_steps = (condition, f), max_steps
+
+    def data(self) -> Hashable:
+        return self.max_steps
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        condition, f = self.children
+        space = b.space(x)
+        test, made = condition.spaces(space), f.spaces(space)
+        if not isinstance(test, Tensor) or test.shape != () or test.dtype != bool:
+            raise errors.SpaceError(errors.not_a_condition(test, condition))
+        if made != space:
+            raise errors.SpaceError(errors.loop_changes_space(space, made, f))
+        n = assumed((self, space))
+        (count,) = b.add(Count(self, space, n), *flatten(x))
+        counted = rebuild(space, b.add(After(), count, *flatten(x)))
+        return b.apply(iterate(f, n), counted)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.while_loop({part(self.children[0])}, {part(self.children[1])}, max_steps={self.max_steps})"
+
+
+def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
+    """f applied while `condition`, a morphism from the state to a boolean scalar, holds.
+
+    The steps are counted on the data of each call; derivatives are those of that many steps. Raises `ArgumentError` after
+    `max_steps` steps. It cannot be mapped by `ct.map`, since each element would have a count of its own: write such loops in a
+    scalar function.
+
+    >>> import catad as ct
+    >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))
+    >>> ct.value_and_grad(halve)(10.0)
+    (np.float64(0.625), np.float64(0.0625))
+    """
+    for part in (condition, f):
+        if not isinstance(part, D):
+            raise errors.SpaceError(errors.not_a_morphism("while_loop", part))
+    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
+        raise errors.ArgumentError(errors.bad_step_count(max_steps))
+    return WhileLoop(condition, f, max_steps)
+
