@@ -179,9 +179,7 @@ class Pullback:
 
     __slots__ = ("cod", "dom", "many", "slots", "structure", "xp")
 
-    def __init__(
-        self, structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Space, xp: Any, many: bool
-    ) -> None:
+    def __init__(self, structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Space, xp: Any, many: bool) -> None:
         self.structure, self.slots, self.dom, self.cod, self.xp, self.many = structure, slots, dom, cod, xp, many
 
     def __call__(self, cotangent: Value) -> tuple[Value, ...]:

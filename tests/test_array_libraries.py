@@ -62,7 +62,13 @@ def test_linear_maps(name: str, kind: str) -> None:
 
 def test_a_strict_array_refuses_to_become_numpy() -> None:
     x = strict.asarray([1.0, 2.0])
-    for use in (lambda: np.asarray(x), lambda: np.sin(x), lambda: x + np.ones(2), lambda: strict.einsum, lambda: strict.add.at):
+    for use in (
+        lambda: np.asarray(x),
+        lambda: np.sin(x),
+        lambda: x + np.ones(2),
+        lambda: strict.einsum,
+        lambda: strict.add.at,
+    ):
         with pytest.raises((TypeError, AttributeError)):
             use()
     assert isinstance(ct.sin(x), StrictArray)

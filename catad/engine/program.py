@@ -163,8 +163,6 @@ def run_structure(structure: Structure, xp: Any, slots: Sequence[Array], leaves:
     ]
 
 
-
-
 def run_wiring(wiring: Wiring, xp: Any, leaves: Sequence[Array]) -> list[Array]:
     """Run a wiring once."""
     return Program(wiring)(xp, leaves)

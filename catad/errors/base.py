@@ -58,9 +58,7 @@ class LawError(CatadError, AssertionError):
     """A law of the category, of derivatives or of linear maps that does not hold; raised by `catad.testing`."""
 
 
-def text(
-    what: str, *, given: object = None, expected: object = None, where: object = None, do: object = None
-) -> str:
+def text(what: str, *, given: object = None, expected: object = None, where: object = None, do: object = None) -> str:
     """Lay out a message: one line for each part that is there."""
     lines = [what]
     for label, part in (("given", given), ("expected", expected), ("where", where), ("do", do)):
@@ -77,3 +75,8 @@ def abbreviated(thing: object, width: int = 120) -> str:
 
 class NeedsTree(ScalarError):
     """A scalar function takes a parameter apart: read it again with the nesting of its parameters (`param_trees`)."""
+
+
+for _class in list(globals().values()):
+    if isinstance(_class, type) and issubclass(_class, CatadError):
+        _class.__module__ = "catad.errors"  # where people find it, whatever file it stands in

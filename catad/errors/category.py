@@ -170,9 +170,7 @@ def wire_has_no_truth(wire: object) -> str:
 
 
 def no_common_axis(space: object, term: object) -> str:
-    return text(
-        "mapping a morphism needs one leading axis that all leaves have", given=space, where=abbreviated(term)
-    )
+    return text("mapping a morphism needs one leading axis that all leaves have", given=space, where=abbreviated(term))
 
 
 def not_a_function(thing: object) -> str:

@@ -31,9 +31,7 @@ def not_a_matrix(shape: object, dom: object) -> str:
 
 
 def not_a_linear_map(thing: object) -> str:
-    return text(
-        "a linear map or a 2-D array is expected", given=f"{abbreviated(thing)} of type {type(thing).__name__}"
-    )
+    return text("a linear map or a 2-D array is expected", given=f"{abbreviated(thing)} of type {type(thing).__name__}")
 
 
 def not_a_train(thing: object) -> str:

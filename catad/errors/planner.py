@@ -95,9 +95,7 @@ def factors_do_not_meet(i: int, cod: str, k: int, dom: str) -> str:
 
 def too_little_memory(limit: object, least: int, exact: bool) -> str:
     known = "would do" if exact else "is the least among the plans that were tried"
-    return text(
-        "no plan fits into the memory", given=f"memory={limit} bytes", expected=f"at least {least}: that {known}"
-    )
+    return text("no plan fits into the memory", given=f"memory={limit} bytes", expected=f"at least {least}: that {known}")
 
 
 def no_such_step(step: object, count: int) -> str:
@@ -105,9 +103,7 @@ def no_such_step(step: object, count: int) -> str:
 
 
 def too_many_bracketings(n: int, most: int) -> str:
-    return text(
-        "too many bracketings to list", given=f"{n} factors", expected=f"at most {most}", do="use plan.why(step)"
-    )
+    return text("too many bracketings to list", given=f"{n} factors", expected=f"at most {most}", do="use plan.why(step)")
 
 
 def no_pair(value: object, place: str) -> str:
@@ -146,9 +142,7 @@ def skipped_factor(expected: int, n: int, where: str) -> str:
 
 
 def malformed_plan(what: str, line: int, column: int) -> str:
-    return text(
-        "a plan that is no JSON", given=what, where=f"line {line}, column {column}", do="edit only the bracketing"
-    )
+    return text("a plan that is no JSON", given=what, where=f"line {line}, column {column}", do="edit only the bracketing")
 
 
 def no_plan_text(thing: object) -> str:
@@ -166,6 +160,4 @@ def bad_field(key: str, value: object, expected: str) -> str:
 
 
 def other_program(difference: str) -> str:
-    return text(
-        "the plan is for another program", given=difference, do="plan this one: ct.plan(f, x), and edit that plan"
-    )
+    return text("the plan is for another program", given=difference, do="plan this one: ct.plan(f, x), and edit that plan")

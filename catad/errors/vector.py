@@ -55,7 +55,9 @@ def bad_einsum(spec: object, why: str) -> str:
 
 def cannot_multiply(a: object, b: object) -> str:
     return text(
-        "matrix sizes do not meet", given=f"{a} @ {b}", expected="the last size of the first = the one before last of the second"
+        "matrix sizes do not meet",
+        given=f"{a} @ {b}",
+        expected="the last size of the first = the one before last of the second",
     )
 
 
@@ -74,13 +76,17 @@ def index_out_of_range(low: object, high: object, size: int) -> str:
 
 def wrong_index_shape(indices: object, values: object, term: object) -> str:
     return text(
-        "there is one index for each value along axis 0", given=f"indices {indices}, values {values}", where=abbreviated(term)
+        "there is one index for each value along axis 0",
+        given=f"indices {indices}, values {values}",
+        where=abbreviated(term),
     )
 
 
 def unequal_rows(dst: object, values: object, term: object) -> str:
     return text(
-        "destination and values differ in dtype or in axes after the first", given=f"{dst} and {values}", where=abbreviated(term)
+        "destination and values differ in dtype or in axes after the first",
+        given=f"{dst} and {values}",
+        where=abbreviated(term),
     )
 
 

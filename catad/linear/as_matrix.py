@@ -114,7 +114,9 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
             out = factor if out is None else factor @ out
         return out
     if isinstance(structure, Sum):
-        return sum((_csr(sparse, xp, inner, own) for inner in structure.parts[1:]), _csr(sparse, xp, structure.parts[0], own))
+        return sum(
+            (_csr(sparse, xp, inner, own) for inner in structure.parts[1:]), _csr(sparse, xp, structure.parts[0], own)
+        )
     if isinstance(structure, Block) and structure.widths is None:
         return _block_csr(sparse, xp, structure, own)
     rows, columns, values = _entries(structure, own, xp)

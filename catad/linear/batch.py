@@ -18,10 +18,7 @@ def batch(b: Builder, wiring: Wiring, ins: Sequence[Wire], flags: Sequence[bool]
     for primitive, reads, writes in wiring.boxes:
         wires = tuple([at[k] for k in reads])
         own = tuple([mapped[k] for k in reads])
-        if any(own):
-            outs = primitive.batched(b, wires, own, size)
-        else:
-            outs = b.add(primitive, *wires)
+        outs = primitive.batched(b, wires, own, size) if any(own) else b.add(primitive, *wires)
         at.update(zip(writes, outs, strict=True))
         mapped.update(dict.fromkeys(writes, any(own)))
     return [at[k] if mapped[k] else spread_over(b, at[k], size) for k in wiring.outputs]

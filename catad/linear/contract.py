@@ -92,9 +92,7 @@ class Contract(Primitive):
         return f"ct.linear.Contract({self.operands!r}, {self.out!r}, {self.sizes!r})"
 
 
-def contract(
-    b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]
-) -> Wire:
+def contract(b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]) -> Wire:
     """The wire of a contraction, by the simplest box that does it: none, a pointwise product, or a `Contract`."""
     if len(operands) == 1 and tuple(operands[0]) == out and len(set(out)) == len(out):
         return wires[0]
@@ -193,10 +191,7 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
 
     def kernel(xp: Any, x: Any, y: Any) -> Any:
         x, y = prepare_a(xp, x), prepare_b(xp, y)
-        if batch:
-            product = xp.matmul(x.reshape(n, m, k), y.reshape(n, k, p))
-        else:
-            product = xp.matmul(x.reshape(m, k), y.reshape(k, p))
+        product = xp.matmul(x.reshape(n, m, k), y.reshape(n, k, p)) if batch else xp.matmul(x.reshape(m, k), y.reshape(k, p))
         return finish(xp, product.reshape(shape))
 
     return kernel

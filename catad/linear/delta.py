@@ -72,9 +72,7 @@ class Delta(Structure):
 
     @property
     def T(self) -> Delta:
-        return delta(
-            self.ins, self.out, self.slot, self.sizes, self.cod_dtype, self.dom_dtype, self.slot_dtype, self.factor
-        )
+        return delta(self.ins, self.out, self.slot, self.sizes, self.cod_dtype, self.dom_dtype, self.slot_dtype, self.factor)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         (x,) = xs
@@ -238,9 +236,7 @@ def multiply(first: Delta, second: Delta) -> Merged | None:
     dtypes = [d.slot_dtype for d in (first, second) if d.slot_dtype is not None]
     slot_dtype = np.result_type(*dtypes) if dtypes else None
     factor = first.factor * second.factor * lost
-    result = delta(
-        out, ins, kept if slots else None, sizes, first.dom_dtype, second.cod_dtype, slot_dtype, factor
-    )
+    result = delta(out, ins, kept if slots else None, sizes, first.dom_dtype, second.cod_dtype, slot_dtype, factor)
 
     def combine(b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> list[Wire]:
         wires = [*left, *right]

@@ -248,9 +248,7 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Produc
     kept = tuple([x for x in how.src if x == indexed or x in over])
     short = Indexing(kept, kept.index(indexed), how.by, over, how.sizes)
     dtypes = [d for d in (first.weight_dtype, second.weight_dtype) if d is not None] or [first.src_dtype]
-    result = delta(
-        how.src, how.src, kept, how.sizes, first.src_dtype, second.src_dtype, np.result_type(*dtypes)
-    )
+    result = delta(how.src, how.src, kept, how.sizes, first.src_dtype, second.src_dtype, np.result_type(*dtypes))
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
         from catad.terms import above
@@ -263,4 +261,3 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Produc
         return b.add(Put(short), ls[0], values)[0]
 
     return Product(result, (computed(compute),))
-

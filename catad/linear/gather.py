@@ -197,7 +197,7 @@ def _add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
     return out[:size]
 
 
-I = TypeVar("I", bound="_Indexed")
+Self = TypeVar("Self", bound="_Indexed")
 
 
 @family
@@ -237,7 +237,7 @@ class _Indexed(Structure):
         how = self.how
         return contract(v.builder, [self.weight, how.dst], [slots[1], v], how.dst, how.sizes)
 
-    def with_weight(self: I, labels: Labels, dtype: np.dtype[Any]) -> I:
+    def with_weight(self: Self, labels: Labels, dtype: np.dtype[Any]) -> Self:
         """The same with a weight of these labels."""
         return replace(self, weight=labels, weight_dtype=dtype)
 
@@ -256,9 +256,7 @@ class Gather(_Indexed):
 
     @property
     def T(self) -> ScatterAdd:
-        return ScatterAdd(
-            self.how, self.weight, self.index_dtype, self.src_dtype, self.dst_dtype, self.weight_dtype
-        )
+        return ScatterAdd(self.how, self.weight, self.index_dtype, self.src_dtype, self.dst_dtype, self.weight_dtype)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         (x,) = xs

@@ -58,7 +58,10 @@ class LinearMap:
         if spaces != self.dom.leaves:
             if self.weak and len(spaces) == 1 and spaces[0].is_float:
                 return self._retyped(spaces[0].dtype)(x)
-            if any(s.shape != d.shape or not np.can_cast(s.dtype, d.dtype) for s, d in zip(spaces, self.dom.leaves, strict=False)) or len(spaces) != len(self.dom.leaves):
+            if any(
+                s.shape != d.shape or not np.can_cast(s.dtype, d.dtype)
+                for s, d in zip(spaces, self.dom.leaves, strict=False)
+            ) or len(spaces) != len(self.dom.leaves):
                 raise errors.SpaceError(errors.not_in_domain(above().space_of(x), self.dom, self))
             leaves = [leaf.astype(d.dtype) for leaf, d in zip(leaves, self.dom.leaves, strict=True)]
         xp = common_module([*leaves, *self.slots])
@@ -255,5 +258,3 @@ def _shared(first: LinearMap, second: LinearMap) -> Shared:
 
 def _source(side: str, index: int, first: LinearMap, second: LinearMap) -> Any:
     return first.slots[index] if side == "left" else second.slots[index] if side == "right" else None
-
-

@@ -81,9 +81,7 @@ class Batched(Structure):
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
-        return tuple(
-            [carried(s, self.count) if flag else s for s, flag in zip(self.part.slots, self.flags, strict=True)]
-        )
+        return tuple([carried(s, self.count) if flag else s for s, flag in zip(self.part.slots, self.flags, strict=True)])
 
     @property
     def T(self) -> Batched:

@@ -53,9 +53,7 @@ class Network(Structure):
 
     @cached_property
     def T(self) -> Network:
-        return Network(
-            self.wires, self.inputs, self.nodes, self.outputs, self.ends, self.slots, not self.backward
-        )
+        return Network(self.wires, self.inputs, self.nodes, self.outputs, self.ends, self.slots, not self.backward)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         return self._pull(b, slots, xs) if self.backward else self._push(b, slots, xs)

@@ -204,6 +204,10 @@ def _in_pairs(xp: Any, grid: Any, b: list[Any]) -> list[Any]:
     return out
 
 
+def _number(entry: Any) -> Any:
+    return 1.0 if isinstance(entry, int) else entry
+
+
 def _joined(row: Any, column: Any) -> Any:
     """One entry of a product of two links, exact about zeros and ones."""
     total: Any = None
@@ -211,10 +215,7 @@ def _joined(row: Any, column: Any) -> Any:
         if (isinstance(a, int) and a == ZERO) or (isinstance(c, int) and c == ZERO):
             continue
         term = c if isinstance(a, int) else (a if isinstance(c, int) else a * c)
-        if total is None:
-            total = term
-        else:
-            total = (1.0 if isinstance(total, int) else total) + (1.0 if isinstance(term, int) else term)
+        total = term if total is None else _number(total) + _number(term)
     return ZERO if total is None else total
 
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-
 from catad.linear.contract import contract
 from catad.linear.matrix_free import carried
 from catad.linear.structure import Rule, Structure, family
@@ -89,8 +88,14 @@ class Sweep(Primitive):
         wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         k = len(self.state.leaves)
         turned = [*wide[:k], *[_exchanged(b, w) for w in wide[k:]]]
-        spaces = [rebuild(s, [carried(leaf, size) for leaf in s.leaves], Product) for s in (self.state, self.input, self.output)]
-        outs = b.add(Sweep(above().map(self.body), self.n, *spaces, self.reverse), *turned)
+
+        def wider(space: Space) -> Space:
+            made: Space = rebuild(space, [carried(leaf, size) for leaf in space.leaves], Product)
+            return made
+
+        body = above().map(self.body)
+        sweep = Sweep(body, self.n, wider(self.state), wider(self.input), wider(self.output), self.reverse)
+        outs = b.add(sweep, *turned)
         return (*outs[:k], *[_exchanged(b, w) for w in outs[k:]])
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
@@ -178,5 +183,3 @@ class SweepMap(Structure):
     def nnz(self) -> int:
         """An upper bound: nothing is multiplied."""
         return self.rows * self.columns
-
-

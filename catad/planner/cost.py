@@ -73,4 +73,3 @@ def matrix(size: Any, k: int) -> Structure:
         sizes.append(int(n))
     f64 = np.dtype(np.float64)
     return delta((0,), (1,), (0, 1), sizes, f64, f64, f64)
-

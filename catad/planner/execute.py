@@ -133,9 +133,7 @@ def _carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
     at.update(zip(action.result.ids, outs, strict=True))
 
 
-def _step(
-    states: list[State], where: list[tuple[int, int]], left: int, right: int, joined: Joined, operations: int
-) -> Step:
+def _step(states: list[State], where: list[tuple[int, int]], left: int, right: int, joined: Joined, operations: int) -> Step:
     a, c, made = states[left], states[right], states[-1]
     rows, columns = made[-1].structure.rows, made[0].structure.columns
     kinds = (kind_of(a), kind_of(c), kind_of(made))

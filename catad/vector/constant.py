@@ -88,5 +88,3 @@ def const(value: Value) -> D:
     np.float64(6.0)
     """
     return Const(space_of(value), tuple([Constant(leaf) for leaf in as_leaves(value)]))
-
-

@@ -42,9 +42,7 @@ class Einsum(D):
         return f"ct.einsum({self.spec!r})"
 
 
-def pairwise(
-    b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]
-) -> Wire:
+def pairwise(b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]) -> Wire:
     """Contract from left to right, two at a time, summing a label as soon as nothing later needs it."""
     labels, wire = operands[0], wires[0]
     if len(operands) == 1:

@@ -9,7 +9,7 @@ a program is compiled for, so another count compiles another program, which is k
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
@@ -32,7 +32,7 @@ def _element(space: Space) -> Space:
     return element
 
 
-@lru_cache(maxsize=None)
+@cache
 def revolve(n: int, kept: int) -> tuple[int, int]:
     """(steps taken again, first split) of the cheapest way to reverse n steps with `kept` states in memory.
 
@@ -184,7 +184,11 @@ class After(Integers):
         floats = [s for s in outs if s.is_float]
         if not floats:
             return None
-        return Rule(grid([[identity(s) if r == c else None for c, s in enumerate(floats)] for r in range(len(floats))], floats, floats))
+        return Rule(
+            grid(
+                [[identity(s) if r == c else None for c, s in enumerate(floats)] for r in range(len(floats))], floats, floats
+            )
+        )
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         raise AssertionError("the count before it refuses to be mapped")
@@ -240,4 +244,3 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
         raise errors.ArgumentError(errors.bad_step_count(max_steps))
     return WhileLoop(condition, f, max_steps)
-

@@ -167,5 +167,3 @@ def elements(b: Any, x: Any, monoid: Monoid, term: Any) -> list[Any]:
         raise errors.SpaceError(errors.wrong_elements(b.space(x), _shown(monoid.neutral), term))
     check_types(monoid, [w.dtype for w in wires])
     return wires
-
-

@@ -101,5 +101,3 @@ def with_numbers(op: Any, args: Sequence[Any]) -> tuple[D, Any]:
         outputs = scalar.substitute(scalar.read(op), nodes)
         function = Function.make(len(values), outputs)
     return MapOf(function), values[0] if len(values) == 1 else tuple(values)
-
-

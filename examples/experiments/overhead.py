@@ -21,7 +21,9 @@ import catad as ct
 Row = dict[str, Any]
 
 
-def side_by_side(first: Callable[[], Any], second: Callable[[], Any], rounds: int = 9, calls: int = 1000) -> tuple[float, float]:
+def side_by_side(
+    first: Callable[[], Any], second: Callable[[], Any], rounds: int = 9, calls: int = 1000
+) -> tuple[float, float]:
     """Seconds per call of each, measured in turn: the medians over the rounds."""
     times: tuple[list[float], list[float]] = ([], [])
     for call in (first, second):

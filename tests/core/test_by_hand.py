@@ -104,7 +104,9 @@ def test_several_factors_and_several_results() -> None:
         r, t = p
         c, s = ct.cos(t), ct.sin(t)
         grid = ct.linear.block(
-            [[ct.scale(c), ct.scale(-r * s)], [ct.scale(s), ct.scale(r * c)]], ct.f64[()] * ct.f64[()], ct.f64[()] * ct.f64[()]
+            [[ct.scale(c), ct.scale(-r * s)], [ct.scale(s), ct.scale(r * c)]],
+            ct.f64[()] * ct.f64[()],
+            ct.f64[()] * ct.f64[()],
         )
         return (r * c, r * s), grid
 
@@ -114,7 +116,9 @@ def test_several_factors_and_several_results() -> None:
     assert np.allclose(ct.jacobian(f)(2.0, 0.3).todense(), want, rtol=1e-15)
     assert np.allclose(ct.vjp(f, 2.0, 0.3)[1]((1.0, 0.0)), want[0])
     batch = (np.array([1.0, 2.0]), np.array([0.1, 0.2]))
-    assert np.allclose(ct.jvp(ct.map(f), batch, batch)[1][0], batch[0] * np.cos(batch[1]) - batch[0] * batch[1] * np.sin(batch[1]))
+    assert np.allclose(
+        ct.jvp(ct.map(f), batch, batch)[1][0], batch[0] * np.cos(batch[1]) - batch[0] * batch[1] * np.sin(batch[1])
+    )
 
 
 def test_a_linear_map_from_a_python_number() -> None:

@@ -43,7 +43,8 @@ PROGRAMS: dict[str, ct.D] = {
     "scatter": ct.fork(ct.exp, ct.const(np.array([0, 2, 2, 9])), ct.sin >> ct.slice(0, 4)) >> ct.scatter >> ct.sin,
     "scatter_add": ct.fork(ct.exp, ct.const(np.array([0, 2, 2, 9])), ct.sin >> ct.slice(0, 4)) >> ct.scatter_add >> ct.sin,
     "recurrence": ct.fork(ct.sin, ct.exp) >> ct.recurrence,
-    "recurrence of matrices": ct.fork(ct.const(RNG.standard_normal((3, 2, 2))), ct.reshape((3, 2)) >> ct.sin) >> ct.recurrence,
+    "recurrence of matrices": ct.fork(ct.const(RNG.standard_normal((3, 2, 2))), ct.reshape((3, 2)) >> ct.sin)
+    >> ct.recurrence,
     "matmul": ct.reshape((2, 3)) >> ct.fork(ct.id, ct.transpose()) >> ct.matmul >> ct.sin,
     "einsum": ct.reshape((2, 3)) >> ct.dup >> ct.einsum("ij,kj->ikj") >> ct.sum(axis=1) >> ct.exp,
     "softmax": ct.exp >> ct.fork(ct.id, ct.sum()) >> ct.div,

@@ -22,6 +22,7 @@ def test_values_and_derivatives(x: float) -> None:
     assert both == pytest.approx((math.exp(x * x), 2 * x * math.exp(x * x)), rel=1e-14)
 
 
+@pytest.mark.numpy_only
 def test_the_exponential_is_computed_once_by_code_that_is_not_seen_into() -> None:
     f, calls = by_hand.counted(math.exp)
     by_hand.withDerivative(f, 1.0)
@@ -54,6 +55,7 @@ def test_the_exponential_is_computed_once_by_a_traced_program(f: ct.D, monkeypat
     assert counting.calls == 1
 
 
+@pytest.mark.numpy_only
 def test_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     by_hand.main()
     out = capsys.readouterr().out

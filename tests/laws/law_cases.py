@@ -290,6 +290,10 @@ OTHERS: list[Case] = [
     Case("cross", lambda: ct.cross(ct.square, ct.neg), PAIR, ("cross",)),
     Case("compose", lambda: ct.compose(ct.square, ct.sum(), ct.square), MATRIX, ("compose",)),
     Case("const", lambda: ct.fork(ct.id, ct.const(2.0)) >> ct.mul, MATRIX, ("const",)),
+    Case("iterate", lambda: ct.iterate(ct.square, 3), real(2), ("iterate",)),
+    Case("iterate with inputs", lambda: ct.iterate(ct.mul, 3, inputs=True), both(real(2), real(3, 2))),
+    Case("iterate in little memory", lambda: ct.iterate(ct.sin >> ct.square, 4, memory=2), real(2), exact=False),
+    Case("checkpoint", lambda: ct.checkpoint(ct.square >> ct.sum(axis=0)), MATRIX, ("checkpoint",)),
     Case("const of a tuple", lambda: ct.const((np.ones(2), 3)), MATRIX),
     Case("sum of terms", lambda: ct.square + 2.0 * ct.id - ct.sum(), MATRIX, ("scaled",)),
     Case(

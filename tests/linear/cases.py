@@ -64,7 +64,10 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
         "cumulative_sum": (linear.cumulative_sum(space), np.tri(n)),
         "matrix_free": (free, m),
         "sum": (diagonal + flip, np.diag(d) + np.eye(n)[::-1]),
-        "chain": (linear.recurrence(links) >> linear.gather(index, space), gather_matrix(index, n) @ recurrence_matrix(links)),
+        "chain": (
+            linear.recurrence(links) >> linear.gather(index, space),
+            gather_matrix(index, n) @ recurrence_matrix(links),
+        ),
     }
 
 

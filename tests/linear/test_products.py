@@ -149,7 +149,7 @@ def test_outer_products_stay_rank_one() -> None:
 
 
 def test_reindex_of_reindex_is_a_reindex() -> None:
-    y, L = ct.linearize(ct.slice(1, None, 3) >> ct.flip() >> ct.slice(0, 2) >> ct.pad(1, 2), np.zeros(11))
+    _y, L = ct.linearize(ct.slice(1, None, 3) >> ct.flip() >> ct.slice(0, 2) >> ct.pad(1, 2), np.zeros(11))
     plan = ct.jacobian(ct.slice(1, None, 3) >> ct.flip() >> ct.slice(0, 2) >> ct.pad(1, 2))(np.zeros(11))
     assert plan.stored == 0 and not plan.kind.startswith("chain")
     assert np.array_equal(plan.todense(), L.todense())

@@ -166,7 +166,9 @@ def test_gather_scatter_and_scatter_add_against_loops(data: st.DataObject) -> No
 
 # -- shapes: NumPy is the oracle
 
-ARRAYS = hnp.arrays(np.float64, hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=4), elements=st.integers(-9, 9))
+ARRAYS = hnp.arrays(
+    np.float64, hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=4), elements=st.integers(-9, 9)
+)
 
 
 @given(ARRAYS, st.data())
