@@ -71,6 +71,7 @@ from catad.vector.histogram import histogram, reduce_by_index
 from catad.vector.index import gather, scatter, scatter_add
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
+from catad.vector.monoid import Monoid, monoid
 from catad.vector.pointwise import add, astype, neg, scaled, sub
 from catad.vector.scan import recurrence, scan
 from catad.vector.shape import (
@@ -189,6 +190,7 @@ __all__ = [
     "IndexRangeError",
     "LawError",
     "LinearMap",
+    "Monoid",
     "MonoidError",
     "Plan",
     "PlanError",
@@ -305,6 +307,7 @@ __all__ = [
     "maximum",
     "minimum",
     "mod",
+    "monoid",
     "mul",
     "multiply",
     "ne",

@@ -284,6 +284,8 @@ class _Special(ModuleType):
     """A stand-in for `cupyx.scipy.special`: SciPy's functions of the same names, on strict arrays."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         function = getattr(scipy.special, name)
 
         def call(*args: Any) -> Any:

@@ -179,3 +179,74 @@ def mapped_while(loop: object) -> str:
         where=abbreviated(loop),
         do="write the loop in a scalar function, ct.map(fn) with a while in fn, or use ct.iterate",
     )
+
+
+def monoid_twice(op: object) -> str:
+    return text("a monoid has its neutral element and its free numbers already", given=abbreviated(op), do="give it alone")
+
+
+def domain_with_params(op: object) -> str:
+    return text("laws of an operator with free numbers cannot be checked on a domain alone", where=abbreviated(op))
+
+
+def wrong_inverse(inverse: object, total: object, x: object, got: object, want: object) -> str:
+    return text(
+        "the declared inverse is not one",
+        given=f"inverse({total}, {x}) = {got}",
+        expected=f"{want}, since op({want}, {x}) = {total}",
+        where=abbreviated(inverse),
+    )
+
+
+def not_commutative(op: object, a: object, b: object, one: object, other: object) -> str:
+    return text(
+        "an operator with a declared inverse commutes",
+        given=f"op({a}, {b}) = {one}, op({b}, {a}) = {other}",
+        where=abbreviated(op),
+        do="leave the inverse out: the general rule keeps the order of operands",
+    )
+
+
+def wrong_params(count: int, space: object, term: object) -> str:
+    return text(
+        f"the operator has {count} free numbers, which follow the elements",
+        given=space,
+        expected=f"(elements, {', '.join(['p'] * count)})",
+        where=abbreviated(term),
+    )
+
+
+def params_along_the_steps(space: object, axis: int, term: object) -> str:
+    return text(
+        "a free number is the same at every step",
+        given=space,
+        expected=f"size 1 along axis {axis}, or fewer axes",
+        where=abbreviated(term),
+        do="make it a part of the elements if it changes from step to step",
+    )
+
+
+def wrong_array_neutral(op: object, side: str) -> str:
+    return text(
+        "the neutral element is wrong",
+        given="op(neutral, x) is not x" if side == "left" else "op(x, neutral) is not x",
+        where=abbreviated(op),
+        do="give the element e with op(e, x) = x = op(x, e)",
+    )
+
+
+def not_associative_arrays(op: object) -> str:
+    return text(
+        "the operator is not associative",
+        given="op(op(a, b), c) and op(a, op(b, c)) differ on the first three elements",
+        where=abbreviated(op),
+    )
+
+
+def array_operator_axis(axis: int, op: object) -> str:
+    return text(
+        "elements of an operator on arrays lie along axis 0",
+        given=f"axis={axis}",
+        where=abbreviated(op),
+        do="bring the axis to the front first, with ct.transpose",
+    )

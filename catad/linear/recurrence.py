@@ -10,7 +10,7 @@ and the direction reversed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Recur(Primitive):
     grid: Grid
     axis: int = 0
     reverse: bool = False
+    copies: int = 1  # how many states run on the same links, one after the other among the components
 
     @property
     def links(self) -> int:
@@ -47,7 +48,7 @@ class Recur(Primitive):
 
     @property
     def arity(self) -> int:
-        return self.links + len(self.grid)
+        return self.links + len(self.grid) * self.copies
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         dtype = np.result_type(*[space.dtype for space in ins])
@@ -62,8 +63,14 @@ class Recur(Primitive):
         b = [a.astype(dtype, copy=False) for a in b]
         if self.reverse:  # link i stands at step i, seen from behind at the step before
             links = [xp.concatenate([a[:1], a[:-1]]) for a in links]
+        if self.copies > 1:  # links are composed once for all copies, which lie along an axis after that of the steps
+            d = len(self.grid)
+            links = [a[:, None] for a in links]
+            b = [xp.stack([b[k * d + r] for k in range(self.copies)], axis=1) for r in range(d)]
         grid: Any = [[e if e < 0 else links[e] for e in row] for row in self.grid]
         s = solve(xp, grid, b)
+        if self.copies > 1:
+            s = [a[:, k] for k in range(self.copies) for a in s]
         if self.reverse:
             s = [xp.flip(a, 0) for a in s]
         out = tuple([xp.moveaxis(a, 0, self.axis) for a in s])
@@ -75,8 +82,9 @@ class Recur(Primitive):
         from catad.linear.delta import diagonal, identity
         from catad.linear.reindex import Move, axis, moved_rows, whole
 
-        d, n = len(self.grid), outs[0].shape[self.axis]
-        used = [c for c in range(d) if any(row[c] >= 0 for row in self.grid)]
+        whole_grid = repeated(self.grid, self.copies)
+        d, n = len(whole_grid), outs[0].shape[self.axis]
+        used = [c for c in range(d) if any(row[c] >= 0 for row in whole_grid)]
         back, forth = axis(n, n, 1, 1, 0, 1, n - 1), axis(n, n, 0, 1, 1, 1, n - 1)
 
         def through(k: int, r: int, c: int) -> Placed:
@@ -89,14 +97,14 @@ class Recur(Primitive):
         rows: list[list[Placed | None]] = [[None] * len(ins) for _ in range(d)]
         for r in range(d):
             for k in range(self.links):
-                parts = [through(k, r, c) for c in range(d) if self.grid[r][c] == k]
+                parts = [through(k, r, c) for c in range(d) if whole_grid[r][c] == k]
                 if parts:
                     local = {number: at for at, number in enumerate(dict.fromkeys(p[1][0] for p in parts))}
                     rows[r][k] = (total([(p, (local[own[0]],)) for p, own in parts]), tuple(local))
             rows[r][self.links + r] = (identity(outs[r]), ())
         before = assemble(rows, ins, outs, tuple([outs[c] for c in used]))
         m = len(used)
-        after = Recurrence(self.grid, self.axis, self.reverse, outs, tuple(ins[: self.links]))
+        after = Recurrence(whole_grid, self.axis, self.reverse, outs, tuple(ins[: self.links]))
         product = chain([(before, tuple(range(m))), (after, tuple(range(m, m + self.links)))])
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
@@ -118,13 +126,52 @@ class Recur(Primitive):
         from catad.linear.gather import spread_over
 
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(Recur(self.grid, self.axis + 1, self.reverse), *carried)
+        return b.add(Recur(self.grid, self.axis + 1, self.reverse, self.copies), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return sum(outs[r].size for r, row in enumerate(self.grid) for entry in row if entry != ZERO)
+        return outs[0].size * self.copies * sum(entry != ZERO for row in self.grid for entry in row)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Recur({self.grid!r}, {self.axis!r}, {self.reverse!r})"
+        return f"ct.linear.Recur({self.grid!r}, {self.axis!r}, {self.reverse!r}, {self.copies!r})"
+
+
+def repeated(grid: Grid, copies: int) -> Grid:
+    """The grid of several states that run on the same links: I⊗A."""
+    d = len(grid)
+    return tuple(
+        [
+            tuple([grid[r][c % d] if c // d == k else ZERO for c in range(d * copies)])
+            for k in range(copies)
+            for r in range(d)
+        ]
+    )
+
+
+@lru_cache(maxsize=4096)
+def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
+    """The blocks that a grid falls apart into: each with its own grid, its slots, and the components of its copies.
+
+    Blocks of any sizes and in any order of the components are found; equal ones, on the same slots, are copies of one
+    (the patterns ZeroQuad and MatrixMul of Bruun and Larsen 2022, section 7.4, and mixtures of the two).
+    """
+    d = len(grid)
+    group = list(range(d))
+    for r in range(d):
+        for c in range(d):
+            if grid[r][c] != ZERO and group[r] != group[c]:
+                old, new = group[c], group[r]
+                group = [new if g == old else g for g in group]
+    found: dict[Grid, list[tuple[int, ...]]] = {}
+    for g in dict.fromkeys(group):
+        own = tuple([k for k in range(d) if group[k] == g])
+        found.setdefault(tuple([tuple([grid[r][c] for c in own]) for r in own]), []).append(own)
+    blocks = []
+    for block, copies in found.items():
+        slots = tuple(sorted({entry for row in block for entry in row if entry >= 0}))
+        local = {slot: k for k, slot in enumerate(slots)}
+        small = tuple([tuple([local.get(entry, entry) for entry in row]) for row in block])
+        blocks.append((small, slots, tuple(copies)))
+    return tuple(blocks)
 
 
 def links_of(grid: Grid) -> int:
@@ -249,8 +296,18 @@ class Recurrence(Structure):
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         if all(x is None for x in xs):
             return list(xs)
-        filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.states, strict=True)]
-        return list(b.add(Recur(self.grid, self.axis, self.reverse), *slots, *filled))
+        out: list[Wire | None] = [None] * len(xs)
+        for grid, numbers, copies in independent(self.grid):
+            live = [own for own in copies if any(xs[k] is not None for k in own)]
+            if not live:
+                continue
+            order = [k for own in live for k in own]
+            states = [zeros(b, self.states[k]) if (x := xs[k]) is None else x for k in order]
+            recur = Recur(grid, self.axis, self.reverse, len(live))
+            made = b.add(recur, *[slots[k] for k in numbers], *states)
+            for k, wire in zip(order, made, strict=True):
+                out[k] = wire
+        return out
 
     @property
     def kind(self) -> str:

@@ -9,22 +9,27 @@ dropped: they sort into one bin more, which nobody reads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors, scalar
+from catad.linear.block import assemble
 from catad.linear.contract import contract
-from catad.linear.gather import Put, Take, rows_of
-from catad.primitive import box
+from catad.linear.gather import Indexing, Put, ScatterAdd, Take, rows_of
+from catad.linear.structure import Placed, Rule
+from catad.primitive import Primitive, box
 from catad.scalar import Function
-from catad.spaces import Tensor, flatten, rebuild
-from catad.terms import D
+from catad.spaces import Tensor, flatten, product, rebuild
+from catad.terms import D, above
+from catad.vector.fold import of_one
+from catad.vector.generate import Iota
 from catad.vector.index import Integers
 from catad.vector.map import mapped
-from catad.vector.monoid import Monoid, check_types, monoid_of
-from catad.vector.scan import Scan, operator_code
+from catad.vector.monoid import Monoid, check_laws, check_types, chooses, monoid_of, parts, sampled, with_winner
+from catad.vector.scan import Scan, check_params, filled, operator_code, params_code, rebuild_tree
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -75,39 +80,147 @@ class SortByBin(Integers):
 
 def segmented(monoid: Monoid) -> Monoid:
     """The operator lifted to (segment starts here, element): what stands before a start does not matter."""
-    d = monoid.width
+    d, free = monoid.width, monoid.free
     first, second = scalar.param(0), scalar.param(d + 1)
     left = [scalar.param(1 + k) for k in range(d)]
     right = [scalar.param(d + 2 + k) for k in range(d)]
-    joined = scalar.substitute(monoid.op, [*left, *right])
+    joined = scalar.substitute(monoid.op, [*left, *right, *[scalar.param(2 * d + 2 + k) for k in range(free)]])
     chosen = [scalar.apply("select", second, r, j) for r, j in zip(right, joined, strict=True)]
     tree = (None, monoid.tree)
     outputs = [scalar.apply("or", first, second), *chosen]
-    op = Function.make(2 * d + 2, outputs, tree, (tree, tree), f"segmented {monoid.op.name or 'op'}")
-    return Monoid(op, (False, *monoid.neutral), tree)
+    trees = (tree, tree, *[None] * free)
+    op = Function.make(2 * d + 2 + free, outputs, tree, trees, f"segmented {monoid.op.name or 'op'}")
+    return Monoid(op, (False, *monoid.neutral), tree, None, free)
 
 
-def by_bin(b: Builder, monoid: Monoid, index: Wire, values: list[Wire], bins: int) -> list[Wire]:
-    """The folds of the values of each bin."""
-    if scalar.recognise(monoid.op) == "add" and values[0].space.is_float:
-        how = rows_of((bins, *values[0].shape[index.ndim :]), index.shape)
-        return [b.add(Put(how), index, values[0])[0]]
-    if index.ndim != 1:
-        raise errors.SpaceError(errors.wrong_index_shape(index.space, [v.space for v in values], "ct.histogram"))
+def by_bin(
+    b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, free: Sequence[Wire] = ()
+) -> list[Wire]:
+    """The folds of the values of each bin, the independent parts of the operator apart."""
+    made: dict[int, Wire] = {}
+    for own, part in parts(monoid):
+        wires = [values[k] for k in own]
+        if scalar.recognise(part.op) == "add" and wires[0].space.is_float:
+            how = rows_of((bins, *wires[0].shape[index.ndim :]), index.shape)
+            totals = [b.add(Put(how), index, wires[0])[0]]
+        elif index.ndim != 1:
+            raise errors.SpaceError(errors.wrong_index_shape(index.space, [v.space for v in values], "ct.histogram"))
+        elif chooses(part) and wires[0].space.is_float:
+            totals = _by_winner(b, part, index, wires[0], bins)
+        elif part.inverse is not None:
+            totals = list(b.add(Invertible(part, bins), index, *wires))
+        else:
+            totals = _by_sorting(b, part, index, wires, bins, free)
+        made.update(zip(own, totals, strict=True))
+    return [made[k] for k in range(len(values))]
+
+
+def _by_sorting(
+    b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, free: Sequence[Wire]
+) -> list[Wire]:
+    """Any operator: sort by bin, fold each segment, read the ends of the segments."""
     order, starts, last = b.add(SortByBin(bins), index)
     ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
     axes = tuple(range(values[0].ndim))
     flags = contract(b, [(0,)], [starts], axes, values[0].shape)
-    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
-    full = (bins, *values[0].shape[1:])
-    end = contract(b, [(0,)], [last], axes, full)
+    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered, *free)
+    end = contract(b, [(0,)], [last], axes, (bins, *values[0].shape[1:]))
+    read = [b.add(Take(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
+    return _or_neutral(b, monoid, end, read)
+
+
+def _or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire]) -> list[Wire]:
+    """What was read, and the neutral element where the position is negative: in an empty bin."""
+    there = scalar.apply("ge", scalar.param(0), scalar.const(0))
     out = []
-    for k, s in enumerate(sums):
-        (read,) = b.add(Take(rows_of(s.shape, last.shape)), last, s)
-        there = scalar.apply("ge", scalar.param(0), scalar.const(0))
+    for k, wire in enumerate(read):
         node = scalar.apply("select", there, scalar.param(1), scalar.const(monoid.neutral[k]))
-        out += mapped(b, [node], [end, read])
+        out += mapped(b, [node], [position, wire])
     return out
+
+
+def _by_winner(b: Builder, monoid: Monoid, index: Wire, values: Wire, bins: int) -> list[Wire]:
+    """A minimum or maximum: which value wins each bin, by the operator's own choice, and then that value is read."""
+    axes = tuple(range(values.ndim))
+    positions = contract(b, [(0,)], [b.add(Iota(values.shape[0]))[0]], axes, values.shape)
+    _, winner = _by_sorting(b, with_winner(monoid), index, [values, positions], bins, ())
+    n = values.ndim
+    by = (n, *axes[1:])
+    (read,) = b.add(Take(Indexing(axes, 0, by, by, (*values.shape, bins))), winner, values)
+    return _or_neutral(b, monoid, winner, [read])
+
+
+@box
+class Invertible(Primitive):
+    """(indices, values...) to bins, for an operator with a declared inverse.
+
+    Jacobian: a weighted scatter-add; the weight of a value is its partial at the total of its bin without it.
+    """
+
+    monoid: Monoid
+    bins: int
+
+    @property
+    def arity(self) -> int:
+        return 1 + self.monoid.width
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return tuple([Tensor((self.bins, *s.shape[1:]), s.dtype) for s in ins[1:]])
+
+    def check(self, xp: Any, *arrays: Any) -> None:
+        check_laws(self.monoid, sampled(xp, arrays[1:]))
+
+    def _general(self) -> D:
+        return HistogramOf(replace(self.monoid, inverse=None), self.bins)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        spaces = [Tensor(a.shape, a.dtype) for a in arrays]
+        values = spaces[1] if self.monoid.tree is None else rebuild_tree(self.monoid.tree, list(spaces[1:]), product)
+        program, _ = above().program_of(self._general(), product(spaces[0], values))
+        out = program(xp, arrays)
+        return out[0] if len(out) == 1 else tuple(out)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        d = self.monoid.width
+        floats = [k for k in range(d) if ins[1 + k].is_float]
+        if not floats:
+            return None
+        partials, _ = of_one(self.monoid, floats)
+        how = rows_of(outs[0].shape, ins[0].shape)
+        dtype = np.result_type(*[ins[1 + k].dtype for k in floats])
+        nodes = []
+        rows: list[list[Placed | None]] = []
+        for k in floats:
+            row: list[Placed | None] = []
+            for j, node in zip(floats, partials[k], strict=True):
+                if node is None:
+                    row.append(None)
+                    continue
+                nodes.append(node)
+                s = ScatterAdd(how, how.dst, ins[0].dtype, outs[k].dtype, ins[1 + j].dtype, dtype)
+                row.append((s, (0, len(nodes))))
+            rows.append(row)
+        weight = Tensor(ins[1].shape, dtype)
+        whole = assemble(rows, [ins[1 + k] for k in floats], [outs[k] for k in floats], (ins[0], *[weight] * len(nodes)))
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b = wires[0].builder
+            totals = [b.add(Take(how), wires[0], r)[0] for r in results]
+            return [wires[0], *[filled(b, w, weight) for w in mapped(b, nodes, [*totals, *wires[1:]])]]
+
+        return Rule(whole, coefficients)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        """As the general one: an inverse saves scans, which a batch does not need to."""
+        from catad.linear.batch import batch
+        from catad.wiring import wire
+
+        spaces = [Tensor(w.shape[1:] if flag else w.shape, w.dtype) for w, flag in zip(ins, flags, strict=True)]
+        values = spaces[1] if self.monoid.tree is None else rebuild_tree(self.monoid.tree, list(spaces[1:]), product)
+        return tuple(batch(b, wire(self._general(), product(spaces[0], values)), ins, flags, size))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "invertible")
 
 
 def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tuple[Wire, list[Wire]]:
@@ -125,6 +238,15 @@ def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tupl
     return index, wires
 
 
+def _split_params(b: Builder, x: Any, count: int, monoid: Monoid, term: D) -> tuple[Any, list[Wire]]:
+    """The factors of the argument, and the free numbers that follow them."""
+    names = ("dst", "indices", "values")[3 - count :]
+    if not isinstance(x, tuple) or len(x) != count + monoid.free:
+        pattern = ", ".join([*names, *["p"] * monoid.free])
+        raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
+    return x[:count], list(x[count:])
+
+
 @share
 class HistogramOf(D):
     """`ct.histogram(...)`."""
@@ -138,13 +260,13 @@ class HistogramOf(D):
         return (self.monoid, self.bins)
 
     def wired(self, b: Builder, x: Wires) -> Any:
-        if not isinstance(x, tuple) or len(x) != 2:
-            raise errors.SpaceError(errors.not_a_pattern("(indices, values)", b.space(x), self))
+        x, free = _split_params(b, x, 2, self.monoid, self)
         index, values = _parts(b, x[0], x[1], self.monoid, self)
-        return rebuild(b.space(x[1]), by_bin(b, self.monoid, index, values, self.bins))
+        check_params(free, values[0], 0, self)
+        return rebuild(b.space(x[1]), by_bin(b, self.monoid, index, values, self.bins, free))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.histogram({operator_code(self.monoid, name)}, {self.bins})"
+        return f"ct.histogram({operator_code(self.monoid, name)}, bins={self.bins}{params_code(self.monoid)})"
 
 
 @share
@@ -160,27 +282,31 @@ class ReduceByIndex(D):
         return self.monoid
 
     def wired(self, b: Builder, x: Wires) -> Any:
-        if not isinstance(x, tuple) or len(x) != 3:
-            raise errors.SpaceError(errors.not_a_pattern("(dst, indices, values)", b.space(x), self))
+        x, free = _split_params(b, x, 3, self.monoid, self)
         dst = flatten(x[0])
         index, values = _parts(b, x[1], x[2], self.monoid, self)
         rest = values[0].shape[index.ndim :]
         for d, v in zip(dst, values, strict=False):
             if not d.ndim or d.shape[1:] != rest or d.dtype != v.dtype or len(dst) != len(values):
                 raise errors.SpaceError(errors.unequal_rows(b.space(x[0]), b.space(x[2]), self))
-        folded = by_bin(b, self.monoid, index, values, dst[0].shape[0])
-        outs = mapped(b, list(self.monoid.op.outputs), [*dst, *folded])
+        check_params(free, values[0], 0, self)
+        folded = by_bin(b, self.monoid, index, values, dst[0].shape[0], free)
+        outs = mapped(b, list(self.monoid.op.outputs), [*dst, *folded, *free])
         return rebuild(b.space(x[0]), outs)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.reduce_by_index({operator_code(self.monoid, name)})"
+        return f"ct.reduce_by_index({operator_code(self.monoid, name)}{params_code(self.monoid)})"
 
 
-def histogram(op: Any, neutral: Any, bins: int) -> D:
+def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> D:
     """(indices, values) to the folds of the values that share an index, for the bins `0 .. bins - 1`.
 
     Values are taken in their order; an empty bin holds the neutral element; an index out of range is dropped, negative ones too.
-    `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. Errors as `scan`.
+    `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. With `params=k` the operator
+    takes k more numbers, which follow in the domain. `op` may be a `ct.monoid`. Errors as `scan`.
+
+    Work of the derivative: `+` one gather; a minimum or maximum one sort to find the winners, then a gather; a declared inverse
+    a gather and a map; any other operator a stable sort and segmented scans both ways (Bruun and Larsen 2022, section 6.1).
 
     >>> import catad as ct, numpy as np
     >>> ct.histogram(ct.add, 0.0, 3)(np.array([0, 2, 2, -1]), np.array([1.0, 2.0, 3.0, 4.0]))
@@ -188,21 +314,14 @@ def histogram(op: Any, neutral: Any, bins: int) -> D:
     """
     if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 0:
         raise errors.ArgumentError(errors.bad_bins(bins))
-    return HistogramOf(_checked(op, neutral), int(bins))
+    return HistogramOf(monoid_of(op, neutral, params), int(bins))
 
 
-def reduce_by_index(op: Any, neutral: Any) -> D:
+def reduce_by_index(op: Any, neutral: Any = None, params: int = 0) -> D:
     """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
     >>> import catad as ct, numpy as np
     >>> ct.reduce_by_index(ct.add, 0.0)(np.ones(3), np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))
     array([2., 1., 6.])
     """
-    return ReduceByIndex(_checked(op, neutral))
-
-
-def _checked(op: Any, neutral: Any) -> Monoid:
-    monoid = monoid_of(op, neutral)
-    if scalar.recognise(monoid.op) == "add" and monoid.neutral[0] != 0:
-        raise errors.MonoidError(errors.wrong_neutral(op, neutral, 1.0, 1.0 + monoid.neutral[0], "left"))
-    return monoid
+    return ReduceByIndex(monoid_of(op, neutral, params))

@@ -16,17 +16,17 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.linear.block import chain
-from catad.linear.delta import diagonal
+from catad.linear.delta import pointwise
 from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
-from catad.linear.structure import Placed, Rule
+from catad.linear.structure import Placed, Rule, cast
 from catad.primitive import Primitive, box
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
 from catad.vector.map import mapped
-from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, sampled
-from catad.vector.shape import moved
+from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, parts, sampled, with_params
+from catad.vector.shape import broadcast_to, moved
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -46,21 +46,25 @@ class Scan(Primitive):
 
     @property
     def arity(self) -> int:
-        return self.monoid.width
+        return self.monoid.width + self.monoid.free
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins
+        return ins[: self.monoid.width]
 
     def check(self, xp: Any, *arrays: Any) -> None:
-        check_laws(self.monoid, sampled(xp, arrays, self.axis))
+        check_laws(self.monoid, sampled(xp, arrays[: self.monoid.width]))
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        x = [xp.moveaxis(a, self.axis, 0) for a in arrays]
+        d = self.monoid.width
+        x = [xp.moveaxis(a, self.axis, 0) for a in arrays[:d]]
+        free = [_one_step(xp, p, x[0].ndim, self.axis) for p in arrays[d:]]
         run = scalar.array_function(self.monoid.op)
 
         def op(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
-            return list(run(xp, *a, *b))
+            return list(run(xp, *a, *b, *free))
 
+        if scalar.recognise(self.monoid.op) == "mul" and x[0].dtype.kind == "f":
+            return xp.moveaxis(xp.cumprod(x[0], axis=0, dtype=x[0].dtype), 0, self.axis)
         s = _in_pairs(xp, op, x)
         if len(x[0]) > SEQUENTIAL and not _finite(xp, s):  # a partial product may overflow where no prefix does
             s = _one_by_one(xp, op, x)
@@ -70,14 +74,16 @@ class Scan(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         d = self.monoid.width
         floats = [k for k in range(d) if ins[k].is_float]
+        free = [k for k in range(d, len(ins)) if ins[k].is_float]
         if not floats:
             return None
-        partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in floats]])
+        partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in (*floats, *free)]])
         m = len(floats)
         right, right_slots = _grid([partials[k][m:] for k in floats])
         left, left_slots = _grid([partials[k][:m] for k in floats])
         spaces = tuple([outs[k] for k in floats])
-        before = _diagonals(right, spaces, [_slot_space(node, ins) for node in right_slots])
+        into = tuple([ins[k] for k in (*floats, *free)])
+        before = _diagonals(right, into, spaces, [_slot_space(node, ins) for node in right_slots])
         links = tuple([_slot_space(node, ins) for node in left_slots])
         after = Recurrence(left, self.axis, False, spaces, links)
         cut = len(right_slots)
@@ -86,7 +92,9 @@ class Scan(Primitive):
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
             before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
-            return mapped(b, [*right_slots, *left_slots], [*before_, *wires])
+            made = mapped(b, [*right_slots, *left_slots], [*before_, *wires])
+            spaces_ = [_slot_space(node, ins) for node in (*right_slots, *left_slots)]
+            return [filled(b, w, space) for w, space in zip(made, spaces_, strict=True)]
 
         return Rule(chain([(before, numbers[0]), (after, numbers[1])]), coefficients)
 
@@ -124,13 +132,20 @@ def _grid(rows: Sequence[Sequence[Node | None]]) -> tuple[tuple[tuple[int, ...],
 
 
 def _slot_space(node: Node, ins: tuple[Tensor, ...]) -> Tensor:
-    function = scalar.Function.make(2 * len(ins), [node])
-    (dtype,) = scalar.result_types(function, tuple([s.dtype for s in (*ins, *ins)]))
-    return Tensor(ins[0].shape, dtype)
+    return Tensor(ins[0].shape, np.result_type(*[s.dtype for s in ins if s.is_float]))
 
 
-def _diagonals(grid: tuple[tuple[int, ...], ...], spaces: tuple[Tensor, ...], slots: Sequence[Tensor]) -> Any:
-    """The block of diagonal maps with given entries."""
+def _one_step(xp: Any, p: Any, ndim: int, axis: int) -> Any:
+    """A free number as it meets elements whose axis of steps comes first."""
+    if not p.ndim:
+        return p
+    return xp.moveaxis(p.reshape((1,) * (ndim - p.ndim) + p.shape), axis, 0)
+
+
+def _diagonals(
+    grid: tuple[tuple[int, ...], ...], dom: tuple[Tensor, ...], spaces: tuple[Tensor, ...], slots: Sequence[Tensor]
+) -> Any:
+    """The block of pointwise maps with given entries."""
     from catad.linear.block import assemble
     from catad.linear.delta import identity
 
@@ -140,13 +155,12 @@ def _diagonals(grid: tuple[tuple[int, ...], ...], spaces: tuple[Tensor, ...], sl
         for c, entry in enumerate(line):
             if entry == ZERO:
                 row.append(None)
-            elif entry == ONE and spaces[r] == spaces[c]:
-                row.append((identity(spaces[c]), ()))
+            elif entry == ONE:
+                row.append((identity(dom[c]) if dom[c] == spaces[r] else pointwise(dom[c], spaces[r], None), ()))
             else:
-                assert entry != ONE, "an element's numbers have one dtype where they meet"
-                row.append((diagonal(spaces[c], slots[entry].dtype, spaces[r]), (entry,)))
+                row.append((pointwise(dom[c], spaces[r], slots[entry]), (entry,)))
         rows.append(row)
-    return assemble(rows, spaces, spaces, slots)
+    return assemble(rows, dom, spaces, slots)
 
 
 def shifted(b: Builder, s: Wire, axis: int, fill: Any) -> Wire:
@@ -192,14 +206,37 @@ def _in_pairs(xp: Any, op: Any, x: list[Any]) -> list[Any]:
     return out
 
 
-def scanned(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, exclusive: bool, reverse: bool) -> list[Wire]:
-    """Lay a scan out: the general one by flipping and shifting the inclusive forward one."""
+def filled(b: Builder, wire: Wire, space: Tensor) -> Wire:
+    """A coefficient as it stands in its slot: converted, and spread over the steps where it is the same at all."""
+    wire = cast(wire, space.dtype)
+    if wire.shape == space.shape:
+        return wire
+    made: Wire = b.apply(broadcast_to(space.shape), wire)
+    return made
+
+
+def scanned(
+    b: Builder,
+    monoid: Monoid,
+    x: Sequence[Wire],
+    axis: int,
+    exclusive: bool,
+    reverse: bool,
+    free: Sequence[Wire] = (),
+) -> list[Wire]:
+    """Lay a scan out: the general one by flipping and shifting the inclusive forward one, its independent parts apart."""
+    split = parts(monoid)
+    if len(split) > 1:
+        made: dict[int, Wire] = {}
+        for own, part in split:
+            made.update(zip(own, scanned(b, part, [x[k] for k in own], axis, exclusive, reverse, free), strict=True))
+        return [made[k] for k in range(len(x))]
     used = monoid.flipped if reverse else monoid
     turned_ = [turned(b, w, axis) for w in x] if reverse else list(x)
     if scalar.recognise(monoid.op) == "add":
         out = list(b.add(Recur(((ONE,),), axis, False), *turned_))
     else:
-        out = list(b.add(Scan(used, axis), *turned_))
+        out = list(b.add(Scan(used, axis), *turned_, *free))
     if exclusive:
         out = [shifted(b, s, axis, monoid.neutral[k]) for k, s in enumerate(out)]
     return [turned(b, w, axis) for w in out] if reverse else out
@@ -217,29 +254,46 @@ class ScanOf(D):
         return (self.monoid, self.exclusive, self.reverse, self.axis)
 
     def wired(self, b: Builder, x: Wires) -> Any:
+        x, free = with_params(b, x, self.monoid, self)
         wires = elements(b, x, self.monoid, self)
         axis = along(wires[0], self.axis, self)
-        return rebuild(b.space(x), scanned(b, self.monoid, wires, axis, self.exclusive, self.reverse))
+        check_params(free, wires[0], axis, self)
+        return rebuild(b.space(x), scanned(b, self.monoid, wires, axis, self.exclusive, self.reverse, free))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = "".join(f", {k}={v!r}" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
-        more += f", axis={self.axis}" if self.axis else ""
+        more += (f", axis={self.axis}" if self.axis else "") + params_code(self.monoid)
         return f"ct.scan({operator_code(self.monoid, name)}{more})"
 
 
 def operator_code(monoid: Monoid, name: Callable[[Any, str], str]) -> str:
     """Python for the operator and its neutral element."""
     neutral = rebuild_tree(monoid.tree, list(monoid.neutral))
+    if monoid.inverse is not None:
+        return name(monoid, "monoid")
     return f"{name(monoid.op, monoid.op.name or 'op')}, {name(neutral, 'neutral') if _special(monoid) else repr(neutral)}"
+
+
+def params_code(monoid: Monoid) -> str:
+    """Python for the number of free numbers, where there are any."""
+    return f", params={monoid.free}" if monoid.free and monoid.inverse is None else ""
 
 
 def _special(monoid: Monoid) -> bool:
     return any(isinstance(n, float) and not np.isfinite(n) for n in monoid.neutral)
 
 
-def rebuild_tree(tree: Any, leaves: list[Any]) -> Any:
-    """Leaves in the nesting of a tree."""
-    return leaves.pop(0) if tree is None else tuple([rebuild_tree(part, leaves) for part in tree])
+def check_params(free: Sequence[Wire], element: Wire, axis: int, term: D) -> None:
+    """Free numbers are the same at every step, and meet the elements by NumPy's rules."""
+    for p in free:
+        at = p.ndim - (element.ndim - axis)
+        if p.ndim > element.ndim or (at >= 0 and p.shape[at] != 1):
+            raise errors.SpaceError(errors.params_along_the_steps(p.space, axis, term))
+
+
+def rebuild_tree(tree: Any, leaves: list[Any], node: Callable[..., Any] = lambda *parts: parts) -> Any:
+    """Leaves in the nesting of a tree: tuples, or what `node` makes of the parts."""
+    return leaves.pop(0) if tree is None else node(*[rebuild_tree(part, leaves, node) for part in tree])
 
 
 def along(x: Wire, axis: int, term: D) -> int:
@@ -250,7 +304,7 @@ def along(x: Wire, axis: int, term: D) -> int:
     return at
 
 
-def scan(op: Any, neutral: Any, exclusive: bool = False, reverse: bool = False, axis: int = 0) -> D:
+def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = False, axis: int = 0, params: int = 0) -> D:
     """All prefixes of an associative operator along an axis, the others carried along.
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
@@ -265,10 +319,11 @@ def scan(op: Any, neutral: Any, exclusive: bool = False, reverse: bool = False, 
     >>> affine(np.array([2.0, 3.0]), np.array([1.0, 1.0]))[1]
     array([1., 4.])
     """
-    monoid = monoid_of(op, neutral)
-    if scalar.recognise(monoid.op) == "add" and monoid.neutral[0] != 0:
-        raise errors.MonoidError(errors.wrong_neutral(op, neutral, 1.0, 1.0 + monoid.neutral[0], "left"))
-    return ScanOf(monoid, bool(exclusive), bool(reverse), axis)
+    if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
+        from catad.vector.array_operator import ArrayScan
+
+        return ArrayScan(op, neutral, bool(exclusive), bool(reverse), axis)
+    return ScanOf(monoid_of(op, neutral, params), bool(exclusive), bool(reverse), axis)
 
 
 class RecurrenceOf(D):
