@@ -3,6 +3,7 @@
 The methods of `D`, `Wire` and `LinearMap` run functors that live above them; everything else imports downwards only.
 """
 
+from catad.derive import linearize
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import pattern
 from catad.engine.program import program_of, run, run_product, run_structure, run_wiring
@@ -29,6 +30,7 @@ __all__ = [
     "exr",
     "fork",
     "linearised",
+    "linearize",
     "map",
     "neg",
     "pattern",

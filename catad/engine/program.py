@@ -17,6 +17,7 @@ from catad.engine.fuse import fuse
 from catad.linear.apply import applying
 from catad.linear.products import Product as ProductOf
 from catad.linear.structure import Structure
+from catad.primitive import Primitive
 from catad.spaces import Array, Product, Space, Tensor, Value, as_leaves, common_module, rebuild, space_like
 from catad.terms import D
 from catad.vector.by_hand import erased
@@ -88,7 +89,7 @@ class Program:
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """What primitives check on the values of the first call: neutral elements, associativity."""
-        if any(type(box.primitive).check is not _no_check for box in self.boxes):
+        if any(type(box.primitive).check is not Primitive.check for box in self.boxes):
             at = self._registers(xp)
             for k, leaf in zip(self.inputs, leaves, strict=True):
                 at[k] = leaf
@@ -100,11 +101,6 @@ class Program:
                     for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
                         at[k] = part
         self.checked = True
-
-
-from catad.primitive import Primitive  # noqa: E402
-
-_no_check = Primitive.check
 
 
 def _own(array: Any) -> Any:

@@ -197,7 +197,7 @@ def jam(a: Space) -> LinearMap:
     """The sum `(x, y) -> x + y` on `a * a`, the transpose of copying.
 
     >>> import catad as ct
-    >>> ct.jam(ct.f64[()])(2.0, ) if False else ct.jam(ct.f64[()])((2.0, 3.0))
+    >>> ct.jam(ct.f64[()])((2.0, 3.0))
     np.float64(5.0)
     """
     return join(identity(a), identity(a))

@@ -22,7 +22,7 @@ from catad.planner.cost import Cost, CostFunction
 from catad.planner.execute import Execution, Step, Traced, execute, trace
 from catad.planner.factors import Factors, factors_of
 from catad.spaces import Space, Value, common_module
-from catad.terms import D
+from catad.terms import D, above
 
 MODES = ("auto", "forward", "reverse")
 
@@ -124,9 +124,7 @@ class Plan:
         """The derivative at a point of the morphism that was planned, multiplied out as planned."""
         if self.program is None:
             raise errors.PlanError(errors.plan_without_morphism())
-        from catad.derive import linearize
-
-        _, linear = linearize(self.program.term, *primals)
+        _, linear = above().linearize(self.program.term, *primals)
         return self.multiply(linear)
 
     def edited(self, bracketing: Any) -> Plan:

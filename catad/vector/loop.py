@@ -138,7 +138,7 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 class Count(Integers):
     """The number of steps of a while loop from a state; raises `Recount` where a program was made for another number."""
 
-    loop: D
+    loop: WhileLoop
     state: Space
     expected: int
 
@@ -153,7 +153,7 @@ class Count(Integers):
         while bool(test(xp, state)[0]):
             state = step(xp, state)
             n += 1
-            if n > self.loop.max_steps:  # type: ignore[attr-defined]
+            if n > self.loop.max_steps:
                 raise errors.ArgumentError(errors.endless_loop(n - 1, self.loop))
         if n != self.expected:
             raise Recount((self.loop, self.state), n)
