@@ -23,7 +23,7 @@ from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above
-from catad.wiring import Builder, Wiring, share, wire
+from catad.wiring import Builder, Wiring, kept_as, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Wire, Wires
@@ -158,9 +158,13 @@ def straightened(network: Network) -> Structure:
     return chain([node.part for node in network.nodes])
 
 
-@lru_cache(maxsize=1024)
 def linearised(f: D, dom: Space) -> tuple[D, Structure]:
     """The morphism from a point to (value, slots), and the structure of the derivative that the slots fill."""
+    return _linearised(f, dom, kept_as(None))
+
+
+@lru_cache(maxsize=1024)
+def _linearised(f: D, dom: Space, steps: Hashable) -> tuple[D, Structure]:
     b = Builder()
     xs = [b.wire(space) for space in dom.leaves]
     _, network, _ = linear_graph(b, fused(f, dom), xs)

@@ -257,6 +257,7 @@ class Recount(Exception):
         self.loop, self.steps = loop, steps
 
 
+MOST_RECOUNTS = 32  # a loop that turns out otherwise more often in one call has no one number of steps
 _steps: dict[Hashable, int] = {}  # the numbers of steps that loops are laid out for
 _token: Hashable = None  # stands for all of them, as a part of the keys of what is kept
 
@@ -269,10 +270,14 @@ def assumed(loop: Hashable) -> int:
 def recounted(call: Callable[[], T]) -> T:
     """The result of a call, made again with the right numbers of steps as long as loops turn out to have others."""
     global _token
+    seen: dict[Hashable, int] = {}
     while True:
         try:
             return call()
         except Recount as found:
+            seen[found.loop] = seen.get(found.loop, 0) + 1
+            if seen[found.loop] > MOST_RECOUNTS:
+                raise errors.ArgumentError(errors.uneven_loop(found.loop)) from None
             _steps[found.loop] = found.steps
             _token = frozenset(_steps.items())
 

@@ -17,7 +17,7 @@ from catad.linear.block import chain, total
 from catad.linear.delta import identity
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
-from catad.spaces import Array, Space, Tensor, Value, as_leaves, common_module, flatten, rebuild
+from catad.spaces import Array, Space, Tensor, Value, common_module, flatten, rebuild
 from catad.terms import above
 from catad.wiring import Wire
 
@@ -53,19 +53,29 @@ class LinearMap:
         leaves = flatten(x)
         if any(isinstance(leaf, Wire) for leaf in (*leaves, *self.slots)):
             return self._applied_to_wires(x)
-        leaves = as_leaves(x)
-        spaces = tuple([Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-        if spaces != self.dom.leaves:
-            if self.weak and len(spaces) == 1 and spaces[0].is_float:
-                return self._retyped(spaces[0].dtype)(x)
-            if any(
-                s.shape != d.shape or not np.can_cast(s.dtype, d.dtype)
-                for s, d in zip(spaces, self.dom.leaves, strict=False)
-            ) or len(spaces) != len(self.dom.leaves):
-                raise errors.SpaceError(errors.not_in_domain(above().space_of(x), self.dom, self))
-            leaves = [leaf.astype(d.dtype) for leaf, d in zip(leaves, self.dom.leaves, strict=True)]
-        xp = common_module([*leaves, *self.slots])
-        return rebuild(self.cod, above().run_structure(self.structure, xp, self.slots, leaves))
+        found = self._argument(leaves)
+        if found is None:
+            if self.weak and len(leaves) == 1 and getattr(leaves[0], "dtype", np.dtype(int)).kind == "f":
+                return self._retyped(leaves[0].dtype)(x)
+            raise errors.SpaceError(errors.not_in_domain(above().space_of(x), self.dom, self))
+        xp = common_module([*found, *self.slots])
+        return rebuild(self.cod, above().run_structure(self.structure, xp, self.slots, found))
+
+    def _argument(self, leaves: list[Any]) -> list[Any] | None:
+        """The leaves as arrays of the domain, Python numbers in the dtypes that it has; None where they do not lie in it."""
+        spaces = self.dom.leaves
+        if len(leaves) != len(spaces):
+            return None
+        xp = common_module([leaf for leaf in leaves if hasattr(leaf, "dtype")] or self.slots)
+        numbers = [isinstance(leaf, (int, float)) and not hasattr(leaf, "dtype") for leaf in leaves]
+        made = [
+            xp.asarray(leaf, dtype=s.dtype) if number else leaf
+            for leaf, number, s in zip(leaves, numbers, spaces, strict=True)
+        ]
+        fits = all(
+            getattr(leaf, "dtype", None) == s.dtype and leaf.shape == s.shape for leaf, s in zip(made, spaces, strict=True)
+        )
+        return made if fits else None
 
     def _applied_to_wires(self, x: Value) -> Value:
         b = next(leaf.builder for leaf in (*flatten(x), *self.slots) if isinstance(leaf, Wire))

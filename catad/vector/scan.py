@@ -22,6 +22,7 @@ from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
 from catad.primitive import Primitive, box
+from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
 from catad.vector.map import mapped
@@ -79,12 +80,14 @@ class Scan(Primitive):
             return None
         partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in (*floats, *free)]])
         m = len(floats)
-        right, right_slots = _grid([partials[k][m:] for k in floats])
+        same = [[k == j for j in (*floats, *free)] for k in floats]
+        right, right_slots = _grid([partials[k][m:] for k in floats], self._first_steps(partials, floats, m, same))
         left, left_slots = _grid([partials[k][:m] for k in floats])
         spaces = tuple([outs[k] for k in floats])
         into = tuple([ins[k] for k in (*floats, *free)])
-        before = _diagonals(right, into, spaces, [_slot_space(node, ins) for node in right_slots])
-        links = tuple([_slot_space(node, ins) for node in left_slots])
+        slot = Tensor(ins[0].shape, np.result_type(*[s.dtype for s in ins if s.is_float]))
+        before = _diagonals(right, into, spaces, [slot] * len(right_slots))
+        links = (slot,) * len(left_slots)
         after = Recurrence(left, self.axis, False, spaces, links)
         cut = len(right_slots)
         numbers = tuple(range(cut)), tuple(range(cut, cut + len(left_slots)))
@@ -92,11 +95,35 @@ class Scan(Primitive):
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
             before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
-            made = mapped(b, [*right_slots, *left_slots], [*before_, *wires])
-            spaces_ = [_slot_space(node, ins) for node in (*right_slots, *left_slots)]
-            return [filled(b, w, space) for w, space in zip(made, spaces_, strict=True)]
+            made = mapped(b, [node for node, _ in (*right_slots, *left_slots)], [*before_, *wires])
+            full = [filled(b, w, slot) for w in made]
+            fills = [fill for _, fill in (*right_slots, *left_slots)]
+            return [w if fill is None else _after_first(b, w, self.axis, fill) for w, fill in zip(full, fills, strict=True)]
 
         return Rule(chain([(before, numbers[0]), (after, numbers[1])]), coefficients)
+
+    def _first_steps(
+        self, partials: Sequence[Sequence[Node | None]], floats: Sequence[int], m: int, same: list[list[bool]]
+    ) -> list[list[float | None]]:
+        """The partials at the first step, where they are not what they come to at the neutral element.
+
+        The first prefix is the first element, so its derivative is the identity, also where the operator's formula has none at
+        the neutral element (such as minus infinity).
+        """
+        d = self.monoid.width
+        neutral = [scalar.const(e) for e in self.monoid.neutral]
+        at = [*neutral, *[scalar.param(k) for k in range(d, 2 * d + self.monoid.free)]]
+        out = []
+        for k, row in zip(floats, same, strict=True):
+            line: list[float | None] = []
+            for node, one in zip(partials[k][m:], row, strict=True):
+                expected = 1.0 if one else 0.0
+                known = node is not None and scalar.constant(
+                    scalar.substitute(Function.make(2 * d + self.monoid.free, [node]), at)[0]
+                )
+                line.append(None if node is None or known == expected else expected)
+            out.append(line)
+        return out
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         from catad.linear.gather import spread_over
@@ -111,28 +138,36 @@ class Scan(Primitive):
         return f"ct.vector.Scan({name(self.monoid, 'monoid')}, {self.axis})"
 
 
-def _grid(rows: Sequence[Sequence[Node | None]]) -> tuple[tuple[tuple[int, ...], ...], list[Node]]:
+Slot = tuple["Node", "float | None"]  # an expression, and what stands at the first step instead
+
+
+def _grid(
+    rows: Sequence[Sequence[Node | None]], firsts: Sequence[Sequence[float | None]] | None = None
+) -> tuple[tuple[tuple[int, ...], ...], list[Slot]]:
     """Partials as entries 0, 1 or slot numbers, equal partials sharing a slot; and the expressions of the slots."""
-    slots: list[Node] = []
+    slots: list[Slot] = []
     grid = []
-    for row in rows:
+    for r, row in enumerate(rows):
         entries = []
-        for node in row:
+        for c, node in enumerate(row):
             number = None if node is None else scalar.constant(node)
             if node is None or number == 0:
                 entries.append(ZERO)
             elif number == 1:
                 entries.append(ONE)
             else:
-                if node not in slots:
-                    slots.append(node)
-                entries.append(slots.index(node))
+                slot = (node, None if firsts is None else firsts[r][c])
+                if slot not in slots:
+                    slots.append(slot)
+                entries.append(slots.index(slot))
         grid.append(tuple(entries))
     return tuple(grid), slots
 
 
-def _slot_space(node: Node, ins: tuple[Tensor, ...]) -> Tensor:
-    return Tensor(ins[0].shape, np.result_type(*[s.dtype for s in ins if s.is_float]))
+def _after_first(b: Builder, wire: Wire, axis: int, first: float) -> Wire:
+    """The wire with another number at the first step."""
+    n = wire.shape[axis]
+    return moved(b, wire, [ap(n, n, 1, 1, 1, 1, n - 1) if k == axis else whole(m) for k, m in enumerate(wire.shape)], first)
 
 
 def _one_step(xp: Any, p: Any, ndim: int, axis: int) -> Any:

@@ -1,7 +1,7 @@
 """The derivative of a program at a point, taken in every way that catad has, behind one interface.
 
-A mode gives `push` (Jacobian times vector), `pull` (cotangent times Jacobian) and `matrix` (all of it). One of the three is what
-the mode computes; the others are made of it by plain NumPy, so that a case asked in one way is a test of all modes.
+A mode gives `push` (Jacobian times vector), `pull` (cotangent times Jacobian) and `matrix` (all of it). What the mode does not
+compute itself is made of its matrix by plain NumPy, so that a case asked in one way is a test of all modes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def leaves_at(tree: Any, like: list[Any]) -> list[Any]:
     return out
 
 
-def cut(vector: Any, value: Any, rows: int | None = None) -> Any:
+def cut(numbers: Any, value: Any, rows: int | None = None) -> Any:
     """A vector as a tangent at a value, `()` for its integers; with `rows`, each row of a matrix as one."""
     at = 0
 
@@ -54,7 +54,7 @@ def cut(vector: Any, value: Any, rows: int | None = None) -> Any:
         if not is_float(v):
             return ()
         v = np.asarray(v)
-        piece = vector[..., at : at + v.size]
+        piece = numbers[..., at : at + v.size]
         at += v.size
         return piece.reshape(v.shape if rows is None else (rows, *v.shape)).astype(v.dtype)
 
@@ -62,7 +62,12 @@ def cut(vector: Any, value: Any, rows: int | None = None) -> Any:
 
 
 class Derivative:
-    """The derivative of `f` at some primals in one mode."""
+    """The derivative of `f` at some primals in one mode.
+
+    A mode says how many tangents are pushed (`_pushed`) or cotangents pulled (`_pulled`), one a row; `backward` is the one it has.
+    """
+
+    backward = False
 
     def __init__(self, f: ct.D, primals: tuple[Any, ...]) -> None:
         self.f, self.primals = f, primals
@@ -70,122 +75,120 @@ class Derivative:
         self.y: Any = f(self.x)
         self.xs, self.ys = leaves(self.x), leaves(self.y)
 
+    def _pushed(self, rows: Any) -> Any:
+        return rows @ self.matrix.T
+
+    def _pulled(self, rows: Any) -> Any:
+        return rows @ self.matrix
+
     @cached_property
     def matrix(self) -> Any:
         """All partials: one row for each number of the result, one column for each of the point; integers have none."""
-        raise NotImplementedError
+        rows, columns = self.sizes
+        return self._pulled(np.eye(rows)) if self.backward else self._pushed(np.eye(columns)).T
 
     def push(self, *tangents: Any) -> Any:
         """The tangent of the result, with a tangent for each primal (None: zeros)."""
-        vector = self._vector(tangents, self.xs)
-        return cut(self.matrix @ vector, self.y)
+        return cut(self._pushed(vector(tangents, self.xs)[None])[0], self.y)
 
     def pull(self, *cotangents: Any) -> tuple[Any, ...]:
         """The cotangents of the primals, with a cotangent for each leaf of the result (None: zeros)."""
-        vector = self._vector(cotangents, self.ys)
-        return self._all(cut(vector @ self.matrix, self.x))
-
-    def push_flat(self, vector: Any) -> Any:
-        """`push` between vectors of all floating numbers."""
-        return flat(self.push(*leaves_at(cut(vector, self.x), self.xs)), self.ys)
-
-    def pull_flat(self, vector: Any) -> Any:
-        """`pull` between vectors of all floating numbers."""
-        return flat(self.pull(*leaves_at(cut(vector, self.y), self.ys)), self.xs)
+        return self._all(cut(self._pulled(vector(cotangents, self.ys)[None])[0], self.x))
 
     def block(self, result: int = 0, primal: int = 0) -> Any:
         """The partials of one result by one primal, of shape result + primal."""
-        rows = self._place(self.ys, result)
-        columns = self._place(self.xs, primal)
-        return self.matrix[rows, columns].reshape(*np.shape(self.ys[result]), *np.shape(self.xs[primal]))
+        part = self.matrix[place(self.ys, result), place(self.xs, primal)]
+        return part.reshape(*np.shape(self.ys[result]), *np.shape(self.xs[primal]))
+
+    def row_block(self, result: int = 0, primal: int = 0) -> Any:
+        """The same for a function that is elementwise in all axes but the first: [row of the result, row of the point, rest].
+
+        The seeds are rows (or blocks) of ones, as many as there are rows, on the side that the mode starts from.
+        """
+        values, at = (self.ys, result) if self.backward else (self.xs, primal)
+        seeds = []
+        for e in np.eye(len(values[at])):
+            one = e.reshape(-1, *(1,) * (values[at].ndim - 1))
+            seeds.append(vector([one if k == at else None for k in range(len(values))], values))
+        out = self._pulled(np.array(seeds)) if self.backward else self._pushed(np.array(seeds))
+        others, other = (self.xs, primal) if self.backward else (self.ys, result)
+        blocks = out[:, place(others, other)].reshape(len(seeds), *others[other].shape)
+        return blocks if self.backward else np.moveaxis(blocks, 0, 1)
 
     def _all(self, pulled: Any) -> tuple[Any, ...]:
         return pulled if len(self.primals) > 1 else (pulled,)
 
-    def _vector(self, given: tuple[Any, ...], values: list[Any]) -> Any:
-        assert len(given) == len(values)
-        full = [
-            np.broadcast_to(0.0 if g is None or (isinstance(g, tuple) and not g) else g, np.shape(v))
-            for g, v in zip(given, values, strict=True)
-        ]
-        return flat(tuple(full), values)
-
-    @staticmethod
-    def _place(values: list[Any], index: int) -> slice:
-        sizes = [np.size(v) if is_float(v) else 0 for v in values]
-        return slice(sum(sizes[:index]), sum(sizes[: index + 1]))
-
-    @cached_property
+    @property
     def sizes(self) -> tuple[int, int]:
         """How many floating numbers the result and the point have."""
-        return self._place(self.ys, len(self.ys)).start, self._place(self.xs, len(self.xs)).start
+        return place(self.ys, len(self.ys)).start, place(self.xs, len(self.xs)).start
+
+
+def vector(given: Any, values: list[Any]) -> Any:
+    """Tangents (None and `()`: zeros), stretched to the shapes of some values, as one vector."""
+    assert len(given) == len(values)
+    zero = [g is None or (isinstance(g, tuple) and not g) for g in given]
+    full = [np.broadcast_to(0.0 if z else g, np.shape(v)) for z, g, v in zip(zero, given, values, strict=True)]
+    return flat(tuple(full), values)
+
+
+def place(values: list[Any], index: int) -> slice:
+    """Where the numbers of one leaf stand in the vector of all."""
+    sizes = [np.size(v) if is_float(v) else 0 for v in values]
+    return slice(sum(sizes[:index]), sum(sizes[: index + 1]))
+
+
+def joined(tree: Any, like: list[Any], rows: int) -> Any:
+    """The leaves of a stack of tangents as the rows of a matrix."""
+    parts = [p for p, v in zip(leaves_at(tree, like), like, strict=True) if is_float(v)]
+    return np.concatenate([np.asarray(p, np.float64).reshape(rows, -1) for p in parts], axis=1)
 
 
 class Forward(Derivative):
     """One `jvp` for each tangent."""
 
-    def _jvp(self, vector: Any) -> Any:
-        tangents = cut(vector, self.x)
+    def _pushed(self, rows: Any) -> Any:
+        return np.array([self._jvp(row) for row in rows]).reshape(len(rows), self.sizes[0])
+
+    def _jvp(self, row: Any) -> Any:
+        tangents = cut(row, self.x)
         y, dy = ct.jvp(self.f, self.primals, tangents if len(self.primals) > 1 else (tangents,))
         assert all(np.array_equal(a, b) for a, b in zip(leaves(y), self.ys, strict=True))
         return flat(dy, self.ys)
-
-    @cached_property
-    def matrix(self) -> Any:
-        rows, columns = self.sizes
-        return np.array([self._jvp(e) for e in np.eye(columns)]).reshape(columns, rows).T
-
-    def push(self, *tangents: Any) -> Any:
-        return cut(self._jvp(self._vector(tangents, self.xs)), self.y)
 
 
 class Reverse(Derivative):
     """One `vjp` for each cotangent."""
 
-    @cached_property
-    def _pullback(self) -> Any:
+    backward = True
+
+    def _pulled(self, rows: Any) -> Any:
         y, pullback = ct.vjp(self.f, *self.primals)
         assert all(np.array_equal(a, b) for a, b in zip(leaves(y), self.ys, strict=True))
-        return pullback
-
-    def _vjp(self, vector: Any) -> tuple[Any, ...]:
-        return self._pullback(cut(vector, self.y))
-
-    @cached_property
-    def matrix(self) -> Any:
-        rows, columns = self.sizes
-        return np.array([flat(self._vjp(e), self.xs) for e in np.eye(rows)]).reshape(rows, columns)
-
-    def pull(self, *cotangents: Any) -> tuple[Any, ...]:
-        return self._vjp(self._vector(cotangents, self.ys))
+        out = [flat(pullback(cut(row, self.y)), self.xs) for row in rows]
+        return np.array(out).reshape(len(rows), self.sizes[1])
 
 
 class ForwardMany(Derivative):
-    """All unit tangents at once, through the linear map mapped over a leading axis."""
+    """All tangents at once, through the linear map mapped over a leading axis."""
 
-    @cached_property
-    def matrix(self) -> Any:
-        rows, columns = self.sizes
+    def _pushed(self, rows: Any) -> Any:
         _, linear = ct.linearize(self.f, *self.primals)
-        out = ct.map(ct.lift(linear))(cut(np.eye(columns), self.x, columns))
-        parts = [p for p, v in zip(leaves_at(out, self.ys), self.ys, strict=True) if is_float(v)]
-        return np.concatenate([np.asarray(p, np.float64).reshape(columns, -1) for p in parts], axis=1).T.reshape(rows, columns)
+        return joined(ct.map(ct.lift(linear))(cut(rows, self.x, len(rows))), self.ys, len(rows))
 
 
 class ReverseMany(Derivative):
-    """All unit cotangents at once, through the transposed linear map mapped over a leading axis."""
+    """All cotangents at once, through the transposed linear map mapped over a leading axis."""
 
-    @cached_property
-    def matrix(self) -> Any:
-        rows, columns = self.sizes
+    backward = True
+
+    def _pulled(self, rows: Any) -> Any:
         _, linear = ct.linearize(self.f, *self.primals)
-        out = ct.map(ct.lift(linear.T))(cut(np.eye(rows), self.y, rows))
-        parts = [p for p, v in zip(leaves_at(out, self.xs), self.xs, strict=True) if is_float(v)]
-        return np.concatenate([np.asarray(p, np.float64).reshape(rows, -1) for p in parts], axis=1).reshape(rows, columns)
+        return joined(ct.map(ct.lift(linear.T))(cut(rows, self.y, len(rows))), self.xs, len(rows))
 
 
 class Planned(Derivative):
-    """The Jacobian, multiplied out in the order that the planner chose."""
+    """The Jacobian, multiplied out in the order that the planner chose, as a matrix and applied from both sides."""
 
     @cached_property
     def _jacobian(self) -> Any:
@@ -195,11 +198,11 @@ class Planned(Derivative):
     def matrix(self) -> Any:
         return np.asarray(self._jacobian.todense(), np.float64).reshape(self.sizes)
 
-    def push(self, *tangents: Any) -> Any:
-        return self._jacobian(cut(self._vector(tangents, self.xs), self.x))
+    def _pushed(self, rows: Any) -> Any:
+        return np.array([flat(self._jacobian(cut(row, self.x)), self.ys) for row in rows])
 
-    def pull(self, *cotangents: Any) -> tuple[Any, ...]:
-        return self._all(self._jacobian.T(cut(self._vector(cotangents, self.ys), self.y)))
+    def _pulled(self, rows: Any) -> Any:
+        return np.array([flat(self._jacobian.T(cut(row, self.y)), self.xs) for row in rows])
 
 
 MODES: dict[str, type[Derivative]] = {
@@ -214,7 +217,7 @@ MODES: dict[str, type[Derivative]] = {
 def central_differences(f: ct.D, primals: tuple[Any, ...], step: float) -> Any:
     """The matrix of partials by differences of steps h and h/2, extrapolated: an error of order h^4 and rounding over h."""
     xs = leaves(primals)
-    vector = np.concatenate([np.asarray(v, np.float64).reshape(-1) for v in xs if is_float(v)])
+    centre = vector(xs, xs)
 
     def value(at: Any) -> Any:
         moved = iter(leaves_at(cut(at, tuple(xs)), xs))
@@ -223,7 +226,7 @@ def central_differences(f: ct.D, primals: tuple[Any, ...], step: float) -> Any:
         return flat(y, leaves(y))
 
     columns = []
-    for e in np.eye(vector.size):
-        coarse, fine = ((value(vector + h * e) - value(vector - h * e)) / (2 * h) for h in (step, step / 2))
+    for e in np.eye(centre.size):
+        coarse, fine = ((value(centre + h * e) - value(centre - h * e)) / (2 * h) for h in (step, step / 2))
         columns.append((4 * fine - coarse) / 3)
     return np.array(columns).T

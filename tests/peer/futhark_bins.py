@@ -31,15 +31,6 @@ def onto(op, start):
     return ct.fork(ct.const(start), ct.exl, ct.exr) >> ct.reduce_by_index(*op)
 
 
-def scaled_histogram(d):
-    bins = len(d["c"])
-    return ct.cross(ct.cross(ct.id, ct.id) >> ct.histogram(*DOUBLED, bins), ct.id) >> ct.mul
-
-
-def scaled_point(d):
-    return (d["is"], d["vs"]), d["c"]
-
-
 def both_jacobians(m, d):
     return [m.block(0, 1), m.block(0, 2)]
 
@@ -104,12 +95,9 @@ GREATEST_BY_VALUE = {"0": pulled_unit(0, 2), "1": lambda m, d: list(m.pull(1.0)[
 # -- cases with drawn data: what is read must be the same in all modes
 
 
-def block_seeded(m, d):
-    """The tangents of the result for a block of ones at each place of the values in turn."""
-    dst, _, vs = m.xs
-    rest = (1,) * (vs.ndim - 1)
-    seeded = [m.push(None, None, e.reshape(-1, *rest)) for e in np.eye(len(vs))]
-    return [np.stack(seeded)]
+def blocks_seeded(m, d):
+    """By the values, for blocks of ones."""
+    return [m.row_block(0, 2)]
 
 
 def random_blocks(shapes, numbers, rng, case):
@@ -151,15 +139,9 @@ def three_operators(d):
 
 
 def three_jacobians(m, d):
-    """By dst and by values; of rows, for a row of ones at each place in turn."""
-    dst, _, vs = m.xs
-    if vs.ndim == 1:
-        return [m.block(r, k) for r in range(3) for k in (0, 2)]
-    out = []
-    for k, x in ((0, dst), (2, vs)):
-        for e in np.eye(len(x)):
-            out += m.push(*[e[:, None] if j == k else None for j in range(3)])
-    return out
+    """By dst and by values; of rows, for rows of ones."""
+    block = m.block if m.xs[0].ndim == 1 else m.row_block
+    return [block(r, k) for r in range(3) for k in (0, 2)]
 
 
 def random_three(shapes, numbers, rng, case):
@@ -209,7 +191,7 @@ PROGRAMS = {
     "reducebyindexminmax5": Program(with_total, "dst is vs", pulled_unit(0, 2), indexed(3, 8), whole="is"),
     "reducebyindexminmax6": Program(squared_and(GREATEST), "dst is vs", pulled_unit(0, 0), indexed(4, 8), whole="is"),
     "reducebyindexminmax8": Program(
-        folded(GREATEST), "dst is vs", block_seeded, indexed(3, 6, 2, 2), whole="is", random=random_blocks
+        folded(GREATEST), "dst is vs", blocks_seeded, indexed(3, 6, 2, 2), whole="is", random=random_blocks
     ),
     "reducebyindexminmax10": Program(
         with_values, "dst is vs", both_cotangents, indexed(3, 6, 2, bar1=(3, 2), bar2=(6, 2)), whole="is"

@@ -176,6 +176,6 @@ PROGRAMS = {
     "truedep0": Program(squares_forward, "xs", {"0": value, "1": block()}, normal(xs=(4,))),
     "issue1473": Program(
         lambda d: ct.map(simulated(*[int(d[k]) for k in ("nh", "nt", "nn")])), couplings, pulled_ones(0),
-        lambda rng: {"ng": 2, "nh": 3, "nt": 12, "nn": 4}, whole="ng nh nt nn", rounded=1e-2, tolerance=1e-6,
+        lambda rng: {"ng": 2, "nh": 3, "nt": 12, "nn": 4}, whole="ng nh nt nn", rounded=5e-7, tolerance=1e-6,
     ),
 }  # fmt: skip

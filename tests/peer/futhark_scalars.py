@@ -93,6 +93,6 @@ PROGRAMS = {
         ),
     ),
     "sdf": Program(
-        lambda d: ct.map(distance), "object x y z", lambda m, d: list(m.pull(1.0)[1:]), scene, whole="object", rounded=1e-6
+        lambda d: ct.map(distance), "object x y z", lambda m, d: list(m.pull(1.0)[1:]), scene, whole="object", rounded=5e-7
     ),
 }  # fmt: skip

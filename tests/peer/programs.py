@@ -32,7 +32,7 @@ class Program:
     own: Callable[[Rng], Data]
     whole: str = ""
     modes: tuple[str, ...] = tuple(MODES)
-    rounded: float = 0.0  # relative size of what the file rounded away
+    rounded: float = 0.0  # half a unit of the last decimal, where the file rounded
     step: float = 1e-3
     tolerance: float = 1e-7
     random: Callable[[list[tuple[int, ...]], list[float], Rng, str], Data] | None = field(default=None)

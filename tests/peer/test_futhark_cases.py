@@ -79,9 +79,7 @@ def as_numbers(found: Any, like: Any) -> Any:
 def check(found: Any, expected: Any, program: Program) -> None:
     got = as_numbers(found, expected)
     assert got.shape == expected.shape
-    # rounded numbers are compared by what was rounded away, relative to the largest
-    size = np.abs(expected)
-    allowed = program.rounded * size.max() if program.rounded else EXACT * np.maximum(1.0, size)
+    allowed = program.rounded or EXACT * np.maximum(1.0, np.abs(expected))
     assert np.all(np.abs(got - expected) <= allowed), (got, expected)
 
 

@@ -186,6 +186,7 @@ def test_laws_of_while_loops() -> None:
         (lambda: ct.while_loop(ct.id, ct.id)(1.0), "a condition gives one boolean"),
         (lambda: ct.while_loop(ct.map(lambda x: x > 0), ct.id, max_steps=10)(1.0), "has not ended after 10 steps"),
         (lambda: ct.map(HALVE)(X), "cannot be mapped"),
+        (lambda: ct.iterate(HALVE >> ct.map(lambda x: x * x * 9.0), 3)(0.9), "not the same number of steps each time"),
         (lambda: ct.iterate("f", 3), "takes morphisms"),
         (lambda: ct.checkpoint(3), "takes morphisms"),
     ],
