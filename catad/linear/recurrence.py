@@ -151,7 +151,8 @@ def repeated(grid: Grid, copies: int) -> Grid:
 def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
     """The blocks that a grid falls apart into: each with its own grid, its slots, and the components of its copies.
 
-    Blocks of any sizes and in any order of the components are found; equal ones, on the same slots, are copies of one
+    Blocks of any sizes and in any order of the components are found; equal ones, on the same slots, are copies of one, also
+    where their components stand in other orders
     (the patterns ZeroQuad and MatrixMul of Bruun and Larsen 2022, section 7.4, and mixtures of the two).
     """
     d = len(grid)
@@ -164,7 +165,9 @@ def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[in
     found: dict[Grid, list[tuple[int, ...]]] = {}
     for g in dict.fromkeys(group):
         own = tuple([k for k in range(d) if group[k] == g])
-        found.setdefault(tuple([tuple([grid[r][c] for c in own]) for r in own]), []).append(own)
+        known = ((block, order) for block in found if (order := _ordered_as(block, grid, own)) is not None)
+        block, order = next(known, (tuple([tuple([grid[r][c] for c in own]) for r in own]), own))
+        found.setdefault(block, []).append(order)
     blocks = []
     for block, copies in found.items():
         slots = tuple(sorted({entry for row in block for entry in row if entry >= 0}))
@@ -174,20 +177,58 @@ def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[in
     return tuple(blocks)
 
 
+def _ordered_as(block: Grid, grid: Grid, own: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Some components of a grid in an order in which their part of it is a given block; None where there is no such order."""
+    if len(own) != len(block):
+        return None
+    tried: list[tuple[int, ...]] = [()]
+    while tried:
+        order = tried.pop()
+        m = len(order)
+        if m == len(own):
+            return order
+        for k in reversed(own):
+            longer = (*order, k)
+            if k not in order and all(
+                grid[k][longer[c]] == block[m][c] and grid[longer[c]][k] == block[c][m] for c in range(m + 1)
+            ):
+                tried.append(longer)
+    return None
+
+
 def links_of(grid: Grid) -> int:
     """How many slots the entries of a grid use."""
-    return 1 + max((entry for row in grid for entry in row), default=ZERO) if grid else 0
+    return 1 + max((entry for row in grid for entry in row if entry >= 0), default=-1)
 
 
 def solve(xp: Any, grid: Any, b: list[Any]) -> list[Any]:
     """All states, axis 0 counting the steps; entries of the grid are ZERO, ONE or arrays."""
     if len(b) == 1 and _entry(grid[0][0]) == ONE:
         return [xp.cumsum(b[0], axis=0, dtype=b[0].dtype)]
-    if len(b[0]) <= SEQUENTIAL:
+    if len(b[0]) <= SEQUENTIAL or stepping_pays(*_work(grid), b[0].size // len(b[0])):
         return _one_by_one(xp, grid, b)
     s = _in_pairs(xp, grid, b)
     finite = all(bool(xp.isfinite(xp.sum(a)).all()) for a in s)
     return s if finite else _one_by_one(xp, grid, b)
+
+
+def stepping_pays(joining: int, stepping: int, calls: int, carried: int) -> bool:
+    """Whether steps one after the other cost less than joining neighbours, which takes fewer but larger array operations.
+
+    Joining does `joining` scalar operations for each step and carried number, composing links included (d^3 of them where
+    nothing is zero); stepping does `stepping`, but also `calls` array operations for each step. The constants are nanoseconds,
+    measured with NumPy on a 2-core x86-64 machine; only their ratio matters.
+    """
+    return 3.0 * joining * carried > 1.5 * stepping * carried + 1300.0 * calls
+
+
+def _work(grid: Any) -> tuple[int, int, int]:
+    """For `stepping_pays`: composing two links and applying them twice, applying once, and the array operations of that."""
+    d = len(grid)
+    there = [[_entry(e) != ZERO for e in row] for row in grid]
+    entries = sum(map(sum, there))
+    composing = sum(there[r][k] and there[k][c] for r in range(d) for k in range(d) for c in range(d))
+    return composing + 2 * entries, entries, entries + d
 
 
 def _entry(entry: Any) -> int:

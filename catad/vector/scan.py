@@ -17,7 +17,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.linear.block import chain
 from catad.linear.delta import pointwise
-from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence
+from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence, stepping_pays
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
@@ -66,7 +66,12 @@ class Scan(Primitive):
 
         if scalar.recognise(self.monoid.op) == "mul" and x[0].dtype.kind == "f":
             return xp.moveaxis(xp.cumprod(x[0], axis=0, dtype=x[0].dtype), 0, self.axis)
-        s = _in_pairs(xp, op, x)
+        n = len(x[0])
+        work = scalar.operations(self.monoid.op)
+        if n > SEQUENTIAL and stepping_pays(2 * work, work, work + 2 * d, x[0].size // n):
+            s = _one_by_one(xp, op, x)
+        else:
+            s = _in_pairs(xp, op, x)
         if len(x[0]) > SEQUENTIAL and not _finite(xp, s):  # a partial product may overflow where no prefix does
             s = _one_by_one(xp, op, x)
         out = [xp.moveaxis(a, 0, self.axis) for a in s]
