@@ -3,8 +3,11 @@
 The public vocabulary, and nothing else. Linear maps by name are in `catad.linear`, laws and checkers in `catad.testing`.
 """
 
+import importlib as _importlib
+import types as _types
+import typing as _typing
+
 from catad import linear
-from catad import testing as testing
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.program import use_engine
 from catad.errors import (
@@ -74,6 +77,7 @@ from catad.vector.map import map
 from catad.vector.monoid import Monoid, monoid
 from catad.vector.pointwise import add, astype, neg, scaled, sub
 from catad.vector.scan import recurrence, scan
+from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
     broadcast_to,
     concatenate,
@@ -86,6 +90,8 @@ from catad.vector.shape import (
     sum,
     transpose,
 )
+from catad.vector.sort import argsort, sort
+from catad.vector.stencil import stencil
 from catad.vector.words import (
     abs,
     absolute,
@@ -177,6 +183,17 @@ from catad.vector.words import (
 )
 from catad.wiring import wire
 
+if _typing.TYPE_CHECKING:
+    from catad import testing as testing
+
+
+def __getattr__(name: str) -> _types.ModuleType:
+    """`ct.testing` is loaded when it is first used: programs that only run do not wait for it."""
+    if name == "testing":
+        return _importlib.import_module("catad.testing")
+    raise AttributeError(f"module 'catad' has no attribute {name!r}")
+
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -212,6 +229,7 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "argsort",
     "asin",
     "asinh",
     "assoc_l",
@@ -336,6 +354,8 @@ __all__ = [
     "scatter",
     "scatter_add",
     "sech",
+    "segmented_fold",
+    "segmented_scan",
     "sigmoid",
     "sign",
     "signbit",
@@ -343,10 +363,12 @@ __all__ = [
     "sinh",
     "slice",
     "softplus",
+    "sort",
     "space_of",
     "sqrt",
     "square",
     "stack",
+    "stencil",
     "sub",
     "subtract",
     "sum",

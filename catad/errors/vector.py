@@ -258,3 +258,119 @@ def array_operator_axis(axis: int, op: object) -> str:
         where=abbreviated(op),
         do="bring the axis to the front first, with ct.transpose",
     )
+
+
+def axis_is_a_number(axis: object) -> str:
+    return text("an axis is one integer", given=f"{abbreviated(axis)} of type {type(axis).__name__}")
+
+
+def bad_offsets(offsets: object) -> str:
+    return text(
+        "offsets are integers, or tuples of integers of one length",
+        given=abbreviated(offsets),
+        expected="at least one, such as (-1, 0, 1), or [(0, -1), (0, 1)] along two axes",
+    )
+
+
+def no_such_boundary(boundary: object, known: object) -> str:
+    return text("there is no such boundary of a stencil", given=abbreviated(boundary), expected=f"one of {known}")
+
+
+def wrong_neighbour_count(count: int, offsets: int, fn: object) -> str:
+    return text(
+        f"the function of a stencil takes {count} parameters",
+        given=f"{offsets} offsets",
+        expected="one parameter for each offset",
+        where=abbreviated(fn),
+    )
+
+
+def offsets_without_axes(count: int, axis: int, space: object, term: object) -> str:
+    return text(
+        f"offsets of {count} integers are along {count} axes from axis {axis} on",
+        given=space,
+        where=abbreviated(term),
+        do="give shorter offsets, or another axis=",
+    )
+
+
+def offset_beyond_reflection(offset: int, axis: int, space: object, term: object) -> str:
+    return text(
+        f"offset {offset} reaches beyond the reflection along axis {axis}",
+        given=space,
+        expected="an offset less than the size: the outermost entry is not repeated",
+        where=abbreviated(term),
+        do='take boundary="wrap" or "zero", which allow any offset',
+    )
+
+
+def bad_segments_by(by: object) -> str:
+    return text(
+        "segments are given by flags or by lengths", given=f"by={abbreviated(by)}", expected='by="flags" or by="lengths"'
+    )
+
+
+def bad_segment_count(segments: object) -> str:
+    return text(
+        "a fold by flags needs the number of segments, which is data and not seen in the spaces",
+        given=f"segments={abbreviated(segments)}",
+        expected="an integer of at least 0",
+        do='give segments=, or the lengths: by="lengths"',
+    )
+
+
+def segments_and_lengths(segments: object) -> str:
+    return text(
+        "lengths say by themselves how many segments there are",
+        given=f'by="lengths" and segments={abbreviated(segments)}',
+        do="leave segments= out",
+    )
+
+
+def not_flags(space: object) -> str:
+    return text(
+        "flags are one array of booleans, or of the integers 0 and 1, with one axis",
+        given=space,
+        do="make them from a condition, e.g. flags = keys[1:] != keys[:-1]",
+    )
+
+
+def not_lengths(space: object) -> str:
+    return text("lengths are one array of integers with one axis", given=space)
+
+
+def wrong_flag_count(flags: object, values: object, term: object) -> str:
+    return text(
+        "there is one flag for each element along axis 0", given=f"flags {flags}, values {values}", where=abbreviated(term)
+    )
+
+
+def flag_out_of_range(low: int, high: int) -> str:
+    return text(
+        "flags are booleans, or the integers 0 and 1",
+        given=f"integers from {low} to {high}",
+        where="segments by flags",
+        do='flag the first element of each segment; for lengths write by="lengths"',
+    )
+
+
+def wrong_segment_count(found: int, expected: int) -> str:
+    return text(
+        f"the flags start {found} segments",
+        given=f"segments={expected}",
+        expected="the number of segments; the first element starts one, flagged or not",
+        where="segments by flags",
+    )
+
+
+def negative_length(length: int) -> str:
+    return text("a segment has a length of at least 0", given=f"length {length}", where="segments by lengths")
+
+
+def wrong_length_sum(total: int, n: int) -> str:
+    return text(
+        "the lengths do not add up to the number of elements",
+        given=f"lengths with the sum {total}",
+        expected=f"the sum {n}",
+        where="segments by lengths",
+    )

@@ -1,7 +1,7 @@
 """`fold`: reduction by an associative operator.
 
 For any operator the Jacobian is a row, `d(l_i op x_i op r_i) / d x_i` with `l_i` and `r_i` the folds of what stands before and
-after x_i: two exclusive scans, from both sides (Bruun and Larsen 2022, section 5.1). For `+` the fold is `sum`.
+after x_i: two exclusive scans, from both sides (Bruun and Larsen 2022, section 4.1). For `+` the fold is `sum`.
 """
 
 from __future__ import annotations
@@ -231,8 +231,9 @@ def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
     `(elements, p, ...)`; derivatives with respect to them are right. `op` may be a `ct.monoid`, or a morphism on arrays such
     as `ct.matmul`, whose elements lie along axis 0. Errors as `scan`.
 
-    Work of the derivative: two exclusive scans and one map beside the primal (Bruun and Larsen 2022, section 5.1: work O(n),
-    depth O(log n)); a minimum or maximum one fold; a declared inverse one map; `+` nothing.
+    Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 4.1 and 4.2). Passes over the
+    n elements, of the value and of its gradient: `+` 1 and 1; a minimum or maximum 1 and 3; a declared inverse 1 and 3;
+    any other operator on numbers 1 and 7, of which two are exclusive scans and four move their ends.
 
     >>> import catad as ct, numpy as np
     >>> product = ct.fold(lambda a, b: a * b, 1.0)

@@ -4,7 +4,7 @@
 
 So the Jacobian is `Block(d op / d right) >> Recurrence(d op / d left)`, whatever the operator; for `+` it has no coefficients at
 all. Partials that are 0 or 1 by structure are not stored, equal ones are stored once (J. Bruun and U. Larsen, Reverse automatic
-differentiation in Futhark, 2022, section 6). Exclusive and reversed scans are an inclusive one with its ends moved.
+differentiation in Futhark, 2022, chapter 7). Exclusive and reversed scans are an inclusive one with its ends moved.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Scan(Primitive):
         partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in (*floats, *free)]])
         m = len(floats)
         same = [[k == j for j in (*floats, *free)] for k in floats]
-        right, right_slots = _grid([partials[k][m:] for k in floats], self._first_steps(partials, floats, m, same))
+        right, right_slots = _grid([partials[k][m:] for k in floats], self._first_steps([partials[k] for k in floats], m, same))
         left, left_slots = _grid([partials[k][:m] for k in floats])
         spaces = tuple([outs[k] for k in floats])
         into = tuple([ins[k] for k in (*floats, *free)])
@@ -99,7 +99,10 @@ class Scan(Primitive):
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
+            if self._regular_at_neutral:
+                before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
+            else:
+                before_ = [_held(b, s, self.axis) for s in results]
             made = mapped(b, [node for node, _ in (*right_slots, *left_slots)], [*before_, *wires])
             full = [filled(b, w, slot) for w in made]
             fills = [fill for _, fill in (*right_slots, *left_slots)]
@@ -107,28 +110,39 @@ class Scan(Primitive):
 
         return Rule(chain([(before, numbers[0]), (after, numbers[1])]), coefficients)
 
-    def _first_steps(
-        self, partials: Sequence[Sequence[Node | None]], floats: Sequence[int], m: int, same: list[list[bool]]
-    ) -> list[list[float | None]]:
-        """The partials at the first step, where they are not what they come to at the neutral element.
+    @property
+    def _regular_at_neutral(self) -> bool:
+        """Whether the partials with respect to the right operand are by formula those of the identity at the neutral element.
 
-        The first prefix is the first element, so its derivative is the identity, also where the operator's formula has none at
-        the neutral element (such as minus infinity).
+        They need not even exist there, as those of `t * logaddexp(a / t, b / t)` at minus infinity.
         """
-        d = self.monoid.width
+        d, free = self.monoid.width, self.monoid.free
         neutral = [scalar.const(e) for e in self.monoid.neutral]
-        at = [*neutral, *[scalar.param(k) for k in range(d, 2 * d + self.monoid.free)]]
-        out = []
-        for k, row in zip(floats, same, strict=True):
-            line: list[float | None] = []
-            for node, one in zip(partials[k][m:], row, strict=True):
-                expected = 1.0 if one else 0.0
-                known = node is not None and scalar.constant(
-                    scalar.substitute(Function.make(2 * d + self.monoid.free, [node]), at)[0]
-                )
-                line.append(None if node is None or known == expected else expected)
-            out.append(line)
-        return out
+        at = [*neutral, *[scalar.param(k) for k in range(d, 2 * d + free)]]
+        if not all(np.isfinite(e) for e in self.monoid.neutral):
+            return False
+        partials = scalar.partials(self.monoid.op, range(d, 2 * d + free))
+        for k, row in enumerate(partials):
+            for j, node in enumerate(row):
+                if node is not None:
+                    (there,) = scalar.substitute(Function.make(2 * d + free, [node]), at)
+                    if scalar.constant(there) != (1.0 if j == k else 0.0):
+                        return False
+        return True
+
+    def _first_steps(
+        self, partials: Sequence[Sequence[Node | None]], m: int, same: list[list[bool]]
+    ) -> list[list[float | None]] | None:
+        """What the partials with respect to the right operand are at the first step, where no formula says it.
+
+        The first prefix is the first element, so its derivative is the identity.
+        """
+        if self._regular_at_neutral:
+            return None
+        return [
+            [None if node is None else float(one) for node, one in zip(row[m:], ones, strict=True)]
+            for row, ones in zip(partials, same, strict=True)
+        ]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         from catad.linear.gather import spread_over
@@ -207,6 +221,18 @@ def shifted(b: Builder, s: Wire, axis: int, fill: Any) -> Wire:
     """One step later along an axis, with `fill` first."""
     n = s.shape[axis]
     return moved(b, s, [ap(n, n, 0, 1, 1, 1, n - 1) if k == axis else whole(m) for k, m in enumerate(s.shape)], fill)
+
+
+def _held(b: Builder, s: Wire, axis: int) -> Wire:
+    """One step later along an axis, the first step kept where it is too."""
+    from catad.vector.shape import Concatenate
+
+    n = s.shape[axis]
+    if n == 0:
+        return s
+    first, rest = (ap(n, m, 0, 1, 0, 1, m) for m in (1, n - 1))
+    parts = [moved(b, s, [cut if k == axis else whole(size) for k, size in enumerate(s.shape)]) for cut in (first, rest)]
+    return b.add(Concatenate(axis, 2), *parts)[0]
 
 
 def turned(b: Builder, x: Wire, axis: int) -> Wire:
@@ -349,8 +375,13 @@ def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = 
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
     Inclusive: `s_i = x_0 op ... op x_i`; exclusive: the neutral element first. Reversed: suffixes, `x_i op ... op x_{n-1}`,
-    operands in their order. Differentiated at the cost of a few scans. Raises `MonoidError` for an operator that is not closed,
+    operands in their order. Raises `MonoidError` for an operator that is not closed,
     and at the first call for a wrong neutral element or one that is not associative.
+
+    Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 7.1.2 and 7.2). Passes over
+    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 5; a minimum or maximum 1 and 8;
+    affine maps 1 and 6. In each gradient one pass is the scan itself and one a recurrence, the others move ends and make
+    or apply coefficients. A state of d numbers costs up to d^3 where its Jacobian has no zeros; blocks cost what they have.
 
     >>> import catad as ct, numpy as np
     >>> ct.scan(lambda a, b: a + b, 0.0)(np.array([1.0, 2.0, 3.0]))

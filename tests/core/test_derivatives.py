@@ -14,6 +14,7 @@ from catad.wiring import wire
 
 RNG = np.random.default_rng(7)
 BINS = np.array([0, 2, 2, 0, 7, 1])
+FLAGS = np.array([True, False, True, True, False, False])
 
 
 def product(a: float, b: float) -> float:
@@ -52,6 +53,12 @@ PROGRAMS: dict[str, ct.D] = {
     "batched": ct.reshape((2, 3)) >> ct.map(ct.scan(product, 1.0) >> ct.fork(ct.sin, ct.sum()) >> ct.mul),
     "shapes": ct.fork(ct.sin, ct.exp >> ct.flip()) >> ct.concatenate() >> ct.fork(ct.id, ct.pad(1, -1)) >> ct.mul,
     "by hand": ct.D(lambda x: (x * x * x, ct.scale(3 * x * x))) >> ct.sum(),
+    "segmented scan": ct.fork(ct.const(FLAGS), ct.sin) >> ct.segmented_scan(product, 1.0, reverse=True) >> ct.exp,
+    "segmented fold": ct.fork(ct.const(np.array([2, 0, 4])), ct.sin) >> ct.segmented_fold(product, 1.0, by="lengths"),
+    "sort": ct.sin >> ct.sort() >> ct.scan(product, 1.0),
+    "stencil": ct.stencil(lambda a, b, c: a * b - np.sin(c), (-1, 0, 2)) >> ct.exp,
+    "stencil, wrapped": ct.sin >> ct.stencil(product, (0, 1), boundary="wrap"),
+    "stencil, reflected": ct.sin >> ct.stencil(product, (0, -2), boundary="reflect"),
 }
 
 

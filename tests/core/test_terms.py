@@ -50,6 +50,14 @@ TERMS: dict[str, ct.D] = {
     "batched": ct.map(ct.sum() >> ct.sin),
     "lifted": ct.lift(ct.scale(X)),
     "conversion": ct.astype(np.float32),
+    "segmented scan": ct.segmented_scan(lambda a, b: max(a, b), -np.inf, exclusive=True, reverse=True, by="lengths"),
+    "segmented folds": ct.fork(
+        ct.segmented_fold(ct.add, 0.0, segments=3),
+        ct.segmented_fold(lambda a, b, t: a * b + 0.0 * t, 1.0, by="lengths", params=1),
+    ),
+    "sorting": ct.sort() >> ct.sort(axis=0) >> ct.argsort(axis=1),
+    "stencil": ct.stencil(lambda a, b: a * b, (0, 1), boundary="wrap", axis=-1),
+    "stencils": ct.stencil(square, [(1, -1)]) >> ct.stencil(lambda a: a + 0.5, [(1,)]) >> ct.stencil(ct.add, (0, 1)),
 }
 
 

@@ -241,6 +241,40 @@ def shape_cases() -> list[Case]:
     return [Case(name, make, point, (name.split()[0],)) for name, (make, point) in SHAPES.items()]
 
 
+FLAGS, LENGTHS = given([False, False, True, True, False]), given([2, 0, 3])
+
+
+def segment_cases() -> list[Case]:
+    out = []
+    for name in ("+", "*", "max", "affine"):
+        op, e, point, exact = OPERATORS[name]
+        smooth = name != "max"
+        for mode, options in SCANS.items():
+            make = lambda op=op, e=e, o=options: ct.segmented_scan(op, e, **o)  # noqa: E731
+            out.append(Case(f"segmented_scan {name}{mode}", make, both(FLAGS, point(5)), ("segmented_scan",), exact, smooth))
+        make = lambda op=op, e=e: ct.segmented_fold(op, e, segments=3)  # noqa: E731
+        out.append(Case(f"segmented_fold {name}", make, both(FLAGS, point(5)), ("segmented_fold",), exact, smooth))
+        make = lambda op=op, e=e: ct.segmented_fold(op, e, by="lengths")  # noqa: E731
+        out.append(Case(f"segmented_fold {name} by lengths", make, both(LENGTHS, point(5)), (), exact, smooth))
+    rows = both(LENGTHS, real(5, 2))
+    out.append(Case("segmented_scan of rows", lambda: ct.segmented_scan(times, 1.0, by="lengths"), rows))
+    return out
+
+
+def neighbour_cases() -> list[Case]:
+    out = [
+        Case("sort", lambda: ct.sort(), real(5), ("sort",)),
+        Case("sort axis", lambda: ct.sort(axis=0) >> ct.square, real(3, 2)),
+        Case("argsort", lambda: ct.argsort(), real(5), ("argsort",)),
+    ]
+    for boundary in ("zero", "wrap", "reflect"):
+        make = lambda b=boundary: ct.stencil(lambda x, y, z: x * y - 2.0 * z, (-1, 0, 2), boundary=b)  # noqa: E731
+        out.append(Case(f"stencil {boundary}", make, real(4), ("stencil",)))
+        make = lambda b=boundary: ct.stencil(times, [(0, 1), (-1, 0)], boundary=b)  # noqa: E731
+        out.append(Case(f"stencil {boundary} of a matrix", make, real(2, 3)))
+    return out
+
+
 # -- structure, maps, derivatives as terms, hand-written morphisms, lifted maps
 
 
@@ -374,4 +408,12 @@ def lift_cases() -> list[Case]:
     ]
 
 
-CASES: list[Case] = [*pointwise_cases(), *operator_cases(), *shape_cases(), *OTHERS, *lift_cases()]
+CASES: list[Case] = [
+    *pointwise_cases(),
+    *operator_cases(),
+    *shape_cases(),
+    *segment_cases(),
+    *neighbour_cases(),
+    *OTHERS,
+    *lift_cases(),
+]

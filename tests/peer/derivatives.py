@@ -64,7 +64,7 @@ def cut(numbers: Any, value: Any, rows: int | None = None) -> Any:
 class Derivative:
     """The derivative of `f` at some primals in one mode.
 
-    A mode says how many tangents are pushed (`_pushed`) or cotangents pulled (`_pulled`), one a row; `backward` is the one it has.
+    A mode computes how tangents are pushed (`_pushed`) or cotangents pulled (`_pulled`), one a row; `backward` says which.
     """
 
     backward = False
@@ -72,8 +72,16 @@ class Derivative:
     def __init__(self, f: ct.D, primals: tuple[Any, ...]) -> None:
         self.f, self.primals = f, primals
         self.x: Any = primals if len(primals) > 1 else primals[0]
-        self.y: Any = f(self.x)
-        self.xs, self.ys = leaves(self.x), leaves(self.y)
+        self.xs = leaves(self.x)
+
+    @cached_property
+    def y(self) -> Any:
+        """The value, from the mode's own program where that gives it."""
+        return self.f(self.x)
+
+    @cached_property
+    def ys(self) -> list[Any]:
+        return leaves(self.y)
 
     def _pushed(self, rows: Any) -> Any:
         return rows @ self.matrix.T
@@ -148,11 +156,13 @@ class Forward(Derivative):
     """One `jvp` for each tangent."""
 
     def _pushed(self, rows: Any) -> Any:
-        return np.array([self._jvp(row) for row in rows]).reshape(len(rows), self.sizes[0])
+        out = [self._jvp(row) for row in rows]
+        return np.array(out).reshape(len(rows), self.sizes[0])
 
     def _jvp(self, row: Any) -> Any:
         tangents = cut(row, self.x)
         y, dy = ct.jvp(self.f, self.primals, tangents if len(self.primals) > 1 else (tangents,))
+        self.__dict__.setdefault("y", y)
         assert all(np.array_equal(a, b) for a, b in zip(leaves(y), self.ys, strict=True))
         return flat(dy, self.ys)
 
@@ -162,28 +172,47 @@ class Reverse(Derivative):
 
     backward = True
 
+    @cached_property
+    def _pair(self) -> Any:
+        return ct.vjp(self.f, *self.primals)
+
+    @cached_property
+    def y(self) -> Any:
+        return self._pair[0]
+
     def _pulled(self, rows: Any) -> Any:
-        y, pullback = ct.vjp(self.f, *self.primals)
-        assert all(np.array_equal(a, b) for a, b in zip(leaves(y), self.ys, strict=True))
+        pullback = self._pair[1]
         out = [flat(pullback(cut(row, self.y)), self.xs) for row in rows]
         return np.array(out).reshape(len(rows), self.sizes[1])
 
 
-class ForwardMany(Derivative):
+class Linearized(Derivative):
+    """The derivative as a linear map that is not multiplied out."""
+
+    @cached_property
+    def _pair(self) -> Any:
+        return ct.linearize(self.f, *self.primals)
+
+    @cached_property
+    def y(self) -> Any:
+        return self._pair[0]
+
+
+class ForwardMany(Linearized):
     """All tangents at once, through the linear map mapped over a leading axis."""
 
     def _pushed(self, rows: Any) -> Any:
-        _, linear = ct.linearize(self.f, *self.primals)
+        linear = self._pair[1]
         return joined(ct.map(ct.lift(linear))(cut(rows, self.x, len(rows))), self.ys, len(rows))
 
 
-class ReverseMany(Derivative):
+class ReverseMany(Linearized):
     """All cotangents at once, through the transposed linear map mapped over a leading axis."""
 
     backward = True
 
     def _pulled(self, rows: Any) -> Any:
-        _, linear = ct.linearize(self.f, *self.primals)
+        linear = self._pair[1]
         return joined(ct.map(ct.lift(linear.T))(cut(rows, self.y, len(rows))), self.xs, len(rows))
 
 

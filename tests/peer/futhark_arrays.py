@@ -2,56 +2,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import catad as ct
 
-from .programs import Program, Reading, also, block, column, entry, gradient, normal, pulled_ones, tangent, transposed, value
+from .derivatives import Derivative
+from .programs import (
+    Data,
+    Program,
+    Reading,
+    Rng,
+    also,
+    block,
+    column,
+    entry,
+    gradient,
+    normal,
+    pulled_ones,
+    tangent,
+    transposed,
+    value,
+)
 
 
-def whole_numbers(high, *shape):
+def whole_numbers(high: int, *shape: int) -> Callable[[Rng], Any]:
     return lambda rng: rng.integers(0, high, shape)
 
 
-def reshaped(d):
+def reshaped(d: Data) -> ct.D:
     return ct.reshape((int(d["n"]), int(d["m"])))
 
 
-def first_columns(m, d):
+def first_columns(m: Derivative, d: Data) -> list[Any]:
     """The tangents of the result for the first two unit tangents."""
     return [np.stack([m.push(e) for e in np.eye(m.xs[0].size)[:2]])]
 
 
-def pulled_back(m, d):
+def pulled_back(m: Derivative, d: Data) -> list[Any]:
     """The cotangent of the point, for its own image as cotangent."""
     return list(m.pull(m.y))
 
 
-def counted_rows(m, d):
+def counted_rows(m: Derivative, d: Data) -> list[Any]:
     """The cotangent of the point, for a cotangent with 0, 1, 2, ... along the last axis."""
     return list(m.pull(np.arange(float(m.y.shape[-1]))))
 
 
-def overwritten_first(d):
+def overwritten_first(d: Data) -> ct.D:
     return ct.fork(ct.id, ct.const(np.array([0])), ct.const(np.zeros(1))) >> ct.scatter
 
 
-def overwritten_if(d):
+def overwritten_if(d: Data) -> ct.D:
     written = ct.exr >> overwritten_first(d)
     return ct.fork(ct.exl, written, ct.exr) >> ct.map(lambda b, new, old: new if b else old)
 
 
-def doubled_second(d):
+def doubled_second(d: Data) -> ct.D:
     doubled = ct.map(lambda x: 2.0 * x) >> ct.slice(1, 2)
     return ct.fork(ct.id, ct.const(np.array([1])), doubled) >> ct.scatter
 
 
-def row_sums_and_indices(d):
+def row_sums_and_indices(d: Data) -> ct.D:
     rows = ct.cross(ct.id, ct.astype(np.int64)) >> ct.gather >> ct.sum(axis=1)
     return ct.fork(rows, ct.exr) >> ct.add
 
 
-def windows(d):
+def windows(d: Data) -> ct.D:
     """Both windows gathered by their indices, then contracted."""
     at = np.add.outer
     four, two = np.arange(4), np.arange(2)
@@ -62,7 +81,7 @@ def windows(d):
     return products >> ct.fork(column(0), column(1)) >> ct.sub
 
 
-def windows_unrolled(d):
+def windows_unrolled(d: Data) -> ct.D:
     """The sum over j written out: slices times single entries."""
     out = None
     for j in range(4):
@@ -71,7 +90,7 @@ def windows_unrolled(d):
     return out
 
 
-def windows_nested(d):
+def windows_nested(d: Data) -> ct.D:
     """Maps of morphisms, one inside the other: for each window, for each shift, a dot product."""
     four, two = np.arange(4), np.arange(2)
     shifted = ct.fork(ct.id, ct.const(np.add.outer(two, four))) >> ct.gather
@@ -81,39 +100,39 @@ def windows_nested(d):
     return both >> ct.map(dots >> ct.fork(entry(0), entry(1)) >> ct.sub)
 
 
-def added_matmul(d):
+def added_matmul(d: Data) -> ct.D:
     (i, k), j = d["A"].shape, d["B"].shape[1]
     return ct.cross(ct.reshape((i, k, 1)), ct.reshape((k, j)) >> ct.replicate(1)) >> ct.add >> ct.sum(axis=1)
 
 
-def gathered_in_rows(d):
+def gathered_in_rows(d: Data) -> ct.D:
     return ct.cross(ct.id, ct.replicate(len(d["X"]))) >> ct.map(ct.gather)
 
 
-def scattered_self(d):
+def scattered_self(d: Data) -> ct.D:
     n = len(d["xs"])
     at = np.concatenate([np.arange(n), np.zeros(n, np.int64)])
     values = ct.fork(ct.id, entry(0) >> ct.replicate(n)) >> ct.concatenate()
     return ct.fork(ct.id, ct.const(at), values) >> ct.scatter >> ct.slice(1, None) >> ct.sum()
 
 
-def scattered_outside(d):
+def scattered_outside(d: Data) -> ct.D:
     n = len(d["xs"])
     at = np.concatenate([np.arange(n), np.full(n, -1)])
     return ct.fork(ct.const(np.zeros(n)), ct.const(at), ct.dup >> ct.concatenate()) >> ct.scatter >> ct.sum()
 
 
-def two_pulls(m, d):
+def two_pulls(m: Derivative, d: Data) -> list[Any]:
     return [np.stack([m.pull(w)[0] for w in (1.0, 2.0)])]
 
 
-def scaled_and_added(d):
+def scaled_and_added(d: Data) -> ct.D:
     alpha, beta = float(d["alpha"]), float(d["beta"])
     product = ct.fork(ct.proj(0), ct.proj(1)) >> ct.matmul
     return ct.fork(ct.proj(2), product) >> ct.map(lambda c, p: alpha * c + beta * p)
 
 
-def random_gemm(shapes, numbers, rng, case):
+def random_gemm(shapes: list[tuple[int, ...]], numbers: list[float], rng: Rng, case: str) -> Data:
     drawn = {name: rng.standard_normal(shape) for name, shape in zip(("A", "B", "C", "G_adj"), shapes, strict=True)}
     return {"alpha": numbers[0], "beta": numbers[1], **drawn}
 
@@ -154,7 +173,7 @@ PROGRAMS = {
     ),
     "genred-opt/gemm-simple": Program(
         scaled_and_added, "A B C", given_cotangent("G_adj"), also(normal(A=(2, 3), B=(3, 2), C=(2, 2)), alpha=0.3, beta=1.7),
-        modes=("reverse", "planned"), random=random_gemm,
+        random=random_gemm, random_modes=("reverse", "planned"),
     ),
     "gather0": Program(lambda d: ct.gather, "xs is", block(0), also(normal(xs=(4,)), **{"is": whole_numbers(4, 5)}), whole="is"),
     "gather1": Program(gathered_in_rows, "X is", block(0), also(normal(X=(3, 4)), **{"is": whole_numbers(4, 5)}), whole="is"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 import catad as ct
 
-from .programs import Program, block, by, normal, pulled_ones, tangent, value
+from .programs import Data, Program, Rng, block, by, normal, pulled_ones, tangent, value
 
 
 def power(y, x):
@@ -29,41 +30,41 @@ def multiply(acc, x):
     return acc * x, x
 
 
-def nest(step, counts):
+def nest(step: ct.D, counts: tuple[int, ...]) -> ct.D:
     """The step taken product(counts) times, as one loop inside another for each count."""
     for n in counts:
         step = ct.iterate(step, n)
     return step
 
 
-def from_one(loop):
+def from_one(loop: ct.D) -> ct.D:
     """x to the first part of the state that a loop makes of (1, x)."""
     return ct.fork(ct.const(1.0), ct.id) >> loop >> ct.exl
 
 
-def counted(d, **more):
+def counted(d: Data, **more: Any) -> ct.D:
     return from_one(ct.iterate(ct.map(multiply), int(d["y"]), **more))
 
 
-def divided(d):
+def divided(d: Data) -> ct.D:
     """The counted loop, strip-mined into a nest of three."""
     y, root = int(d["y"]), round(int(d["y"]) ** (1 / 3))
     counts = (root, root, root) if root**3 == y else (y, 1, 1)
     return from_one(nest(ct.map(multiply), counts))
 
 
-def while_less(d):
+def while_less(d: Data) -> ct.D:
     """The state is (i, acc, x, y); i and y are integers, so no derivative goes through the condition."""
     step = ct.map(lambda i, acc, x, y: (i + 1, acc * x, x, y))
     loop = ct.while_loop(ct.map(lambda i, acc, x, y: i < y), step)
     return ct.fork(ct.const(0), ct.const(1.0), ct.exr, ct.exl) >> loop >> ct.proj(1)
 
 
-def small(rng):
+def small(rng: Rng) -> Data:
     return {"y": rng.integers(2, 7), "x": rng.normal()}
 
 
-def alone(d):
+def alone(d: Data) -> tuple[Any, ...]:
     return (d["x"],)
 
 
@@ -73,7 +74,9 @@ primal_then_alone = {"0": value, "1": tangent}
 COUNTED = (
     Program(lambda d: ct.map(power), "y x", primal_then, small, whole="y"),
     Program(counted, alone, primal_then_alone, small, whole="y"),
-    Program(lambda d: ct.replicate(int(d["y"])) >> ct.fold(lambda a, b: a * b, 1.0), alone, primal_then_alone, small, whole="y"),
+    Program(
+        lambda d: ct.replicate(int(d["y"])) >> ct.fold(lambda a, b: a * b, 1.0), alone, primal_then_alone, small, whole="y"
+    ),
 )
 WHILE = (
     Program(lambda d: ct.map(power_while), "y x", primal_then, small, whole="y"),
@@ -81,7 +84,7 @@ WHILE = (
 )
 
 
-def over_list(d):
+def over_list(d: Data) -> ct.D:
     """(y, x): the factors of the loop are y and y squared, read one a step."""
     factors = ct.exl >> ct.fork(ct.id, ct.square) >> ct.stack()
     start = ct.fork(ct.const(1.0), ct.exr)
@@ -89,12 +92,12 @@ def over_list(d):
     return ct.fork(start, factors) >> ct.iterate(step, 2, inputs=True) >> ct.exl
 
 
-def one_at(index):
+def one_at(index: ct.D) -> ct.D:
     """A morphism to one index, as an array of one."""
     return index >> ct.reshape((1,))
 
 
-def overwritten(d, **more):
+def overwritten(d: Data, **more: Any) -> ct.D:
     """Each step writes 1 at its place, maps the state by the identity, and writes that place back from the result."""
     n = len(d["xs"])
     write = ct.fork(ct.exl, one_at(ct.exr), ct.const(np.ones(1))) >> ct.scatter
@@ -103,7 +106,7 @@ def overwritten(d, **more):
     return ct.fork(ct.id, ct.iota(n)) >> ct.iterate(back, n, inputs=True, **more)
 
 
-def squares_forward(d):
+def squares_forward(d: Data) -> ct.D:
     """Each step writes the square of a place at the next one."""
     n = len(d["xs"])
     at = one_at(ct.exr)
@@ -134,7 +137,7 @@ def heun(r, v, c):
     return not_negative(r + 0.01 * dr), v + 0.01 * dv
 
 
-def simulated(nh, nt, nn):
+def simulated(nh: int, nt: int, nn: int) -> ct.D:
     """The coupling, a number, to the loss. The state is (history of r, history of v, coupling), the input of a step its time."""
     rows = nt + nh
     delays = np.fromfunction(lambda i, j: (i * j) % nh, (nn, nn), dtype=np.int64)
@@ -154,7 +157,7 @@ def simulated(nh, nt, nn):
     return ct.fork(start, times) >> loop >> ct.proj(0) >> ct.slice(-10, None) >> ct.sum()
 
 
-def couplings(d):
+def couplings(d: Data) -> tuple[Any, ...]:
     return (0.1 * np.arange(int(d["ng"])),)
 
 

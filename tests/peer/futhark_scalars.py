@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
 import catad as ct
 
-from .programs import Program, also, by, entry, gradient, normal, tangent
+from .derivatives import Derivative
+from .programs import Data, Program, Rng, also, by, entry, gradient, normal, tangent
 
 
 def branch(b, x):
@@ -49,24 +51,24 @@ def distance(what, x, y, z):
     return rotated_box(x, y, z)
 
 
-def scene(rng):
+def scene(rng: Rng) -> Data:
     return {"object": rng.integers(0, 3), "x": rng.normal(), "y": 1.0 + abs(rng.normal()), "z": rng.normal()}
 
 
-def no_tangents(m, d):
+def no_tangents(m: Derivative, d: Data) -> list[Any]:
     """A tangent of the boolean result for each unit tangent."""
     return [m.push(1.0, None), m.push(None, 1.0)]
 
 
-def no_cotangents(m, d):
+def no_cotangents(m: Derivative, d: Data) -> list[Any]:
     return list(m.pull(*[None if y.dtype == bool else 1.0 for y in m.ys]))
 
 
-def gradient_of_x(m, d):
+def gradient_of_x(m: Derivative, d: Data) -> list[Any]:
     return [m.pull(1.0)[1]]
 
 
-def of_x_and_b(m, d):
+def of_x_and_b(m: Derivative, d: Data) -> list[Any]:
     return list(m.pull(1.0))
 
 

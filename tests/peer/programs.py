@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ class Program:
     """One way to write the program of a record.
 
     `term` may depend on the data where they set sizes, counts or constants. `point` names the inputs that are its primals, in
-    order, or makes them from the data. `read` gives the expected arrays of a case, in the record's order, from a derivative; it is
-    keyed by the part of the case's number before the dot. Inputs in `whole` stay integers, all others become float64.
+    order, or makes them from the data. `read` gives the expected arrays of a case, in the record's order, from a derivative, and
+    may be keyed by the part of the case's number before the dot. Inputs in `whole` stay integers, all others become float64.
+    `own` draws data of our own; `random` draws them in the sizes, with the numbers, of a case that states no inputs.
     """
 
     term: Callable[[Data], ct.D]
@@ -35,7 +36,8 @@ class Program:
     rounded: float = 0.0  # half a unit of the last decimal, where the file rounded
     step: float = 1e-3
     tolerance: float = 1e-7
-    random: Callable[[list[tuple[int, ...]], list[float], Rng, str], Data] | None = field(default=None)
+    random: Callable[[list[tuple[int, ...]], list[float], Rng, str], Data] | None = None
+    random_modes: tuple[str, ...] = ()  # fewer than `modes` where the sizes ask for it
 
     def primals(self, data: Data) -> tuple[Any, ...]:
         if isinstance(self.point, str):

@@ -24,15 +24,21 @@ FOLDER = os.environ.get("CATAD_OUTSIDE_DATA", "")
 FILE = Path(FOLDER) / "peer-cases" / "futhark-ad.json"
 EXACT = 1e-12
 
-pytestmark = pytest.mark.skipif(not FOLDER, reason="CATAD_OUTSIDE_DATA names no folder with the peer's cases")
+THERE = bool(FOLDER) and FILE.is_file()
+
+pytestmark = pytest.mark.skipif(not THERE, reason="CATAD_OUTSIDE_DATA names no folder with peer-cases/futhark-ad.json")
 
 
 @functools.cache
 def records() -> dict[str, Any]:
-    if not FOLDER:
+    if not THERE:
         return {}
     with FILE.open(encoding="utf-8") as file:
         return {record["name"].removeprefix(PREFIX): record for record in json.load(file)["records"]}
+
+
+LONG = {("stripmine0", "0.2"): ("reverse",)}
+"""Cases of a million steps, half a minute each: only the last way to write them, in these modes."""
 
 
 def chosen(literal: bool) -> list[Any]:
@@ -41,9 +47,11 @@ def chosen(literal: bool) -> list[Any]:
     for name, record in records().items():
         for case in record["cases"]:
             if (case["data"] == "literal") == literal:
-                for variant, program in enumerate(PROGRAMS.get(name, ())):
+                long = LONG.get((name, case["case"]))
+                programs = list(enumerate(PROGRAMS.get(name, ())))
+                for variant, program in programs[-1:] if long else programs:
                     key = f"{name}-{case['case']}-{variant}"
-                    modes = program.modes if literal else ("",)
+                    modes = long or program.modes if literal else ("",)
                     out += [pytest.param(record, case, program, m, id=f"{key}-{m}".rstrip("-")) for m in modes]
     return out
 
@@ -108,11 +116,13 @@ def drawn(case: Any, program: Program, seed: int) -> Data:
 def test_all_modes_agree(record: Any, case: Any, program: Program, mode: str) -> None:
     """Cases that state no numbers: the property is that the modes give the same derivative."""
     data = drawn(case, program, zlib.crc32(f"{record['name']} {case['case']}".encode()))
-    first, *others = [program.reading(case["case"])(program.at(data, m), data) for m in program.modes]
+    modes = program.random_modes or program.modes
+    first, *others = [program.reading(case["case"])(program.at(data, m), data) for m in modes]
+    assert any(np.any(part) for part in first)
     for parts in others:
         for got, want in zip(parts, first, strict=True):
             got, want = np.asarray(got), np.asarray(want)
-            assert got.shape == want.shape and np.any(want)
+            assert got.shape == want.shape
             assert np.all(np.abs(got - want) <= EXACT * max(1.0, np.abs(want).max()))
 
 

@@ -1,0 +1,277 @@
+"""`segmented_scan` and `segmented_fold`: scans and folds of the segments of one array, whose lengths may differ.
+
+Segments are given by flags, true where one starts, or by lengths. Either way each element learns the number of its segment,
+which is all that is integer here; the rest is said with other combinators. A scan of segments is a scan with the operator lifted
+to (segment starts here, element), for which what stands before a start does not matter (G. Blelloch, Scans as primitive
+parallel operations, 1989; Bruun and Larsen 2022, section 2.1.1). A fold of segments is a histogram whose
+bins are the segments. So the Jacobians are theirs: a recurrence whose links are zero at starts, a scatter-add for `+`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors, scalar
+from catad.linear.contract import contract
+from catad.primitive import box
+from catad.spaces import Tensor, rebuild
+from catad.terms import D
+from catad.vector.histogram import by_bin, segmented
+from catad.vector.index import Integers
+from catad.vector.map import mapped
+from catad.vector.monoid import Monoid, elements, monoid_of, parts
+from catad.vector.scan import Scan, along, check_params, operator_code, params_code, shifted, turned
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+@box
+class NumberedByFlags(Integers):
+    """Flags (n,) to the number of the segment of each element (n,); axis `axis` counts the elements.
+
+    Raises where integer flags are not 0 or 1, or where there are not `segments` segments (-1: any number).
+    """
+
+    segments: int = -1
+    axis: int = 0
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor(ins[0].shape, np.int64),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        flags = xp.moveaxis(arrays[0], self.axis, -1)
+        if flags.dtype.kind != "b" and flags.size:
+            low, high = int(xp.min(flags)), int(xp.max(flags))
+            if low < 0 or high > 1:
+                raise errors.ArgumentError(errors.flag_out_of_range(low, high))
+        starts = flags.astype(np.int64)  # a copy: the first element starts a segment whether flagged or not
+        starts[..., :1] = 1
+        if self.segments >= 0:
+            self._check_count(xp.sum(starts, axis=-1).reshape(-1).tolist())
+        return xp.moveaxis(xp.cumsum(starts, axis=-1) - 1, -1, self.axis)
+
+    def _check_count(self, found: list[int]) -> None:
+        for count in found:
+            if count != self.segments:
+                raise errors.ArgumentError(errors.wrong_segment_count(count, self.segments))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(NumberedByFlags(self.segments, self.axis + 1), *ins)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.NumberedByFlags({self.segments}, {self.axis})"
+
+
+@box
+class NumberedByLengths(Integers):
+    """Lengths (k,) to the number of the segment of each of n elements (n,); axis `axis` counts them.
+
+    Raises where a length is negative or where they do not add up to n.
+    """
+
+    n: int
+    axis: int = 0
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        shape = ins[0].shape
+        return (Tensor((*shape[: self.axis], self.n, *shape[self.axis + 1 :]), np.int64),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        lengths = xp.moveaxis(arrays[0], self.axis, -1).astype(np.int64)
+        low = int(xp.min(lengths)) if lengths.size else 0
+        if low < 0:
+            raise errors.ArgumentError(errors.negative_length(low))
+        for total in xp.sum(lengths, axis=-1).reshape(-1).tolist():
+            if total != self.n:
+                raise errors.ArgumentError(errors.wrong_length_sum(total, self.n))
+        rows = math.prod(lengths.shape[:-1])
+        ends = xp.cumsum(lengths, axis=-1).reshape(rows, lengths.shape[-1])
+        out = xp.empty((rows, self.n), dtype=np.int64)
+        for i in range(rows):  # how many segments have ended before an element; an empty one ends where it starts
+            out[i] = xp.searchsorted(ends[i], xp.arange(self.n), side="right")
+        return xp.moveaxis(out.reshape(*lengths.shape[:-1], self.n), -1, self.axis)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(NumberedByLengths(self.n, self.axis + 1), *ins)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.NumberedByLengths({self.n}, {self.axis})"
+
+
+def numbered(b: Builder, given: Any, element: Wire, by: str, segments: int, term: D) -> tuple[Wire, int]:
+    """The number of the segment of each element, and how many segments there are (-1: not known before the data)."""
+    space = b.space(given)
+    n = element.shape[0]
+    if by == "lengths":
+        if isinstance(given, tuple) or given.ndim != 1 or given.dtype.kind not in "iu":
+            raise errors.SpaceError(errors.not_lengths(space))
+        return b.add(NumberedByLengths(n), given)[0], given.shape[0]
+    if isinstance(given, tuple) or given.ndim != 1 or given.dtype.kind not in "iub":
+        raise errors.SpaceError(errors.not_flags(space))
+    if given.shape != (n,):
+        raise errors.SpaceError(errors.wrong_flag_count(space, element.space, term))
+    return b.add(NumberedByFlags(segments), given)[0], segments
+
+
+def scanned_by_segments(
+    b: Builder, monoid: Monoid, number: Wire, x: Sequence[Wire], exclusive: bool, reverse: bool, free: Sequence[Wire]
+) -> list[Wire]:
+    """Lay the scan of each segment out, the independent parts of the operator apart.
+
+    Reversed, everything is turned: an element then starts a segment where its number is not that of the one before it, as ever.
+    """
+    if reverse:
+        number, x, monoid = turned(b, number, 0), [turned(b, w, 0) for w in x], monoid.flipped
+    axes, shape = tuple(range(x[0].ndim)), x[0].shape
+    differs = scalar.apply("ne", scalar.param(0), scalar.param(1))
+    (start,) = mapped(b, [differs], [number, shifted(b, number, 0, -1)])
+    everywhere = contract(b, [(0,)], [start], axes, shape)
+    made: dict[int, Wire] = {}
+    for own, part in parts(monoid):
+        _, *prefixes = b.add(Scan(segmented(part)), everywhere, *[x[k] for k in own], *free)
+        made.update(zip(own, prefixes, strict=True))
+    out = [made[k] for k in range(len(x))]
+    if exclusive:
+        out = [_one_later(b, s, everywhere, monoid.neutral[k]) for k, s in enumerate(out)]
+    return [turned(b, s, 0) for s in out] if reverse else out
+
+
+def _one_later(b: Builder, prefixes: Wire, starts: Wire, neutral: float) -> Wire:
+    """Each prefix one step later in its segment, the neutral element first."""
+    node = scalar.apply("select", scalar.param(0), scalar.const(neutral), scalar.param(1))
+    return mapped(b, [node], [starts, shifted(b, prefixes, 0, neutral)])[0]
+
+
+class _Segmented(D):
+    """What the two have in common."""
+
+    __slots__ = ("by", "monoid")
+    by: str
+    monoid: Monoid
+
+    def _arguments(self, b: Builder, x: Any) -> tuple[Any, Any, list[Wire], list[Wire]]:
+        """Flags or lengths, the elements as they are nested and as wires, and the free numbers; all but the first checked."""
+        free = self.monoid.free
+        if not isinstance(x, tuple) or len(x) != 2 + free or any(isinstance(p, tuple) for p in x[2:]):
+            pattern = ", ".join([self.by, "values", *["p"] * free])
+            raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), self))
+        wires = elements(b, x[1], self.monoid, self)
+        along(wires[0], 0, self)
+        check_params(x[2:], wires[0], 0, self)
+        return x[0], x[1], wires, list(x[2:])
+
+
+@share
+class SegmentedScan(_Segmented):
+    """`ct.segmented_scan(...)`."""
+
+    __slots__ = ("exclusive", "reverse")
+
+    def __init__(self, monoid: Monoid, exclusive: bool, reverse: bool, by: str) -> None:
+        self.monoid, self.exclusive, self.reverse, self.by = monoid, exclusive, reverse, by
+
+    def data(self) -> Hashable:
+        return (self.monoid, self.exclusive, self.reverse, self.by)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        given, values, wires, free = self._arguments(b, x)
+        number, _ = numbered(b, given, wires[0], self.by, -1, self)
+        out = scanned_by_segments(b, self.monoid, number, wires, self.exclusive, self.reverse, free)
+        return rebuild(b.space(values), out)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        more = "".join(f", {k}={v!r}" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
+        more += ("" if self.by == "flags" else f", by={self.by!r}") + params_code(self.monoid)
+        return f"ct.segmented_scan({operator_code(self.monoid, name)}{more})"
+
+
+@share
+class SegmentedFold(_Segmented):
+    """`ct.segmented_fold(...)`; `segments` is -1 where lengths say how many there are."""
+
+    __slots__ = ("segments",)
+
+    def __init__(self, monoid: Monoid, segments: int, by: str) -> None:
+        self.monoid, self.segments, self.by = monoid, segments, by
+
+    def data(self) -> Hashable:
+        return (self.monoid, self.segments, self.by)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        given, values, wires, free = self._arguments(b, x)
+        number, count = numbered(b, given, wires[0], self.by, self.segments, self)
+        return rebuild(b.space(values), by_bin(b, self.monoid, number, wires, count, free))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        more = f", segments={self.segments}" if self.by == "flags" else f", by={self.by!r}"
+        return f"ct.segmented_fold({operator_code(self.monoid, name)}{more}{params_code(self.monoid)})"
+
+
+def _check_by(by: Any) -> None:
+    if by not in ("flags", "lengths"):
+        raise errors.ArgumentError(errors.bad_segments_by(by))
+
+
+def segmented_scan(
+    op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = False, by: str = "flags", params: int = 0
+) -> D:
+    """(flags, values) to the prefixes within each segment, of the shape and nesting of the values.
+
+    `values` are elements nested as `neutral`, arrays of one shape (n, ...) whose axis 0 is cut into segments; other axes are
+    carried along. `flags` (n,) are booleans, or the integers 0 and 1, true where a segment starts; the first element starts one
+    whether flagged or not. With `by="lengths"` the first factor is `lengths` (k,) instead: integers of at least 0 that add up
+    to n. `exclusive`, `reverse` and `params` are as for `ct.scan`, in each segment by itself.
+
+    Its Jacobian is that of a scan, with links that are zero at starts: work O(n), depth O(log n) (Bruun and Larsen 2022,
+    section 2.1.1). Passes over the n elements, of the value and of its gradient: an operator on numbers 4 and 8.
+
+    Raises `SpaceError` for flags or lengths of another shape or dtype, `ArgumentError` where they have other
+    values; errors of the operator as `ct.scan`.
+
+    >>> import catad as ct, numpy as np
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> ct.segmented_scan(ct.add, 0.0)(np.array([True, False, True, False]), x)
+    array([1., 3., 3., 7.])
+    >>> ct.segmented_scan(ct.add, 0.0, exclusive=True, reverse=True, by="lengths")(np.array([3, 0, 1]), x)
+    array([5., 3., 0., 0.])
+    """
+    _check_by(by)
+    return SegmentedScan(monoid_of(op, neutral, params), bool(exclusive), bool(reverse), by)
+
+
+def segmented_fold(op: Any, neutral: Any = None, segments: int | None = None, by: str = "flags", params: int = 0) -> D:
+    """(flags, values) to the fold of each segment, or with `by="lengths"` (lengths, values) to them.
+
+    `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the shape
+    (k, ...), with k the number of segments; a segment of length 0, which lengths can give, has the neutral element. By flags the
+    number of segments is data: `segments=` says it, and another number is an error at run time.
+
+    It is a histogram whose bins are the segments, and so is its derivative: one gather for `+` and for a minimum or maximum,
+    a segmented scan and its recurrence for any other operator. Work O(n + k), depth O(log n), beside the sort of `ct.histogram`;
+    passes over the n elements, of the value by lengths and of its gradient: any other operator on numbers 5 and 10. Errors as
+    `ct.segmented_scan`.
+
+    >>> import catad as ct, numpy as np
+    >>> x = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> products = ct.segmented_fold(lambda a, b: a * b, 1.0, by="lengths")
+    >>> products(np.array([3, 0, 1]), x)
+    array([6., 1., 4.])
+    >>> ct.segmented_fold(ct.maximum, -np.inf, segments=2)(np.array([True, False, True, False]), x)
+    array([2., 4.])
+    >>> ct.grad(products >> ct.sum(), argnums=1)(np.array([3, 0, 1]), x)
+    array([6., 3., 2., 1.])
+    """
+    _check_by(by)
+    if by == "lengths" and segments is not None:
+        raise errors.ArgumentError(errors.segments_and_lengths(segments))
+    if by == "flags" and (isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 0):
+        raise errors.ArgumentError(errors.bad_segment_count(segments))
+    return SegmentedFold(monoid_of(op, neutral, params), -1 if segments is None else int(segments), by)
