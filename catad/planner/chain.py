@@ -8,11 +8,14 @@ has no product) decides what the products after it cost. So each cell (i, j) kee
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import count
 from typing import NamedTuple
 
 from catad import errors
+from catad.linear.block import Block, Chain, Sum
 from catad.linear.delta import Delta
+from catad.linear.structure import Structure
 from catad.planner.brackets import Tree, balanced, forward, reverse
 from catad.planner.cost import CostFunction, value_of
 from catad.planner.execute import Traced, meeting_peak, trace
@@ -79,7 +82,8 @@ class Search:
         for a, a_ways in self.cells[i, k].items():
             taken = computed_count(a)
             for c, c_ways in self.cells[k + 1, j].items():
-                self.left -= 1
+                work = weight(a) * weight(c)
+                self.left -= 1 if work == 1 else SUMS * work
                 if self.left < 0:
                     raise OverBudget
                 c_moved = shifted(c, taken)
@@ -111,6 +115,24 @@ class Search:
         """The ways to multiply factors i to j (all of them by default), best first."""
         j = len(self.factors.parts) - 1 if j < 0 else j
         return sorted((way for ways in self.cells[i, j].values() for way in ways), key=lambda way: way.rank)
+
+
+SUMS = 8  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
+
+
+def weight(state: State) -> int:
+    """How many plain maps the parts of a state are made of."""
+    return sum(terms(part.structure) for part in state)
+
+
+@lru_cache(maxsize=65536)
+def terms(structure: Structure) -> int:
+    """How many plain maps a structure is made of."""
+    if isinstance(structure, (Sum, Chain)):
+        return sum(terms(inner) for inner, _ in structure.parts)
+    if isinstance(structure, Block):
+        return sum(terms(part[0]) for row in structure.grid for part in row if part is not None)
+    return 1
 
 
 def _is_full(state: State) -> bool:
