@@ -306,6 +306,13 @@ def test_a_declared_inverse_saves_the_scans(name: str, shape: tuple[int, ...], a
         np.testing.assert_allclose(o.agree_twice(fast, p), o.agree_twice(slow, p), rtol=1e-7, atol=1e-7)
 
 
+def test_what_is_dropped_is_not_divided_by() -> None:
+    op, neutral, inverse = INVERTIBLE["product"]
+    index, x = np.array([0, 5, 0]), np.array([2.0, 0.0, 3.0])
+    f = ct.histogram(ct.monoid(op, neutral, inverse=inverse), bins=2)
+    assert np.array_equal(ct.grad(f >> ct.sum(), argnums=1)(index, x), [3.0, 0.0, 2.0])
+
+
 def test_scans_of_an_operator_with_an_inverse_are_scans() -> None:
     op, neutral, inverse = INVERTIBLE["product"]
     x = RNG.uniform(0.5, 1.5, 9)
@@ -330,6 +337,8 @@ def test_an_operator_that_is_not_associative_is_named_with_a_triple() -> None:
         ct.scan(mean, 0.0)(x)
     with raises(ct.MonoidError, "not associative"):
         ct.histogram(mean, 0.0, 2)(np.array([0, 1, 0]), x)
+    with raises(ct.MonoidError, "not associative"):  # also where no two values meet
+        ct.histogram(mean, 0.0, 3)(np.array([0, 1, 2]), x)
     with raises(ct.MonoidError, "not associative"):
         ct.grad(ct.fold(mean, 0.0))(x)
     with raises(ct.MonoidError, "not associative", "a = ", "b = ", "c = "):
