@@ -31,7 +31,7 @@ class BatchedMap(D):
         if len(sizes) != 1 or None in sizes:
             raise errors.SpaceError(errors.no_common_axis(b.space(x), self))
         (size,) = sizes
-        element = _element(b.space(x))
+        element = element_of(b.space(x))
         wiring = wire(self.children[0], element)
         outs = batch(b, wiring, leaves, [True] * len(leaves), size or 0)
         return rebuild(wiring.cod, outs)
@@ -40,7 +40,8 @@ class BatchedMap(D):
         return f"ct.map({part(self.children[0])})"
 
 
-def _element(space: Space) -> Space:
+def element_of(space: Space) -> Space:
+    """The space of one entry along the leading axis that all leaves have."""
     leaves = [Tensor(leaf.shape[1:], leaf.dtype) for leaf in space.leaves]
     element: Space = rebuild(space, leaves, Product)
     return element

@@ -18,18 +18,13 @@ from catad.linear.sweep import Sweep
 from catad.primitive import box
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.terms import D, above, fork, it
+from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
 from catad.wiring import Recount, assumed, share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
-
-
-def _element(space: Space) -> Space:
-    leaves = [Tensor(leaf.shape[1:], leaf.dtype) for leaf in space.leaves]
-    element: Space = rebuild(space, leaves, Product)
-    return element
 
 
 @cache
@@ -65,7 +60,7 @@ class Iterate(D):
         state, given = self._parts(b, x)
         if self.n == 0:
             return state
-        space, input_ = b.space(state), _element(b.space(given))
+        space, input_ = b.space(state), element_of(b.space(given))
         step = f if self.inputs else above().exl >> f
         made = step.spaces(Product((space, input_)))
         if made != space:
