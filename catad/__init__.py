@@ -9,10 +9,15 @@ import typing as _typing
 
 from catad import linear
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
-from catad.engine.program import use_engine
+from catad.engine.ahead import compile
+from catad.engine.choice import use_engine
+from catad.engine.counting import count
+from catad.engine.cpu.profile import profile
+from catad.engine.cpu.threads import get_num_threads, set_num_threads
 from catad.errors import (
     ArgumentError,
     CatadError,
+    CatadNotice,
     DenseLimitError,
     DerivativeError,
     DeviceError,
@@ -181,6 +186,7 @@ from catad.vector.words import (
     trunc,
     where,
 )
+from catad.version import __version__ as __version__
 from catad.wiring import wire
 
 if _typing.TYPE_CHECKING:
@@ -194,11 +200,10 @@ def __getattr__(name: str) -> _types.ModuleType:
     raise AttributeError(f"module 'catad' has no attribute {name!r}")
 
 
-__version__ = "0.1.0"
-
 __all__ = [
     "ArgumentError",
     "CatadError",
+    "CatadNotice",
     "D",
     "DenseLimitError",
     "DerivativeError",
@@ -246,12 +251,14 @@ __all__ = [
     "clip",
     "compForward",
     "compReverse",
+    "compile",
     "compose",
     "concatenate",
     "const",
     "copysign",
     "cos",
     "cosh",
+    "count",
     "cross",
     "degrees",
     "differential",
@@ -283,6 +290,7 @@ __all__ = [
     "gather",
     "ge",
     "generate",
+    "get_num_threads",
     "grad",
     "gt",
     "hessian",
@@ -336,6 +344,7 @@ __all__ = [
     "pow",
     "power",
     "product",
+    "profile",
     "proj",
     "radians",
     "reciprocal",
@@ -356,6 +365,7 @@ __all__ = [
     "sech",
     "segmented_fold",
     "segmented_scan",
+    "set_num_threads",
     "sigmoid",
     "sign",
     "signbit",

@@ -13,7 +13,9 @@ from catad.engine.program import Program, program_of
 from catad.functors import Gradient, Tangent, fused, grad, linear_graph, straightened
 from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
-from catad.planner.plan import Plan, plan_structure
+from catad.planner.keep import plan_structure
+from catad.planner.plan import Plan
+from catad.planner.request import checked, engine_of
 from catad.spaces import (
     Product,
     Space,
@@ -21,6 +23,7 @@ from catad.spaces import (
     Value,
     as_leaves,
     common_module,
+    flatten,
     rebuild,
     space_like,
     tangent_space,
@@ -177,10 +180,11 @@ def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ..
 class Pullback:
     """A pullback at a point: a cotangent of the result to the cotangents of the primals, as a tuple."""
 
-    __slots__ = ("cod", "dom", "many", "slots", "structure", "xp")
+    __slots__ = ("cod", "dom", "many_primals", "slots", "structure", "xp")
 
     def __init__(self, structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Space, xp: Any, many: bool) -> None:
-        self.structure, self.slots, self.dom, self.cod, self.xp, self.many = structure, slots, dom, cod, xp, many
+        self.structure, self.slots, self.dom, self.cod, self.xp = structure, slots, dom, cod, xp
+        self.many_primals = many
 
     def __call__(self, cotangent: Value) -> tuple[Value, ...]:
         from catad.engine.program import run_structure
@@ -189,7 +193,29 @@ class Pullback:
         common_module([*self.slots, *leaves])
         out = iter(run_structure(self.structure, self.xp, self.slots, leaves))
         whole = rebuild(self.dom, [next(out) if leaf.is_float else () for leaf in self.dom.leaves])
-        return whole if self.many else (whole,)
+        return whole if self.many_primals else (whole,)
+
+    def many(self, cotangents: Value) -> tuple[Value, ...]:
+        """Many cotangents at once: each leaf has one more axis, the first, and so have the results.
+
+        They are pulled back together, or factors are multiplied first, as the plan for so many cotangents says.
+
+        >>> import catad as ct, numpy as np
+        >>> y, pullback = ct.vjp(ct.square, np.array([1.0, 2.0]))
+        >>> pullback.many(np.eye(2))
+        (array([[2., 0.],
+               [0., 4.]]),)
+        """
+        from catad.planner.ends import pulled_back
+
+        first = next((leaf for leaf in flatten(cotangents) if getattr(leaf, "ndim", 0)), None)
+        count = -1 if first is None else first.shape[0]
+        wide = rebuild(self.cod, [Tensor((max(count, 0), *s.shape), s.dtype) for s in self.cod.leaves], Product)
+        leaves = _tangent_leaves(cotangents, wide, self.xp, "cotangents, one for each index of a first axis")
+        common_module([*self.slots, *leaves])
+        out = iter(pulled_back(self.structure.T, self.xp, self.slots, leaves, count))
+        whole = rebuild(self.dom, [next(out) if leaf.is_float else () for leaf in self.dom.leaves])
+        return whole if self.many_primals else (whole,)
 
     def __repr__(self) -> str:
         return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}>"
@@ -220,8 +246,10 @@ class Jacobian:
         if not L.structure.dom or not L.structure.cod:
             dom = _domain(_point(primals, self.f))[1]
             raise errors.DerivativeError(errors.integers_alone(dom, self.f))
-        plan = self.mode if isinstance(self.mode, Plan) else plan_structure(L.structure, self.mode)
-        return plan.multiply(L)
+        if isinstance(self.mode, Plan):
+            return self.mode.multiply(L)
+        request = checked(self.mode, "time", engine=engine_of(common_module(L.slots)))
+        return plan_structure(L.structure, request=request).multiply(L)
 
     def __repr__(self) -> str:
         return f"<jacobian of {errors.abbreviated(self.f)}, mode {self.mode!r}>"

@@ -21,6 +21,7 @@ from catad.linear.block import Chain, Zero, chain
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
+from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above
 from catad.wiring import Builder, Wiring, kept_as, share, wire
@@ -258,12 +259,34 @@ class Tangent(_Derived):
 
 
 def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
+    """Forward mode: box by box the results and their tangents, by the box's rule or by its cheaper way to both."""
     dom = b.space(point)
     tangents = _tangents(b, v, dom, "tangent", term)
     wiring = fused(term.children[0], dom)
-    ys, network, slots = linear_graph(b, wiring, flatten(point))
-    dys = network.apply(b, slots, tangents)
-    return rebuild(wiring.cod, ys), _filled(b, wiring.cod, dys)
+    floats = [k for k in wiring.inputs if wiring.wires[k].is_float]
+    at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(point), strict=True))
+    moved: dict[int, Wire | None] = dict(zip(floats, tangents, strict=True))
+    for box, rule in zip(wiring.boxes, _needed_rules(wiring), strict=True):
+        ins = tuple([at[k] for k in box.ins])
+        own = [moved.get(k) for k in box.ins if wiring.wires[k].is_float]
+        made: Sequence[Wire | None] | None = None
+        if rule is None or all(t is None for t in own):
+            outs = b.add(box.primitive, *ins)
+        else:
+            outs, made = box.primitive.pushed(b, ins, own) or _by_rule(b, box.primitive, rule, ins, own)
+        at.update(zip(box.outs, outs, strict=True))
+        if made is not None:
+            moved.update(zip([k for k in box.outs if wiring.wires[k].is_float], made, strict=True))
+    dys = [moved.get(k) for k in wiring.outputs if wiring.wires[k].is_float]
+    return rebuild(wiring.cod, [at[k] for k in wiring.outputs]), _filled(b, wiring.cod, dys)
+
+
+def _by_rule(
+    b: Builder, primitive: Primitive, rule: Rule, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
+) -> tuple[tuple[Wire, ...], list[Wire | None]]:
+    """The results of a box, and their tangents by its derivative rule."""
+    outs = b.add(primitive, *ins)
+    return outs, rule.structure.apply(b, rule.coefficients(ins, outs), tangents)
 
 
 @share

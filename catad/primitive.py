@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
@@ -49,6 +49,15 @@ class Primitive(D):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
         """The derivative, a `linear.Rule`; None where it is zero."""
         raise NotImplementedError
+
+    def pushed(
+        self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
+    ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
+        """Results and their tangents, where laying both out together is cheaper than the box and then its rule; else None.
+
+        `tangents` are those of the floating arguments, and those of the floating results are returned; None is zero.
+        """
+        return None
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """Lay out the box mapped over a new leading axis that the flagged arguments and all results have."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from catad import errors
 from catad.spaces import Space, Value, flatten
 
@@ -21,11 +23,17 @@ _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials o
 _BASE = 1_000_003_193_817
 
 
+_upward: Any = None
+
+
 def above() -> Any:
     """The functors that methods call: the one place where terms reach up."""
-    from catad import upward
+    global _upward
+    if _upward is None:
+        from catad import upward
 
-    return upward
+        _upward = upward
+    return _upward
 
 
 class D:
@@ -166,6 +174,8 @@ class D:
         if not args:
             raise errors.SpaceError(errors.no_arguments(self))
         x = args[0] if len(args) == 1 else args
+        if type(x) is np.ndarray:
+            return above().run(self, x)
         for leaf in flatten(x):
             builder = getattr(leaf, "builder", None)
             if builder is not None:
@@ -189,6 +199,16 @@ class D:
 
     def _repr_svg_(self) -> str:
         return self.draw()
+
+    def source(self, language: str, *spaces: Space) -> str:
+        """What the CPU engine compiles at these spaces: "llvm", the LLVM IR of each stage; "steps", one line a stage.
+
+        >>> import catad as ct
+        >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))
+        0: Map Contract, compiled
+        """
+        text: str = above().source(self, language, *spaces)
+        return text
 
     # -- chains
 

@@ -5,7 +5,8 @@ The methods of `D`, `Wire` and `LinearMap` run functors that live above them; ev
 
 from catad.derive import linearize
 from catad.drawing.diagram import draw
-from catad.drawing.pattern import pattern
+from catad.drawing.pattern import cells_of, pattern
+from catad.engine.ahead import source
 from catad.engine.program import program_of, run, run_product, run_structure, run_wiring
 from catad.functors import differential, linearised, reverse_differential
 from catad.linear.products import cost_of_wiring
@@ -22,6 +23,7 @@ __all__ = [
     "add",
     "astype",
     "by_hand",
+    "cells_of",
     "const",
     "cost_of_wiring",
     "differential",
@@ -41,6 +43,7 @@ __all__ = [
     "run_structure",
     "run_wiring",
     "scaled",
+    "source",
     "space_of",
     "sub",
     "wire",

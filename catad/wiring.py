@@ -250,15 +250,15 @@ def share(cls: type[D]) -> type[D]:
 
 
 class Recount(Exception):
-    """A program met data for which a loop has another number of steps than it was made for."""
+    """A program met a loop that has another number of steps than it was made for, or (None) one for each lane of a batch."""
 
-    def __init__(self, loop: Hashable, steps: int) -> None:
+    def __init__(self, loop: Hashable, steps: int | None) -> None:
         super().__init__("a while loop has another number of steps")
         self.loop, self.steps = loop, steps
 
 
-MOST_RECOUNTS = 32  # a loop that turns out otherwise more often in one call has no one number of steps
 _steps: dict[Hashable, int] = {}  # the numbers of steps that loops are laid out for
+_evenness: dict[Hashable, str] = {}  # of the loops that are not "even": see `evenness`
 _token: Hashable = None  # stands for all of them, as a part of the keys of what is kept
 
 
@@ -267,19 +267,29 @@ def assumed(loop: Hashable) -> int:
     return _steps.get(loop, 0)
 
 
+def evenness(loop: Hashable) -> str:
+    """How a while loop is laid out: "even", all its steps are taken; "lanes", a batch takes as many as its longest lane needs;
+    or "uneven", it is met several times with other numbers, and takes the most.
+    """
+    return _evenness.get(loop, "even")
+
+
 def recounted(call: Callable[[], T]) -> T:
     """The result of a call, made again with the right numbers of steps as long as loops turn out to have others."""
     global _token
-    seen: dict[Hashable, int] = {}
+    seen: set[Hashable] = set()
     while True:
         try:
             return call()
         except Recount as found:
-            seen[found.loop] = seen.get(found.loop, 0) + 1
-            if seen[found.loop] > MOST_RECOUNTS:
-                raise errors.ArgumentError(errors.uneven_loop(found.loop)) from None
-            _steps[found.loop] = found.steps
-            _token = frozenset(_steps.items())
+            if found.steps is None:
+                _evenness[found.loop] = "lanes"
+            else:
+                if found.loop in seen:
+                    _evenness[found.loop] = "uneven"  # from here on the number only grows
+                seen.add(found.loop)
+                _steps[found.loop] = found.steps
+            _token = frozenset(_steps.items()), frozenset(_evenness.items())
 
 
 def kept_as(key: Hashable) -> Hashable:

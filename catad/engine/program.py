@@ -12,69 +12,71 @@ from typing import Any
 
 import numpy as np
 
-from catad import errors
+from catad.engine.choice import SMALL, chosen
+from catad.engine.counting import counting, not_counting
+from catad.engine.cpu import target
 from catad.engine.fuse import fuse
 from catad.linear.apply import applying
 from catad.linear.products import Product as ProductOf
+from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.primitive import Primitive
 from catad.spaces import Array, Product, Space, Tensor, Value, as_leaves, common_module, rebuild, space_like
 from catad.terms import D
 from catad.vector.by_hand import erased
-from catad.wiring import Builder, Wiring, kept_as, recounted, wire
+from catad.wiring import Builder, Recount, Wiring, kept_as, recounted, wire
 
-Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 
 
-class Program:
-    """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result."""
+class _Run:
+    """Steps over numbered registers, and the constants among these."""
 
-    __slots__ = ("_constants", "boxes", "checked", "count", "inputs", "outputs", "steps", "wiring")
+    __slots__ = ("_constants", "count", "inputs", "outputs", "steps")
 
-    def __init__(self, wiring: Wiring) -> None:
-        wiring = fuse(erased(wiring), horizontal=True)
-        self.wiring = wiring
+    def __init__(self, wiring: Wiring, steps: Sequence[Step]) -> None:
         names: dict[int, int] = {}
         self.inputs = tuple([names.setdefault(k, len(names)) for k in wiring.inputs])
-        live = [box for box in wiring.boxes if box.ins]
-        fixed = [box for box in wiring.boxes if not box.ins]
-        for box in wiring.boxes:
-            for k in box.outs:
+        last: dict[int, int] = {}
+        for i, (_, ins, outs) in enumerate(steps):
+            for k in (*ins, *outs):
+                last[k] = i
                 names.setdefault(k, len(names))
+        used = {*last, *wiring.outputs}
+        fixed = [box for box in wiring.boxes if not box.ins and not used.isdisjoint(box.outs)]
+        kept = {*wiring.outputs, *[k for box in fixed for k in box.outs]}
+        for k in kept:
+            names.setdefault(k, len(names))
         self.outputs = tuple([names[k] for k in wiring.outputs])
         self.count = len(names)
-        self._constants: dict[Any, list[Any]] = {}
-        self.boxes = tuple(live)
-        self.checked = False
-        last: dict[int, int] = {}
-        for i, box in enumerate(live):
-            for k in (*box.ins, *box.outs):
-                last[k] = i
-        kept = {*wiring.outputs, *[k for box in fixed for k in box.outs]}
-        steps: list[Step] = []
-        for i, box in enumerate(live):
-            dead = tuple([names[k] for k in dict.fromkeys((*box.ins, *box.outs)) if last[k] == i and k not in kept])
-            kernel = box.primitive.kernel(wiring.spaces(box.ins))
-            steps.append((kernel, tuple([names[k] for k in box.ins]), tuple([names[k] for k in box.outs]), dead))
-        self.steps = tuple(steps)
-        self._constants[None] = [(names[box.outs[0]], box.primitive) for box in fixed]
+        self.steps = tuple(
+            [
+                (
+                    kernel,
+                    tuple([names[k] for k in ins]),
+                    tuple([names[k] for k in outs]),
+                    tuple([names[k] for k in dict.fromkeys((*ins, *outs)) if last[k] == i and k not in kept]),
+                )
+                for i, (kernel, ins, outs) in enumerate(steps)
+            ]
+        )
+        self._constants: dict[Any, list[Any]] = {None: [(names[box.outs[0]], box.primitive) for box in fixed]}
 
-    def _registers(self, xp: Any) -> list[Any]:
-        """Registers with the constants in their places, moved to the device once."""
+    def registers(self, xp: Any, leaves: Sequence[Array]) -> list[Any]:
+        """Registers with the arguments and the constants in their places, the latter moved to the device once."""
         found = self._constants.get(xp)
         if found is None:
             found = [None] * self.count
             for at, primitive in self._constants[None]:
                 found[at] = primitive.evaluate(xp)
             self._constants[xp] = found
-        return found.copy()
-
-    def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
-        if not self.checked:
-            self._check(xp, leaves)
-        at = self._registers(xp)
+        at = found.copy()
         for k, leaf in zip(self.inputs, leaves, strict=True):
             at[k] = leaf
+        return at
+
+    def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        at = self.registers(xp, leaves)
         with np.errstate(all="ignore"):
             for kernel, ins, outs, dead in self.steps:
                 result = kernel(xp, *[at[k] for k in ins])
@@ -87,14 +89,72 @@ class Program:
                     at[k] = None
         return [_own(at[k]) for k in self.outputs]
 
+
+class Program:
+    """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result."""
+
+    __slots__ = ("_cpu", "_reference", "_steps", "boxes", "checked", "large", "wiring")
+
+    def __init__(self, wiring: Wiring) -> None:
+        wiring = fuse(erased(wiring), horizontal=True)
+        self.wiring = wiring
+        self.boxes = tuple([box for box in wiring.boxes if box.ins])
+        self.checked = False
+        self._reference: _Run | None = None
+        self._cpu: _Run | None = None
+        self._steps: list[Step] | None = None
+        used = {*wiring.inputs, *wiring.outputs, *[k for box in self.boxes for k in (*box.ins, *box.outs)]}
+        self.large = max([wiring.wires[k].size for k in used], default=0) >= SMALL
+
+    @property
+    def reference(self) -> _Run:
+        """The boxes one after the other, by their array code."""
+        if self._reference is None:
+            made = [(box.primitive.kernel(self.wiring.spaces(box.ins)), box.ins, box.outs) for box in self.boxes]
+            self._reference = _Run(self.wiring, made)
+        return self._reference
+
+    @property
+    def cpu(self) -> _Run:
+        """Stages compiled with LLVM, and the boxes that no stage takes in."""
+        if self._cpu is None:
+            self._cpu = _Run(self.wiring, self.cpu_steps)
+        return self._cpu
+
+    @property
+    def cpu_steps(self) -> list[Step]:
+        """What the CPU engine runs: callables on arrays, the wires that they read, those that they write."""
+        if self._steps is None:
+            from catad.engine.cpu.steps import steps
+
+            self._steps = steps(self.wiring)
+        return self._steps
+
+    @property
+    def operations(self) -> int:
+        """The scalar operations of one run, dimensionless."""
+        return cost_of_wiring(self.wiring)
+
+    def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        tally = counting()
+        if tally is not None:
+            tally.add(self.operations)
+            with not_counting():
+                return self(xp, leaves)
+        if not self.checked:
+            self._check(xp, leaves)
+        if xp is np:
+            engine = chosen()
+            if (engine == "cpu" or (engine == "auto" and self.large)) and target.available():
+                return self.cpu(xp, leaves)
+        return self.reference(xp, leaves)
+
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """What primitives check on the values of the first call: neutral elements, associativity."""
         if any(type(box.primitive).check is not Primitive.check for box in self.boxes):
-            at = self._registers(xp)
-            for k, leaf in zip(self.inputs, leaves, strict=True):
-                at[k] = leaf
+            at = self.reference.registers(xp, leaves)
             with np.errstate(all="ignore"):
-                for box, (kernel, ins, outs, _) in zip(self.boxes, self.steps, strict=True):
+                for box, (kernel, ins, outs, _) in zip(self.boxes, self.reference.steps, strict=True):
                     arrays = [at[k] for k in ins]
                     box.primitive.check(xp, *arrays)
                     result = kernel(xp, *arrays)
@@ -108,10 +168,12 @@ def _own(array: Any) -> Any:
 
     An array of NumPy without axes becomes a NumPy scalar, as the results of ufuncs are.
     """
-    if type(array) is np.ndarray and array.ndim == 0:
-        return array[()]
-    if type(array) is np.ndarray and array.size > 1 and 0 in array.strides:
-        return array.copy()
+    if type(array) is np.ndarray:
+        strides = array.strides
+        if not strides:
+            return array[()]
+        if 0 in strides and array.size > 1:
+            return array.copy()
     return array
 
 
@@ -131,6 +193,27 @@ def program_of(term: D, dom: Space) -> tuple[Program, Space]:
 
 def run(term: D, x: Value) -> Value:
     """The value of a term at a point."""
+    key: Any = None
+    if type(x) is np.ndarray:
+        leaves, key = [x], (x.shape, x.dtype)
+    elif type(x) is tuple:
+        leaves = list(x)
+        key = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in leaves])
+        if None in key:
+            key = None
+    if key is not None:  # plain arrays: the way to their program is short
+        found = getattr(term, "_programs", {}).get(kept_as(key))
+        if found is not None:
+            try:
+                out = found[0](np, leaves)
+            except Recount:
+                return _run(term, x)
+            return out[0] if len(out) == 1 and isinstance(found[1], Tensor) else rebuild(found[1], out)
+    return _run(term, x, key)
+
+
+def _run(term: D, x: Value, key: Any = None) -> Value:
+    """The value of a term at a point; where `key` is given, its program is found again by that."""
     leaves = as_leaves(x)
     dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
     xp = common_module(leaves)
@@ -140,6 +223,8 @@ def run(term: D, x: Value) -> Value:
         return program(xp, leaves), cod
 
     out, cod = recounted(call)
+    if key is not None:
+        term._programs[kept_as(key)] = program_of(term, dom)
     return out[0] if isinstance(cod, Tensor) else rebuild(cod, out)
 
 
@@ -177,24 +262,3 @@ def run_product(product: ProductOf, first: Any, second: Any) -> list[Array]:
     """The slots of the product of two linear maps."""
     program = _program_of_product(product, first.structure, second.structure)
     return program(common_module([*first.slots, *second.slots]), [*first.slots, *second.slots])
-
-
-class use_engine:
-    """`with ct.use_engine("reference"):` runs what is inside on the named engine.
-
-    >>> import catad as ct
-    >>> with ct.use_engine("reference"):
-    ...     ct.sin(0.0)
-    np.float64(0.0)
-    """
-
-    def __init__(self, name: str) -> None:
-        if name != "reference":
-            raise errors.EngineError(errors.no_such_engine(name, ("reference",)))
-        self.name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None

@@ -58,6 +58,10 @@ class LawError(CatadError, AssertionError):
     """A law of the category, of derivatives or of linear maps that does not hold; raised by `catad.testing`."""
 
 
+class CatadNotice(UserWarning):
+    """What is worth knowing once and no error: an engine that takes over from another, say. Each is given once a process."""
+
+
 def text(what: str, *, given: object = None, expected: object = None, where: object = None, do: object = None) -> str:
     """Lay out a message: one line for each part that is there."""
     lines = [what]
@@ -78,5 +82,5 @@ class NeedsTree(ScalarError):
 
 
 for _class in list(globals().values()):
-    if isinstance(_class, type) and issubclass(_class, CatadError):
+    if isinstance(_class, type) and issubclass(_class, CatadError | CatadNotice):
         _class.__module__ = "catad.errors"  # where people find it, whatever file it stands in

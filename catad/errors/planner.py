@@ -21,7 +21,7 @@ def unknown_cost(cost: object) -> str:
     return text(
         "no such cost",
         given=f"cost={abbreviated(cost)}",
-        expected='"operations", or a function from two structures to a number',
+        expected='"operations", "time", a profile, or a function from two structures to a number',
     )
 
 
@@ -34,8 +34,13 @@ def bad_cost(value: object, first: object, second: object) -> str:
     )
 
 
-def bad_limit(name: str, value: object) -> str:
-    return text("a limit that is none", given=f"{name}={abbreviated(value)}", expected="None, or a number, at least 0")
+def bad_profile(where: str, what: str) -> str:
+    return text("a profile that cannot be read", given=what, where=where, do="delete the file: it is measured again")
+
+
+def bad_limit(name: str, value: object, positive: bool = False) -> str:
+    bound = "above 0" if positive else "at least 0"
+    return text("a limit that is none", given=f"{name}={abbreviated(value)}", expected=f"None, or a number, {bound}")
 
 
 def bad_size(size: object, k: int) -> str:
@@ -161,3 +166,64 @@ def bad_field(key: str, value: object, expected: str) -> str:
 
 def other_program(difference: str) -> str:
     return text("the plan is for another program", given=difference, do="plan this one: ct.plan(f, x), and edit that plan")
+
+
+def bad_edge(k: int, edge: object) -> str:
+    return text("an edge that is none", given=abbreviated(edge), expected="a pair (source, target)", where=f"edge {k}")
+
+
+def missing_vertex(v: object, n: int, where: str) -> str:
+    there = f"a vertex, 0 to {n - 1}" if n else "no vertex: the graph has none"
+    return text("a vertex that is not there", given=abbreviated(v), expected=there, where=where)
+
+
+def bad_vertex_size(v: int, size: object) -> str:
+    return text("a vertex whose size is none", given=abbreviated(size), expected="a whole number, at least 1", where=f"vertex {v}")
+
+
+def cyclic_graph(cycle: list[int]) -> str:
+    path = [str(v) for v in cycle]
+    shown = path if len(path) <= 12 else [*path[:8], "...", *path[-3:]]
+    return text("a graph with a cycle", given=" -> ".join(shown), expected="a graph in which no vertex depends on itself")
+
+
+def no_order(order: object) -> str:
+    return text("an order of elimination is a list of vertices", given=abbreviated(order), expected="a list of numbers")
+
+
+def not_eliminable(v: object, k: int) -> str:
+    return text(
+        "a plan names what is not eliminated",
+        given=abbreviated(v),
+        expected="a vertex that is neither an input nor an output",
+        where=f"step {k}",
+    )
+
+
+def eliminated_twice(v: int, k: int) -> str:
+    return text("a plan eliminates a vertex twice", given=f"vertex {v}", expected="each vertex once", where=f"step {k}")
+
+
+def skipped_vertices(skipped: list[int], steps: int) -> str:
+    shown = ", ".join(str(v) for v in skipped[:8]) + (", ..." if len(skipped) > 8 else "")
+    word = "a vertex" if len(skipped) == 1 else f"{len(skipped)} vertices"
+    return text(
+        f"a plan skips {word}", given=shown, expected="every vertex that is neither an input nor an output", where=f"{steps} steps"
+    )
+
+
+def bad_budget(budget: object) -> str:
+    return text("a budget that is none", given=f"budget={abbreviated(budget)}", expected="seconds, more than 0 and finite")
+
+
+def bad_seed(seed: object) -> str:
+    return text("a seed that is none", given=f"seed={abbreviated(seed)}", expected="a whole number")
+
+
+def bad_bare_factor(factor: object, k: int) -> str:
+    return text(
+        "a factor of a chain that cannot be read",
+        given=abbreviated(factor),
+        expected="(rows, columns, edges): rows and columns at least 1, edges (the cost of one tangent or adjoint) at least 0",
+        where=f"factor {k}",
+    )

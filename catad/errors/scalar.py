@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import ScalarError, abbreviated, text
 
 
 def integer_power() -> str:
@@ -69,3 +69,16 @@ def too_many_paths(name: str, cap: int) -> str:
         f"{name} has no source, and tracing it found more than {cap} paths through its branches",
         do="put the function into a file so that its loop can be read",
     )
+
+
+class CannotPrint(ScalarError):
+    """A construct of the scalar language that one of its printers has no code for; `construct` names it."""
+
+    __module__ = "catad.errors"
+
+    def __init__(self, construct: str, why: str) -> None:
+        super().__init__(text(f"no machine code for {construct}", given=why, do="run it on the reference engine"))
+        self.construct, self.why = construct, why
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return CannotPrint, (self.construct, self.why)

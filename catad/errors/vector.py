@@ -173,22 +173,6 @@ def endless_loop(steps: int, loop: object) -> str:
     )
 
 
-def uneven_loop(loop: object) -> str:
-    return text(
-        "a while loop within another loop has not the same number of steps each time",
-        where=abbreviated(loop),
-        do="write the inner loop in a scalar function, or give the outer one a body without while",
-    )
-
-
-def mapped_while(loop: object) -> str:
-    return text(
-        "a while loop cannot be mapped: each element would have its own number of steps",
-        where=abbreviated(loop),
-        do="write the loop in a scalar function, ct.map(fn) with a while in fn, or use ct.iterate",
-    )
-
-
 def monoid_twice(op: object) -> str:
     return text("a monoid has its neutral element and its free numbers already", given=abbreviated(op), do="give it alone")
 

@@ -229,6 +229,12 @@ def grid(rows: Sequence[Sequence[Structure | None]], dom: Sequence[Tensor], cod:
     return assemble(placed, dom, cod, slots)
 
 
+def diagonal_block(parts: Sequence[Structure]) -> Structure:
+    """Maps of one leaf each side by side, with slots of their own."""
+    rows = [[part if r == c else None for c, part in enumerate(parts)] for r in range(len(parts))]
+    return grid(rows, [part.dom[0] for part in parts], [part.cod[0] for part in parts])
+
+
 def row(parts: Sequence[Structure]) -> Structure:
     """One result leaf from several argument leaves, all maps with slots of their own."""
     return grid([parts], [part.dom[0] for part in parts], parts[0].cod)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from catad.linear.block import Block, Chain, Sum, Zero, chain, total
+from catad.linear.block import Block, Chain, Sum, Zero, chain
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched, MatrixFree
+from catad.linear.merging import added, pool
 from catad.linear.network import Network
 from catad.linear.products import Product, Shared, Source, computed, left, multiply, right, rule
 from catad.linear.recurrence import Recurrence
@@ -48,50 +49,6 @@ def joined(first: Placed, second: Placed, shared: Shared) -> Product:
         both = chain([(a, tuple(range(n))), (c, tuple(range(n, n + len(rs))))])
         product = Product(both, (*[left(i) for i in range(n)], *[right(j) for j in range(len(rs))]))
     return renumbered(product, ls, rs)
-
-
-def added(terms: Sequence[Product]) -> Product:
-    """The sum of products between the same spaces; equal patterns add their slots."""
-    done: list[Product] = []
-    for term in terms:
-        if term.structure.is_zero:
-            continue
-        at = next((i for i, other in enumerate(done) if _alike(other.structure, term.structure)), None)
-        if at is None:
-            done.append(term)
-            continue
-        (s,), (t,) = done[at].sources, term.sources
-        done[at] = Product(term.structure, (_sum(s, t),))
-    if not done:
-        return terms[0]
-    if len(done) == 1:
-        return done[0]
-    sources, placed = pool(done)
-    return Product(total(placed), sources)
-
-
-def _sum(s: Source, t: Source) -> Source:
-    return computed(lambda b, ls, rs: s.wire(b, ls, rs) + t.wire(b, ls, rs))
-
-
-def _alike(a: Structure, b: Structure) -> bool:
-    return isinstance(a, Delta) and a == b and a.slot is not None
-
-
-def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]:
-    """The slots of several products as one list, each source once, and the products as placed parts."""
-    sources: list[Source] = []
-    at: dict[Source, int] = {}
-    placed: list[Placed] = []
-    for product in products:
-        numbers = []
-        for source in product.sources:
-            if source not in at:
-                at[source] = len(sources)
-                sources.append(source)
-            numbers.append(at[source])
-        placed.append((product.structure, tuple(numbers)))
-    return tuple(sources), placed
 
 
 def _as_block(structure: Structure) -> Block:
@@ -235,18 +192,23 @@ def _over_all(product: Product, ls: Sequence[int], rs: Sequence[int], n: int) ->
 
 
 def _distribute(first: Structure, second: Structure, shared: Shared) -> Product | None:
-    """A sum times a map, where every term has a rule."""
+    """A sum times a map, where every term has a rule, or is a chain that costs little more to apply than the sum."""
     n = len(first.slots)
     lefts = first.parts if isinstance(first, Sum) else ((first, tuple(range(n))),)
     rights = second.parts if isinstance(second, Sum) else ((second, tuple(range(len(second.slots)))),)
-    terms = []
+    moved = isinstance(first, (Reindex, Reshape)) or isinstance(second, (Reindex, Reshape))
+    terms, multiplied = [], moved
     for a, ls in lefts:
         for c, rs in rights:
             product = multiply(a, c, among(shared, ls, rs))
-            if product is None:
+            multiplied |= product is not None
+            if product is None and not (isinstance(a, _CHEAP) and isinstance(c, _CHEAP)):
                 return None
-            terms.append(renumbered(product, ls, rs))
-    return added(terms)
+            terms.append(joined((a, ls), (c, rs), shared))
+    return added(terms) if multiplied else None
+
+
+_CHEAP = (Delta, Reindex, Reshape, Chain)
 
 
 rule(Sum, Sum)(_distribute)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.linear.block import Block, Zero
+from catad.linear.block import Block, Zero, diagonal_block
 from catad.linear.block import assemble as _assemble
 from catad.linear.delta import delta
 from catad.linear.delta import identity as _identity
@@ -16,7 +16,7 @@ from catad.linear.gather import Gather, ScatterAdd, rows_of
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.recurrence import ONE, Recurrence
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Placed
 from catad.spaces import Array, Product, Space, Tensor, Unit, array_module, flatten, space_of
 from catad.terms import D
 
@@ -30,9 +30,7 @@ def identity(space: Space) -> LinearMap:
     >>> ct.linear.identity(ct.f64[3])
     identity f64[3] -> f64[3], stored 0, dense 9
     """
-    leaves = _floats(space)
-    parts: list[Structure] = [_identity(leaf) for leaf in leaves]
-    return LinearMap(space, space, _diagonal_block(parts, leaves, leaves), ())
+    return LinearMap(space, space, diagonal_block([_identity(leaf) for leaf in _floats(space)]), ())
 
 
 def _floats(space: Space) -> tuple[Tensor, ...]:
@@ -40,12 +38,6 @@ def _floats(space: Space) -> tuple[Tensor, ...]:
         if not leaf.is_float:
             raise errors.SpaceError(errors.not_a_vector_space(leaf))
     return space.leaves
-
-
-def _diagonal_block(parts: Sequence[Structure], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Structure:
-    from catad.linear.block import grid
-
-    return grid([[p if r == c else None for c, p in enumerate(parts)] for r in range(len(parts))], dom, cod)
 
 
 def zero(dom: Space, cod: Space) -> LinearMap:

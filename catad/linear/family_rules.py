@@ -55,9 +55,17 @@ def _spans(d: Delta) -> bool:
     return d.is_dense and d.slot is not None and set(d.slot) >= {*d.out, *d.ins}
 
 
+SPREAD = 2  # times as many rows as entries that are moved to them: a dense map after which these stay a chain
+
+
+def _spreads(second: Structure) -> bool:
+    """Whether a map puts its argument among zeros that are more than it."""
+    return isinstance(second, Reindex) and second.rows > SPREAD * second.nnz
+
+
 def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | None:
-    """Dense, then anything: the map is applied to each column."""
-    if not _spans(first) or len(second.cod) != 1:
+    """Dense, then anything: the map is applied to each column; unless that only writes many more zeros."""
+    if not _spans(first) or len(second.cod) != 1 or _spreads(second):
         return None
     count = math.prod(first.dom[0].shape)
     cod = second.cod[0]

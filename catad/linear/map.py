@@ -242,12 +242,9 @@ def _count(n: int) -> str:
 def _factors(leaves: Sequence[Tensor], factor: float) -> Structure:
     from dataclasses import replace
 
-    from catad.linear.block import grid
+    from catad.linear.block import diagonal_block
 
-    parts = [replace(identity(leaf), factor=factor) for leaf in leaves]
-    if len(parts) == 1:
-        return parts[0]
-    return grid([[p if r == c else None for c, p in enumerate(parts)] for r in range(len(parts))], leaves, leaves)
+    return diagonal_block([replace(identity(leaf), factor=factor) for leaf in leaves])
 
 
 def _meeting(first: LinearMap, second: LinearMap) -> tuple[LinearMap, LinearMap]:

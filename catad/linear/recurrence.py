@@ -5,6 +5,9 @@ array whose axis `axis` counts the steps and whose other axes are carried along;
 entries are 0, 1 or a slot, so that structural zeros, identities and repeated entries cost nothing. Link i joins steps i - 1
 and i in both directions; backwards, `s_{i-1} = A_i s_i + b_{i-1}`. Hence the transpose has the same slots, the grid transposed
 and the direction reversed.
+
+A recurrence may be cut: one more slot of truth values tells at which steps the state does not depend on the one before, nor
+backwards. There no link is multiplied at all, so that NaN and infinity stop as well, as they would not at a link of zero.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.linear.contract import contract
+from catad.linear.linked import Linked, Origin, uncut
+from catad.linear.prefixes import prefixes
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.primitive import Primitive, box
 from catad.spaces import Tensor
@@ -26,49 +31,54 @@ if TYPE_CHECKING:
 
 ZERO, ONE = -1, -2  # entries of a grid that need no slot
 Grid = tuple[tuple[int, ...], ...]
-SEQUENTIAL = 16  # below this many steps one after the other beats pairing
 
 
 @box
 class Recur(Primitive):
-    """The primitive that applies a `Recurrence`: (link arrays..., b components...) to the components of s.
+    """The primitive that applies a `Recurrence`: (link arrays..., cuts if it is cut, b components...) to the components of s.
 
-    Work O(n d^3) and depth O(log n): links are composed in pairs (R. Blelloch, Prefix sums and their applications, 1990).
-    Where a product of links overflows although the states do not, the steps are redone one after the other.
+    Work O(n d^3) and depth O(log n): see `prefixes`. Where a product of links overflows although the states do not, the states
+    are right.
     """
 
     grid: Grid
     axis: int = 0
     reverse: bool = False
     copies: int = 1  # how many states run on the same links, one after the other among the components
+    cut: bool = False
 
     @property
     def links(self) -> int:
         return links_of(self.grid)
 
     @property
+    def slots(self) -> int:
+        """How many arrays come before the components of b."""
+        return self.links + self.cut
+
+    @property
     def arity(self) -> int:
-        return self.links + len(self.grid) * self.copies
+        return self.slots + len(self.grid) * self.copies
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         dtype = np.result_type(*[space.dtype for space in ins])
-        return tuple([Tensor(space.shape, dtype) for space in ins[self.links :]])
+        return tuple([Tensor(space.shape, dtype) for space in ins[self.slots :]])
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         moved = [xp.moveaxis(a, self.axis, 0) for a in arrays]
         if self.reverse:
             moved = [xp.flip(a, 0) for a in moved]
-        links, b = moved[: self.links], moved[self.links :]
+        slots, b = moved[: self.slots], moved[self.slots :]
         dtype = np.result_type(*[a.dtype for a in arrays])
         b = [a.astype(dtype, copy=False) for a in b]
         if self.reverse:  # link i stands at step i, seen from behind at the step before
-            links = [xp.concatenate([a[:1], a[:-1]]) for a in links]
+            slots = [xp.concatenate([a[:1], a[:-1]]) for a in slots]
         if self.copies > 1:  # links are composed once for all copies, which lie along an axis after that of the steps
             d = len(self.grid)
-            links = [a[:, None] for a in links]
+            slots = [a[:, None] for a in slots]
             b = [xp.stack([b[k * d + r] for k in range(self.copies)], axis=1) for r in range(d)]
-        grid: Any = [[e if e < 0 else links[e] for e in row] for row in self.grid]
-        s = solve(xp, grid, b)
+        grid = [[slots[e] if e >= 0 else int(e == ONE) for e in row] for row in self.grid]
+        s = solve(xp, grid, slots[-1] if self.cut else None, b)
         if self.copies > 1:
             s = [a[:, k] for k in range(self.copies) for a in s]
         if self.reverse:
@@ -77,62 +87,82 @@ class Recur(Primitive):
         return out[0] if len(out) == 1 else out
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        """`ds = A S ds + dA (S s) + db`: the same recurrence, after a block of diagonals of the shifted states."""
+        """`ds = A S ds + dA (S s) + db`: the same recurrence, after a block of diagonals of the shifted states.
+
+        Cuts are in both: where there is one, neither dA nor s is read.
+        """
         from catad.linear.block import assemble, chain, total
-        from catad.linear.delta import diagonal, identity
-        from catad.linear.reindex import Move, axis, moved_rows, whole
+        from catad.linear.delta import identity
+        from catad.linear.reindex import Move, axis, whole
 
-        whole_grid = repeated(self.grid, self.copies)
-        d, n = len(whole_grid), outs[0].shape[self.axis]
-        used = [c for c in range(d) if any(row[c] >= 0 for row in whole_grid)]
-        back, forth = axis(n, n, 1, 1, 0, 1, n - 1), axis(n, n, 0, 1, 1, 1, n - 1)
-
-        def through(k: int, r: int, c: int) -> Placed:
-            """How link slot k changes component r, through state component c of the neighbouring step."""
-            times = (diagonal(ins[k], outs[c].dtype, outs[r]), (0,))
-            if self.reverse:
-                return chain([times, (moved_rows(outs[r], self.axis, back), ())]), (used.index(c),)
-            return times[0], (used.index(c),)
-
-        rows: list[list[Placed | None]] = [[None] * len(ins) for _ in range(d)]
+        after = self._repeated(ins, outs)
+        d, n = len(after.grid), outs[0].shape[self.axis]
+        used = [c for c in range(d) if any(row[c] >= 0 for row in after.grid)]
+        into = (*ins[: self.links], *ins[self.slots :])  # cuts have no tangents
+        rows: list[list[Placed | None]] = [[None] * len(into) for _ in range(d)]
         for r in range(d):
             for k in range(self.links):
-                parts = [through(k, r, c) for c in range(d) if whole_grid[r][c] == k]
-                if parts:
-                    local = {number: at for at, number in enumerate(dict.fromkeys(p[1][0] for p in parts))}
-                    rows[r][k] = (total([(p, (local[own[0]],)) for p, own in parts]), tuple(local))
+                at = [used.index(c) for c in range(d) if after.grid[r][c] == k]
+                if at:
+                    rows[r][k] = local(total, [self._through(ins[k], outs[r], outs[used[c]], c, len(used)) for c in at])
             rows[r][self.links + r] = (identity(outs[r]), ())
-        before = assemble(rows, ins, outs, tuple([outs[c] for c in used]))
-        m = len(used)
-        after = Recurrence(whole_grid, self.axis, self.reverse, outs, tuple(ins[: self.links]))
-        product = chain([(before, tuple(range(m))), (after, tuple(range(m, m + self.links)))])
+        positions = [Tensor(outs[0].shape, np.int64)] if self.cut and used else []
+        before = assemble(rows, into, outs, (*[outs[c] for c in used], *positions))
+        m = len(before.slots)
+        product = chain([(before, tuple(range(m))), (after, tuple(range(m, m + self.slots)))])
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            if self.reverse:
-                states = [results[c] for c in used]
+            b = wires[0].builder
+            axes = [whole(size) for size in outs[0].shape]
+            axes[self.axis] = axis(n, n, 0, 1, 1, 1, n - 1)
+            back = 0 if self.reverse else 1
+            own: list[Wire] = []
+            if positions:
+                cuts = wires[self.links]
+                states = [b.add(Linked(self.axis, back), cuts, results[c])[0] for c in used]
+                own = [b.add(Origin(self.axis, 0), cuts)[0]]
             else:
-                axes = [whole(size) for size in outs[0].shape]
-                axes[self.axis] = forth
-                b = wires[0].builder
-                states = [b.add(Move(tuple(axes)), results[c])[0] for c in used]
-            return [*states, *wires[: self.links]]
+                states = [b.add(Move(tuple(axes)), results[c])[0] if back else results[c] for c in used]
+            return [*states, *own, *wires[: self.slots]]
 
         return Rule(product, coefficients)
 
-    def structure(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Recurrence:
-        return Recurrence(self.grid, self.axis, self.reverse, outs, tuple(ins[: self.links]))
+    def _through(self, link: Tensor, out: Tensor, state: Tensor, slot: int, positions: int) -> Placed:
+        """How a link changes a component, through the component of the neighbouring step that stands in a slot."""
+        from catad.linear.block import chain
+        from catad.linear.delta import diagonal
+        from catad.linear.reindex import axis, moved_rows
+
+        n = out.shape[self.axis]
+        parts: list[Placed] = [(diagonal(link, state.dtype, out), (slot,))]
+        if self.cut:
+            parts.append((uncut(out, self.axis), (positions,)))
+        if self.reverse:
+            parts.append((moved_rows(out, self.axis, axis(n, n, 1, 1, 0, 1, n - 1)), ()))
+        return local(chain, parts)
+
+    def _repeated(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Recurrence:
+        """The map that this applies, its copies apart."""
+        cut = ins[self.links] if self.cut else None
+        return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), cut)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         from catad.linear.gather import spread_over
 
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(Recur(self.grid, self.axis + 1, self.reverse, self.copies), *carried)
+        return b.add(Recur(self.grid, self.axis + 1, self.reverse, self.copies, self.cut), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * self.copies * sum(entry != ZERO for row in self.grid for entry in row)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Recur({self.grid!r}, {self.axis!r}, {self.reverse!r}, {self.copies!r})"
+        return f"ct.linear.Recur({self.grid!r}, {self.axis!r}, {self.reverse!r}, {self.copies!r}, {self.cut!r})"
+
+
+def local(combine: Callable[[Sequence[Placed]], Structure], parts: Sequence[Placed]) -> Placed:
+    """A product or sum of placed parts, placed itself: its slots are those that the parts use."""
+    used = tuple(dict.fromkeys(k for _, own in parts for k in own))
+    return combine([(part, tuple([used.index(k) for k in own])) for part, own in parts]), used
 
 
 def repeated(grid: Grid, copies: int) -> Grid:
@@ -201,15 +231,26 @@ def links_of(grid: Grid) -> int:
     return 1 + max((entry for row in grid for entry in row if entry >= 0), default=-1)
 
 
-def solve(xp: Any, grid: Any, b: list[Any]) -> list[Any]:
-    """All states, axis 0 counting the steps; entries of the grid are ZERO, ONE or arrays."""
-    if len(b) == 1 and _entry(grid[0][0]) == ONE:
+def solve(xp: Any, grid: Any, cuts: Any, b: list[Any]) -> list[Any]:
+    """All states, axis 0 counting the steps; entries of the grid are 0, 1 or arrays, `cuts` an array or None."""
+    d = len(b)
+    if d == 1 and cuts is None and _is(grid[0][0], 1):
         return [xp.cumsum(b[0], axis=0, dtype=b[0].dtype)]
-    if len(b[0]) <= SEQUENTIAL or stepping_pays(*_work(grid), b[0].size // len(b[0])):
-        return _one_by_one(xp, grid, b)
-    s = _in_pairs(xp, grid, b)
-    finite = all(bool(xp.isfinite(xp.sum(a)).all()) for a in s)
-    return s if finite else _one_by_one(xp, grid, b)
+
+    def links(x: list[Any]) -> list[list[Any]]:
+        return [x[r * d : (r + 1) * d] for r in range(d)]
+
+    def step(s: list[Any], x: list[Any]) -> list[Any]:
+        made = [_plus(_dot(row, s), own) for row, own in zip(links(x), x[-d:], strict=True)]
+        return made if cuts is None else [xp.where(x[d * d], own, y) for own, y in zip(x[-d:], made, strict=True)]
+
+    def join(first: list[Any], second: list[Any]) -> list[Any]:
+        columns = list(zip(*links(first), strict=True))
+        made = [0 if (entry := _dot(row, column)) is None else entry for row in links(second) for column in columns]
+        return [*made, *([] if cuts is None else [first[d * d] | second[d * d]]), *step(first[-d:], second)]
+
+    x = [*[entry for row in grid for entry in row], *([] if cuts is None else [cuts]), *b]
+    return prefixes(xp, x, d, step, join, stepping_pays(*_work(grid), b[0].size // max(len(b[0]), 1)))
 
 
 def stepping_pays(joining: int, stepping: int, calls: int, carried: int) -> bool:
@@ -225,97 +266,41 @@ def stepping_pays(joining: int, stepping: int, calls: int, carried: int) -> bool
 def _work(grid: Any) -> tuple[int, int, int]:
     """For `stepping_pays`: composing two links and applying them twice, applying once, and the array operations of that."""
     d = len(grid)
-    there = [[_entry(e) != ZERO for e in row] for row in grid]
+    there = [[not _is(e, 0) for e in row] for row in grid]
     entries = sum(map(sum, there))
     composing = sum(there[r][k] and there[k][c] for r in range(d) for k in range(d) for c in range(d))
     return composing + 2 * entries, entries, entries + d
 
 
-def _entry(entry: Any) -> int:
-    return entry if isinstance(entry, int) else 0
+def _is(entry: Any, number: int) -> bool:
+    return type(entry) is int and entry == number
 
 
-def _each(entry: Any, at: slice | int) -> Any:
-    return entry if isinstance(entry, int) else entry[at]
-
-
-def _times(a: Any, x: Any) -> Any:
-    """The product of an entry with a number array; None for zero."""
-    if isinstance(a, int):
-        return x if a == ONE else None
-    return a * x
+def _dot(row: Any, column: Any) -> Any:
+    """The sum of products, exact about the integers 0 and 1; None for zero."""
+    total: Any = None
+    for a, x in zip(row, column, strict=True):
+        if not _is(a, 0) and not _is(x, 0):
+            total = _plus(total, x if _is(a, 1) else a if _is(x, 1) else a * x)
+    return total
 
 
 def _plus(x: Any, y: Any) -> Any:
-    return y if x is None else (x if y is None else x + y)
-
-
-def _apply(row: Any, s: list[Any], b: Any) -> Any:
-    out = None
-    for entry, x in zip(row, s, strict=True):
-        out = _plus(out, _times(entry, x))
-    return _plus(out, b)
-
-
-def _one_by_one(xp: Any, grid: Any, b: list[Any]) -> list[Any]:
-    out = [xp.empty_like(a) for a in b]
-    n = len(b[0])
-    for i in range(n):
-        row = [a[i] for a in b]
-        if i:
-            before = [a[i - 1] for a in out]
-            row = [_apply([_each(e, i) for e in grid[r]], before, row[r]) for r in range(len(b))]
-        for a, value in zip(out, row, strict=True):
-            a[i] = value
-    return out
-
-
-def _in_pairs(xp: Any, grid: Any, b: list[Any]) -> list[Any]:
-    """Recursive doubling with O(n) work: join neighbours, solve for every other state, fill in the rest."""
-    n = len(b[0])
-    if n <= SEQUENTIAL:
-        return _one_by_one(xp, grid, b)
-    d, m = len(b), n // 2
-    even, odd = slice(0, 2 * m, 2), slice(1, 2 * m, 2)
-    first = [[_each(e, even) for e in row] for row in grid]
-    second = [[_each(e, odd) for e in row] for row in grid]
-    pair = [[_joined(second[r], [first[k][c] for k in range(d)]) for c in range(d)] for r in range(d)]
-    pair_b = [_apply(second[r], [a[even] for a in b], b[r][odd]) for r in range(d)]
-    half = _in_pairs(xp, pair, pair_b)
-    out = [xp.empty_like(a) for a in b]
-    rest = slice(2, None, 2)
-    for r in range(d):
-        out[r][odd] = half[r]
-        out[r][:1] = b[r][:1]
-        before = [a[: len(b[0][rest])] for a in half]
-        out[r][rest] = _apply([_each(e, rest) for e in grid[r]], before, b[r][rest])
-    return out
-
-
-def _number(entry: Any) -> Any:
-    return 1.0 if isinstance(entry, int) else entry
-
-
-def _joined(row: Any, column: Any) -> Any:
-    """One entry of a product of two links, exact about zeros and ones."""
-    total: Any = None
-    for a, c in zip(row, column, strict=True):
-        if (isinstance(a, int) and a == ZERO) or (isinstance(c, int) and c == ZERO):
-            continue
-        term = c if isinstance(a, int) else (a if isinstance(c, int) else a * c)
-        total = term if total is None else _number(total) + _number(term)
-    return ZERO if total is None else total
+    if x is None:
+        return y
+    return float(x) + float(y) if type(x) in (int, float) and type(y) in (int, float) else x + y
 
 
 @family
 class Recurrence(Structure):
-    """See the module. `links` are the spaces of the slots, `states` those of the components."""
+    """See the module. `links` and `cut` are the spaces of the slots, `states` those of the components."""
 
     grid: Grid
     axis: int
     reverse: bool
     states: tuple[Tensor, ...]
     links: tuple[Tensor, ...]
+    cut: Tensor | None = None
 
     @property
     def dom(self) -> tuple[Tensor, ...]:
@@ -327,12 +312,12 @@ class Recurrence(Structure):
 
     @property
     def slots(self) -> tuple[Tensor, ...]:
-        return self.links
+        return self.links if self.cut is None else (*self.links, self.cut)
 
     @property
     def T(self) -> Recurrence:
         grid = tuple(zip(*self.grid, strict=True))
-        return Recurrence(grid, self.axis, not self.reverse, self.states, self.links)
+        return Recurrence(grid, self.axis, not self.reverse, self.states, self.links, self.cut)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         if all(x is None for x in xs):
@@ -344,8 +329,8 @@ class Recurrence(Structure):
                 continue
             order = [k for own in live for k in own]
             states = [zeros(b, self.states[k]) if (x := xs[k]) is None else x for k in order]
-            recur = Recur(grid, self.axis, self.reverse, len(live))
-            made = b.add(recur, *[slots[k] for k in numbers], *states)
+            recur = Recur(grid, self.axis, self.reverse, len(live), self.cut is not None)
+            made = b.add(recur, *[slots[k] for k in numbers], *slots[len(self.links) :], *states)
             for k, wire in zip(order, made, strict=True):
                 out[k] = wire
         return out

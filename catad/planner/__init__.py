@@ -3,6 +3,8 @@
 from catad.planner.cost import Cost
 from catad.planner.entry import plan
 from catad.planner.execute import Step
-from catad.planner.plan import Plan, plan_structure
+from catad.planner.keep import plan_structure
+from catad.planner.plan import Plan
+from catad.planner.profile import Profile
 
-__all__ = ["Cost", "Plan", "Step", "plan", "plan_structure"]
+__all__ = ["Cost", "Plan", "Profile", "Step", "plan", "plan_structure"]

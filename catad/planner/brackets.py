@@ -1,8 +1,9 @@
 """Bracketings: binary trees over the factors of a chain, kept flat.
 
-A `Tree` lists its products in the order in which they are carried out: factor k is node k, and product s, a pair of
-nodes, is node n + s. People and JSON see nested pairs of factor numbers, `[[0, 1], 2]`. Nothing here recurses over the
-length of a chain, so that a tree as deep as the chain is long is no trouble.
+A `Tree` lists its steps in the order in which they are carried out: factor k is node k, and step s is node n + s. A step is a
+product, a pair of nodes, or it writes a node out by applying it to a basis: (node, PUSH), or (node, PULL) backwards. People and
+JSON see nested pairs of factor numbers, `[[0, 1], 2]`, and `["push", 1]` for factor 1 written out. Nothing here recurses over
+the length of a chain, so that a tree as deep as the chain is long is no trouble.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from typing import Any
 from catad import errors
 
 Tree = tuple[tuple[int, int], ...]
-Nested = Any  # a factor number, or a pair of such
+Nested = Any  # a factor number, a pair of such, or a pair of "push" or "pull" and such
+PUSH, PULL = -1, -2
+WORDS = {"push": PUSH, "pull": PULL}
+NAMES = {number: word for word, number in WORDS.items()}
 
 
 def forward(n: int) -> Tree:
@@ -44,7 +48,7 @@ def ranges(n: int, tree: Tree) -> list[tuple[int, int]]:
     """The first and the last factor of every node."""
     out = [(k, k) for k in range(n)]
     for left, right in tree:
-        out.append((out[left][0], out[right][1]))
+        out.append(out[left] if right < 0 else (out[left][0], out[right][1]))
     return out
 
 
@@ -52,7 +56,7 @@ def nested(n: int, tree: Tree) -> Nested:
     """The bracketing as nested pairs of factor numbers."""
     nodes: list[Nested] = list(range(n))
     for left, right in tree:
-        nodes.append((nodes[left], nodes[right]))
+        nodes.append((NAMES[right], nodes[left]) if right < 0 else (nodes[left], nodes[right]))
     return nodes[-1]
 
 
@@ -69,15 +73,16 @@ def text(n: int, tree: Tree, between: str = ", ") -> str:
         else:
             left, right = tree[top - n]
             out.append("[")
-            stack += ["]", right, between, left]
+            stack += ["]", left, f'"{NAMES[right]}"{between}'] if right < 0 else ["]", right, between, left]
     return "".join(out)
 
 
 _DONE = object()
+_WRITTEN = {word: object() for word in WORDS}
 
 
 def read(value: Nested, n: int) -> Tree:
-    """The tree of nested pairs (tuples or lists) of the numbers 0 to n - 1 in order.
+    """The tree of nested pairs (tuples or lists) of the numbers 0 to n - 1 in order, some perhaps written out.
 
     Raises `PlanError` naming the place: a factor that is skipped, repeated, out of order or unknown, and what is no pair.
     """
@@ -91,9 +96,16 @@ def read(value: Nested, n: int) -> Tree:
             right, left = done.pop(), done.pop()
             done.append(n + len(made))
             made.append((left, right))
+        elif any(top is mark for mark in _WRITTEN.values()):
+            word = next(word for word, mark in _WRITTEN.items() if top is mark)
+            made.append((done.pop(), WORDS[word]))
+            done.append(n + len(made) - 1)
         elif isinstance(top, (list, tuple)):
             if len(top) != 2:
                 raise errors.PlanError(errors.no_pair(top, place))
+            if isinstance(top[0], str) and top[0] in WORDS:
+                stack += [(_WRITTEN[top[0]], place), (top[1], _below(place, 1))]
+                continue
             stack += [(_DONE, place), (top[1], _below(place, 1)), (top[0], _below(place, 0))]
         else:
             expected = _factor(top, n, expected, place)
@@ -180,5 +192,5 @@ def every(n: int) -> Iterator[Tree]:
 
 
 def is_plain(n: int, tree: Sequence[tuple[int, int]]) -> bool:
-    """Whether each product has at most one operand that is itself a product: there is then only one order of execution."""
+    """Whether each step has at most one operand that is itself a step: there is then only one order of execution."""
     return all(left < n or right < n for left, right in tree)

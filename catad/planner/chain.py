@@ -2,24 +2,39 @@
 
 The cheapest way to multiply factors i to j depends on more than its cost: what it results in (diagonal, dense, a chain that
 has no product) decides what the products after it cost. So each cell (i, j) keeps the best way for every resulting structure
-(with the arrays in its slots). R. Bellman, Dynamic programming, 1957; for matrices: S. Godbole, 1973.
+(with the arrays in its slots); under a memory limit, all ways that no other beats in both cost and peak. What is known by its
+application only may stay a chain, which costs nothing now and its applications later, or be written out by pushing or pulling
+a basis (U. Naumann, K. Krishna Narayanan, Tangent and adjoint Jacobian chains, 2025). R. Bellman, Dynamic programming, 1957;
+for matrices: S. Godbole, 1973.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad import errors
 from catad.linear.block import Block, Chain, Sum
-from catad.linear.delta import Delta
 from catad.linear.structure import Structure
-from catad.planner.brackets import Tree, balanced, forward, reverse
-from catad.planner.cost import CostFunction, value_of
+from catad.planner.brackets import PULL, PUSH, Tree, balanced, forward, reverse
+from catad.planner.cost import Model, value_of
 from catad.planner.execute import Traced, meeting_peak, trace
-from catad.planner.factors import Factors, State, canonical, computed_count, held, join, leaf, shifted
+from catad.planner.factors import (
+    Factors,
+    State,
+    canonical,
+    computed_count,
+    held,
+    is_full,
+    join,
+    lazy,
+    leaf,
+    shifted,
+    write_out,
+)
+from catad.planner.profile import Profile
 
 BUDGET = 40_000  # products that the exact search may look at: chains of up to 61 factors
 
@@ -31,7 +46,7 @@ class Way(NamedTuple):
     peak: int
     busy: int  # products that compute something
     kept: int  # bytes of computed arrays that the result keeps
-    halves: tuple[Way, Way] | int  # or the number of a single factor
+    halves: tuple[Way, Way | int] | int  # the factor's number; two ways; a way and PUSH or PULL
     left_first: bool = True
 
     @property
@@ -42,53 +57,121 @@ class Way(NamedTuple):
 Cell = dict[State, list[Way]]
 
 
+class Dense(NamedTuple):
+    """A cell whose only product is a dense array: the best way, kept small until the cell is needed."""
+
+    value: float
+    peak: int
+    busy: int
+    kept: int
+    columns: int
+    rows: int
+    split: int
+
+
 class Search:
     """The cells of a chain; with `pareto` every cell keeps all ways that no other beats in both value and peak."""
 
-    def __init__(self, factors: Factors, function: CostFunction | None, pareto: bool, budget: int) -> None:
-        self.factors, self.function, self.pareto = factors, function, pareto
+    def __init__(self, factors: Factors, model: Model, pareto: bool, budget: int) -> None:
+        self.factors, self.model, self.pareto = factors, model, pareto
         self.left = budget
+        self.seen: set[Any] = set()  # pairs of products that were looked at
         n = len(factors.parts)
-        self.cells: dict[tuple[int, int], Cell] = {
-            (k, k): {leaf(part): [Way(0, 0, 0, 0, k)]} for k, part in enumerate(factors.parts)
-        }
+        self.cells: dict[tuple[int, int], Cell] = {}
+        self.dense: list[dict[int, Dense]] = [{} for _ in range(n)]
+        dtypes = {slot.dtype for part in factors.parts for slot in part.structure.slots}
+        used = [k for part in factors.parts for k in part.ids]
+        plain = not callable(model) and not pareto and len(dtypes) == 1 and len(used) == len(set(used))
+        self.itemsize = dtypes.pop().itemsize if plain else 0
+        for k, part in enumerate(factors.parts):
+            self.cells[k, k] = {leaf(part): [Way(0, 0, 0, 0, k)]}
+            if plain and is_full(part.structure):
+                self.dense[k][k] = Dense(0, 0, 0, 0, part.structure.columns, part.structure.rows, k)
+            self._write_out(self.cells[k, k])
         for width in range(2, n + 1):
             for i in range(n - width + 1):
                 self._fill(i, i + width - 1)
 
     def _fill(self, i: int, j: int) -> None:
+        """The ways to multiply factors i to j."""
+        if self._all_dense(i, j):
+            return
         cell: Cell = {}
-        self.cells[i, j] = cell
         for k in range(i, j):
-            if not self._hopeless(cell, i, k, j):
-                for state, way in self.ways(i, k, j):
-                    self._keep(cell, state, way)
+            for state, way in self.ways(i, k, j):
+                self._keep(cell, state, way)
+        self._write_out(cell)
+        self.cells[i, j] = cell
 
-    def _hopeless(self, cell: Cell, i: int, k: int, j: int) -> bool:
-        """Whether a split is a product of two dense maps, dearer than one that the cell has: the result is the same."""
-        if self.function is not None or self.pareto or len(cell) != 1:
+    def cell(self, i: int, j: int) -> Cell:
+        """The cell of factors i to j; one that is all dense is made when it is asked for."""
+        found = self.cells.get((i, j))
+        if found is None:
+            found = {}
+            for state, way in self.ways(i, self.dense[i][j].split, j):
+                self._keep(found, state, way)
+            self.cells[i, j] = found
+        return found
+
+    def _all_dense(self, i: int, j: int) -> bool:
+        """Note the best split of factors i to j where all are products of two dense arrays; whether that is so."""
+        if not self.itemsize:
             return False
-        left, right = self.cells[i, k], self.cells[k + 1, j]
-        if len(left) != 1 or len(right) != 1:
-            return False
-        ((a, (x,)),), ((c, (y,)),), ((state, (known,)),) = left.items(), right.items(), cell.items()
-        if not (_is_full(a) and _is_full(c) and _is_full(state)):
-            return False
-        first, second = a[0].structure, c[0].structure
-        return x.value + y.value + first.columns * first.rows * second.rows > known.value
+        pairs = []
+        for k in range(i, j):
+            a, c = self.dense[i].get(k), self.dense[k + 1].get(j)
+            if a is None or c is None:
+                return False
+            pairs.append((a, c))
+        columns, rows = pairs[0][0].columns, pairs[0][1].rows
+        made = columns * rows * self.itemsize
+        best: tuple[float, int, int] | None = None
+        split = i
+        for k, (a, c) in enumerate(pairs, i):
+            value = a.value + c.value + self._dense_cost(columns, a.rows, rows)
+            if best is None or value <= best[0]:
+                peak, _ = meeting_peak(a.peak, a.kept, c.peak, c.kept, a.kept + c.kept + made)
+                rank = (value, peak, a.busy + c.busy + 1)
+                if best is None or rank < best:
+                    best, split = rank, k
+        assert best is not None
+        self.dense[i][j] = Dense(*best, made, columns, rows, split)
+        return True
+
+    def _dense_cost(self, columns: int, middle: int, rows: int) -> float:
+        """What the product of two dense arrays costs."""
+        operations = columns * middle * rows
+        if self.model is None:
+            return operations
+        assert isinstance(self.model, Profile)
+        touched = self.itemsize * (columns * middle + middle * rows + columns * rows)
+        return self.model.seconds((("matmul", 1, touched, operations),))
+
+    def _write_out(self, cell: Cell) -> None:
+        """What is known by its application only, written out both ways beside it."""
+        for state, ways in list(cell.items()):
+            if not lazy(state):
+                continue
+            for backwards, how in ((False, PUSH), (True, PULL)):
+                self.left -= weight(state)
+                if self.left < 0:
+                    raise OverBudget
+                joined = write_out(state, backwards, count(-1 - computed_count(state), -1))
+                value = value_of(joined.actions, self.model)
+                made = canonical(joined.state)
+                for x in ways:
+                    peak, kept = max(x.peak, joined.peak), held(made)
+                    self._keep(cell, made, Way(x.value + value, peak, x.busy + 1, kept, (x, how)))
 
     def ways(self, i: int, k: int, j: int) -> Iterable[tuple[State, Way]]:
         """The ways to multiply factors i to j by first multiplying i to k and k + 1 to j."""
-        for a, a_ways in self.cells[i, k].items():
+        for a, a_ways in self.cell(i, k).items():
             taken = computed_count(a)
-            for c, c_ways in self.cells[k + 1, j].items():
-                work = weight(a) * weight(c)
-                self.left -= 1 if work == 1 else SUMS * work
-                if self.left < 0:
-                    raise OverBudget
+            for c, c_ways in self.cell(k + 1, j).items():
+                self._spend(a, c)
                 c_moved = shifted(c, taken)
                 joined = join(a, c_moved, count(-1 - taken - computed_count(c), -1))
-                value = value_of(joined.actions, self.function)
+                value = value_of(joined.actions, self.model)
                 busy = any(action.found.computed for action in joined.actions)
                 state = canonical(joined.state)
                 kept = held(state)
@@ -97,6 +180,17 @@ class Search:
                         peak, order = meeting_peak(x.peak, x.kept, y.peak, y.kept, joined.peak)
                         total = (x.value + y.value + value, peak, x.busy + y.busy + busy)
                         yield state, Way(*total, kept, (x, y), order)
+
+    def _spend(self, a: State, c: State) -> None:
+        """Take from the budget what looking at a product costs: most where it is one of maps that were not met before."""
+        terms_of_both = weight(a) * weight(c)
+        met = (tuple([part.structure for part in a]), tuple([part.structure for part in c]))
+        new = met not in self.seen
+        if new:
+            self.seen.add(met)
+        self.left -= SUMS * terms_of_both if terms_of_both > 1 else NEW if new else 1
+        if self.left < 0:
+            raise OverBudget
 
     def _keep(self, cell: Cell, state: State, way: Way) -> None:
         known = cell.setdefault(state, [])
@@ -111,12 +205,14 @@ class Search:
         known[:] = [other for other in known if not (way.value <= other.value and way.peak <= other.peak)]
         known.append(way)
 
-    def all(self, i: int = 0, j: int = -1) -> list[Way]:
-        """The ways to multiply factors i to j (all of them by default), best first."""
-        j = len(self.factors.parts) - 1 if j < 0 else j
-        return sorted((way for ways in self.cells[i, j].values() for way in ways), key=lambda way: way.rank)
+    def all(self, explicit: bool = False) -> list[Way]:
+        """The ways to multiply all factors, best first; with `explicit` only those whose result is written out."""
+        cell = self.cell(0, len(self.factors.parts) - 1)
+        found = [way for state, ways in cell.items() for way in ways if not (explicit and lazy(state))]
+        return sorted(found, key=lambda way: way.rank)
 
 
+NEW = 4  # what a product of maps that were not met before costs, in products of maps that were
 SUMS = 8  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
 
 
@@ -133,14 +229,6 @@ def terms(structure: Structure) -> int:
     if isinstance(structure, Block):
         return sum(terms(part[0]) for row in structure.grid for part in row if part is not None)
     return 1
-
-
-def _is_full(state: State) -> bool:
-    """Whether a product is one dense array with every axis of its result and its argument."""
-    structure = state[0].structure
-    if len(state) > 1 or not isinstance(structure, Delta) or structure.slot is None or structure.rows < 2:
-        return False
-    return structure.is_dense and len(structure.slot) == len(structure.out) + len(structure.ins)
 
 
 class OverBudget(Exception):
@@ -160,43 +248,62 @@ def tree_of(way: Way, n: int) -> Tree:
         left, right = top.halves
         if ready:
             done[id(top)] = n + len(made)
-            made.append((done[id(left)], done[id(right)]))
+            made.append((done[id(left)], right if isinstance(right, int) else done[id(right)]))
+        elif isinstance(right, int):
+            stack += [(top, True), (left, False)]
         else:
             first, second = (left, right) if top.left_first else (right, left)
             stack += [(top, True), (second, False), (first, False)]
     return tuple(made)
 
 
-def best(factors: Factors, function: CostFunction | None, memory: float | None, budget: int | None) -> tuple[Traced, bool]:
-    """The best bracketing under a memory limit in bytes, and whether it is known to be the best of all."""
+def best(
+    factors: Factors, model: Model, memory: float | None, budget: int | None, explicit: bool = False
+) -> tuple[Traced, bool]:
+    """The best bracketing under a memory limit in bytes, and whether it is known to be the best of all.
+
+    With `explicit` the result must not be known by its application only.
+    """
     n = len(factors.parts)
     limit = BUDGET if budget is None else budget
     if n * (n * n - 1) // 6 <= limit:
         try:
-            search = Search(factors, function, memory is not None, limit)
+            search = Search(factors, model, memory is not None, limit)
         except OverBudget:
             pass
         else:
-            ways = search.all()
+            ways = search.all(explicit)
             fitting = [way for way in ways if memory is None or way.peak + factors.nbytes <= memory]
             if not fitting:
                 raise errors.PlanError(errors.too_little_memory(memory, min(w.peak for w in ways) + factors.nbytes, True))
-            return trace(factors, tree_of(fitting[0], n), function), True
-    return _heuristic(factors, function, memory), False
+            return trace(factors, tree_of(fitting[0], n), model), True
+    return _heuristic(factors, model, memory, explicit), False
 
 
-def _heuristic(factors: Factors, function: CostFunction | None, memory: float | None) -> Traced:
+def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: bool) -> Traced:
     """The best of forward, reverse and balanced, each also after merging neighbours that merge at no growth."""
     n = len(factors.parts)
     groups, merging = _merged(factors)
-    tried = [trace(factors, make(n), function) for make in (forward, reverse)]
+    trees = [make(n) for make in (forward, reverse)]
     for make in (forward, reverse, balanced) if merging else (balanced,):
         upper = make(len(groups))
-        tried.append(trace(factors, merging + _over(groups, upper, n + len(merging)), function))
+        trees.append(merging + _over(groups, upper, n + len(merging)))
+    tried = [end(factors, tree, model, explicit) for tree in trees]
     fitting = [traced for traced in tried if memory is None or traced.peak <= memory]
     if not fitting:
         raise errors.PlanError(errors.too_little_memory(memory, min(traced.peak for traced in tried), False))
     return min(fitting, key=lambda traced: (traced.value, traced.peak))
+
+
+def end(factors: Factors, tree: Tree, model: Model, explicit: bool, hows: Sequence[int] = (PUSH, PULL)) -> Traced:
+    """A bracketing traced; with `explicit` its result is written out at the end where it is known by its application only."""
+    traced = trace(factors, tree, model)
+    n = len(factors.parts)
+    last = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
+    if not explicit or not lazy(last):
+        return traced
+    both = [trace(factors, (*traced.tree, (n + len(tree) - 1, how)), model) for how in hows]
+    return min(both, key=lambda t: (t.value, t.peak))
 
 
 def _over(groups: list[int], upper: Tree, start: int) -> Tree:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad import errors
-from catad.linear.delta import delta
+from catad.linear.block import grid
+from catad.linear.delta import delta, identity
 from catad.linear.structure import Structure
 from catad.planner.factors import Action
+from catad.planner.profile import Profile
+from catad.spaces import Tensor
 
 CostFunction = Callable[[Structure, Structure], float]
+Model = CostFunction | Profile | None  # None: operations
 
 
 class Cost(NamedTuple):
@@ -21,7 +25,7 @@ class Cost(NamedTuple):
 
     `operations`: scalar operations, a multiply-add counting as one (dimensionless); `bytes`: read and written by the
     products; `peak`: the most bytes of slots alive at a time, those of all factors included; `value`: what was made
-    smallest, the operations unless a cost function was given.
+    smallest, by the cost model: operations, seconds, or what the given function says.
     """
 
     operations: int
@@ -30,17 +34,31 @@ class Cost(NamedTuple):
     value: float
 
 
-def value_of(actions: Iterable[Action], function: CostFunction | None) -> float:
-    """What some products cost: their operations, or what the user's function says of their factors."""
-    if function is None:
+def value_of(actions: Iterable[Action], model: Model) -> float:
+    """What some products cost: their operations, their seconds by a profile, or what the user's function says.
+
+    A map that is written out is for the function the product of a basis, the identity, and the map, on the side where it stands.
+    """
+    if model is None:
         return sum(action.found.operations for action in actions)
+    if isinstance(model, Profile):
+        return sum(model.seconds(action.found.work) for action in actions)
     total = 0.0
     for action in actions:
-        value = function(action.left.structure, action.right.structure)
+        first, second = action.left.structure, action.right.structure
+        if not action.is_product:
+            first, second = (first, _basis(first.cod)) if action.backwards else (_basis(first.dom), first)
+        value = model(first, second)
         if not _is_amount(value):
-            raise errors.PlanError(errors.bad_cost(value, action.left.structure, action.right.structure))
+            raise errors.PlanError(errors.bad_cost(value, first, second))
         total += float(value)
     return total
+
+
+def _basis(leaves: Sequence[Tensor]) -> Structure:
+    """The identity, whose columns are the unit vectors."""
+    parts = [identity(leaf) for leaf in leaves]
+    return grid([[part if r == c else None for c, part in enumerate(parts)] for r in range(len(parts))], leaves, leaves)
 
 
 def moved(actions: Iterable[Action]) -> int:
@@ -55,10 +73,10 @@ def _is_amount(value: Any) -> bool:
     return bool(value >= 0)  # not so for NaN
 
 
-def checked_limit(value: Any, name: str) -> Any:
-    """A limit that a user gives: None, or a number at least 0."""
-    if value is not None and not _is_amount(value):
-        raise errors.PlanError(errors.bad_limit(name, value))
+def checked_limit(value: Any, name: str, positive: bool = False) -> Any:
+    """A limit that a user gives: None, or a number at least 0, or above it."""
+    if value is not None and not (_is_amount(value) and (value > 0 or not positive)):
+        raise errors.PlanError(errors.bad_limit(name, value, positive))
     return value
 
 

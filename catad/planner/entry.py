@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from catad import errors
 from catad.linear.map import LinearMap
 from catad.linear.structure import Placed, Structure
-from catad.planner.cost import checked_limit, matrix
-from catad.planner.factors import Factors, Part, factors_of
-from catad.planner.plan import MODES, Plan, Program_, _for, factors_of_maps, plan_factors, spaces_text
+from catad.planner.cost import matrix
+from catad.planner.factors import Factors, Part
+from catad.planner.keep import plan_factors, plan_structure
+from catad.planner.plan import Plan, Program_, factors_of_maps, spaces_text
+from catad.planner.profile import Profile
+from catad.planner.request import Request, checked
 from catad.spaces import Product, Space, Tensor, space_of
 from catad.terms import D
-from catad.wiring import Builder
+from catad.wiring import Builder, kept_as
 
 
 def plan(
@@ -23,7 +27,8 @@ def plan(
     mode: Any = "auto",
     memory: float | None = None,
     budget: int | None = None,
-    cost: str | Callable[[Structure, Structure], float] = "operations",
+    cost: str | Profile | Callable[[Structure, Structure], float] | None = None,
+    explicit: bool = False,
 ) -> Plan:
     """In which order to multiply the linear maps of a program or of a chain.
 
@@ -31,9 +36,14 @@ def plan(
     factors, the first applied first: linear maps, structures, or the sizes (rows, columns) of dense matrices. `want` is
     "jacobian" or "hessian"; `mode` "auto", "forward", "reverse" or a bracketing such as `[[0, 1], 2]`; `memory` limits the
     peak, in bytes; `budget` the number of products that the exact search may look at, beyond which a good plan is taken that
-    need not be the best; `cost` is "operations" or a function from two structures to the cost of their product. Nothing is
-    computed on data. Raises `PlanError` where a size, a cost, a limit or the bracketing cannot be used, or no plan fits the
-    memory.
+    need not be the best. What is known only by its application stays unmultiplied where nothing dense meets it; with `explicit`
+    it is written out, by pushing or pulling a basis, compressed where the pattern of its entries is known.
+
+    `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the profile of the
+    engine in force, which is measured once and kept in the user's cache folder; a `Profile`; or a function from two structures
+    to the cost of their product, a number at least 0. By default it is "time" for what can be run, a morphism or a linear map,
+    and "operations" for a list of factors. Nothing is computed on data. Plans are kept by all of this. Raises `PlanError` where
+    a size, a cost, a limit or the bracketing cannot be used, or no plan fits the memory.
 
     Source of the example: "automatic differentiation for accelerate" (Google Summer of Code 2018).
 
@@ -44,27 +54,39 @@ def plan(
     >>> ct.plan(ct.sin >> ct.exp, ct.f64[3]).result.kind
     'diagonal'
     """
-    checked_limit(memory, "memory")
-    checked_limit(budget, "budget")
+    runs = isinstance(f_or_chain, (D, LinearMap))
+    request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
     if want not in ("jacobian", "hessian"):
         raise errors.PlanError(errors.unknown_want(want))
-    if isinstance(mode, str) and mode not in MODES:
-        raise errors.PlanError(errors.unknown_mode(mode))
-    if cost != "operations" and not callable(cost):
-        raise errors.PlanError(errors.unknown_cost(cost))
-    function = cost if callable(cost) else None
     if isinstance(f_or_chain, D):
-        term = f_or_chain if want == "jacobian" else _gradient(f_or_chain)
-        dom = _domain(term, primals_or_spaces)
-        structure = _derivative(term, dom)
-        made = plan_factors(factors_of(structure), mode, function, memory, budget)
-        return _for(made, structure, Program_(term, dom))
+        return _of_program(f_or_chain, primals_or_spaces, want, request)
     if primals_or_spaces or want != "jacobian":
         raise errors.PlanError(errors.not_for_a_chain(f_or_chain))
     if isinstance(f_or_chain, (LinearMap, Structure)):
         structure = f_or_chain.structure if isinstance(f_or_chain, LinearMap) else f_or_chain
-        return _for(plan_factors(factors_of(structure), mode, function, memory, budget), structure, None)
-    return plan_factors(_factors(f_or_chain), mode, function, memory, budget)
+        return plan_structure(structure, request=request)
+    return plan_factors(_factors(f_or_chain), request)
+
+
+def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Request) -> Plan:
+    """The plan for a morphism at a space, kept with it."""
+    dom = _domain(f, primals_or_spaces)
+    try:
+        kept = f._programs
+    except AttributeError:
+        kept = f._programs = {}
+    try:
+        key = kept_as(("plan", dom, want, request))
+        found: Plan | None = kept.get(key)
+    except TypeError:  # a bracketing as lists
+        key, found = None, None
+    if found is None:
+        term = f if want == "jacobian" else _gradient(f)
+        structure = _derivative(term, dom)
+        found = plan_structure(structure, request=request).made_for(structure, Program_(term, dom))
+        if key is not None:
+            kept[key] = found
+    return found
 
 
 def _gradient(term: D) -> D:
@@ -98,6 +120,17 @@ def _factors(chain: Any) -> Factors:
         raise errors.PlanError(errors.not_plannable(chain))
     if all(isinstance(part, LinearMap) for part in chain):
         return factors_of_maps(chain)[0]
+    if all(type(part) is tuple and all(type(n) is int for n in part) for part in chain):
+        return _of_sizes(tuple(chain))
+    return _of_any(chain)
+
+
+@lru_cache(maxsize=1024)
+def _of_sizes(chain: tuple[tuple[int, ...], ...]) -> Factors:
+    return _of_any(chain)
+
+
+def _of_any(chain: Sequence[Any]) -> Factors:
     placed: list[Placed] = []
     start = 0
     for k, part in enumerate(chain):

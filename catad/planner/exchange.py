@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.planner import brackets
-from catad.planner.plan import MODES, Plan, spaces_text
+from catad.planner.plan import Plan, spaces_text
+from catad.planner.request import MODES
 
 if TYPE_CHECKING:
     from catad.linear.structure import Structure

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple
 
-from catad.linear.products import Product
 from catad.linear.structure import Structure
-from catad.planner.brackets import Tree, is_plain, ranges
-from catad.planner.cost import Cost, CostFunction, moved, value_of
-from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of
+from catad.planner.brackets import PULL, Tree, is_plain, ranges
+from catad.planner.cost import Cost, Model, moved, value_of
+from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of, write_out
 from catad.spaces import Product as Spaces
 from catad.wiring import Builder, Wire, Wiring
 
 
 class Step(NamedTuple):
-    """One product of a plan.
+    """One product of a plan, or one map written out by pushing or pulling a basis.
 
-    `left` and `right` are (first, last) factor numbers, the left applied first; `operations` and `bytes` are what the step
-    adds to the program; `lazy` says that no rule fits, so that the product stays a chain.
+    `left` and `right` are (first, last) factor numbers, the left applied first; where a map is written out, `right` is that map
+    again and `how` "push" or "pull". `operations` and `bytes` are what the step adds to the program; `lazy` says that no rule
+    fits, so that the product stays a chain.
     """
 
     left: tuple[int, int]
@@ -29,6 +29,7 @@ class Step(NamedTuple):
     operations: int
     bytes: int
     lazy: bool
+    how: str = "multiply"
 
 
 class Execution(NamedTuple):
@@ -56,8 +57,8 @@ class Traced(NamedTuple):
     value: float
 
 
-def trace(factors: Factors, tree: Tree, function: CostFunction | None = None) -> Traced:
-    """Follow a bracketing over structures, its products put in the order that needs least memory."""
+def trace(factors: Factors, tree: Tree, model: Model = None) -> Traced:
+    """Follow a bracketing over structures, its steps put in the order that needs least memory."""
     n = len(factors.parts)
     nodes: list[State] = [leaf(part) for part in factors.parts]
     peaks = [0] * n
@@ -66,14 +67,18 @@ def trace(factors: Factors, tree: Tree, function: CostFunction | None = None) ->
     fresh = fresh_numbers()
     order: list[bool] = []
     for left, right in tree:
-        joined = join(nodes[left], nodes[right], fresh)
+        if right < 0:
+            joined = write_out(nodes[left], right == PULL, fresh)
+            peak, left_first = max(peaks[left], joined.peak), True
+        else:
+            joined = join(nodes[left], nodes[right], fresh)
+            peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
         joins.append(joined)
-        peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
         nodes.append(joined.state)
         peaks.append(peak)
         kept.append(held(joined.state) if joined.actions else kept[left] + kept[right])
         order.append(left_first)
-    value = sum(value_of(joined.actions, function) for joined in joins)
+    value = sum(value_of(joined.actions, model) for joined in joins)
     if not is_plain(n, tree):
         tree, joins = _ordered(n, tree, joins, order)
     return Traced(tree, tuple(joins), peaks[-1] + factors.nbytes, value)
@@ -86,10 +91,10 @@ def meeting_peak(left: int, left_kept: int, right: int, right_kept: int, joining
 
 
 def _ordered(n: int, tree: Tree, joins: list[Joined], left_first: list[bool]) -> tuple[Tree, list[Joined]]:
-    """The products of a tree in another order: below each, first the half that is better done first."""
+    """The steps of a tree in another order: below each, first the half that is better done first."""
     order: list[int] = []
     stack = [len(tree) - 1]
-    while stack:  # each product after its halves, built backwards
+    while stack:  # each step after its halves, built backwards
         s = stack.pop()
         order.append(s)
         left, right = tree[s]
@@ -119,25 +124,30 @@ def execute(factors: Factors, traced: Traced) -> Execution:
     states: list[State] = [leaf(part) for part in factors.parts]
     where = ranges(n, traced.tree)
     steps = []
-    for (left, right), joined, operations in zip(traced.tree, traced.joins, spent, strict=True):
+    for s, (joined, operations) in enumerate(zip(traced.joins, spent, strict=True)):
         states.append(joined.state)
-        steps.append(_step(states, where, left, right, joined, operations))
+        steps.append(_step(states, where, traced.tree[s], joined, operations))
     planned = sum(action.found.operations for joined in traced.joins for action in joined.actions)
     cost = Cost(sum(spent), sum(step.bytes for step in steps), traced.peak, traced.value)
     return Execution(traced.tree, tuple(steps), cost, result, wiring, planned == cost.operations)
 
 
 def _carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
-    product: Product = action.found.product
-    outs = product.combine(b, [at[k] for k in action.left.ids], [at[k] for k in action.right.ids])
+    outs = action.found.product.combine(b, [at[k] for k in action.left.ids], [at[k] for k in action.right.ids])
     at.update(zip(action.result.ids, outs, strict=True))
 
 
-def _step(states: list[State], where: list[tuple[int, int]], left: int, right: int, joined: Joined, operations: int) -> Step:
-    a, c, made = states[left], states[right], states[-1]
+def _step(
+    states: list[State], where: list[tuple[int, int]], nodes: tuple[int, int], joined: Joined, operations: int
+) -> Step:
+    left, right = nodes
+    made = states[-1]
     rows, columns = made[-1].structure.rows, made[0].structure.columns
-    kinds = (kind_of(a), kind_of(c), kind_of(made))
-    return Step(where[left], where[right], kinds, (rows, columns), operations, moved(joined.actions), not joined.actions)
+    how = "multiply" if right >= 0 else "pull" if right == PULL else "push"
+    right = left if right < 0 else right
+    kinds = (kind_of(states[left]), kind_of(states[right]), kind_of(made))
+    spent = moved(joined.actions)
+    return Step(where[left], where[right], kinds, (rows, columns), operations, spent, not joined.actions, how)
 
 
 def _spent(b: Builder, wiring: Wiring, ends: list[int]) -> list[int]:

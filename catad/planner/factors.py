@@ -8,18 +8,24 @@ the byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from catad.linear.block import Chain
+from catad.linear.block import Chain, Zero
 from catad.linear.block import chain as unmultiplied
+from catad.linear.contract import Contract
+from catad.linear.delta import Delta
 from catad.linear.network import Network
 from catad.linear.products import Product, multiply
 from catad.linear.structure import Placed, Structure
+from catad.linear.sweep import Sweep
+from catad.planner.pushes import accumulated, is_lazy, pulled, pushed
+from catad.primitive import Primitive
 from catad.spaces import Product as Spaces
 from catad.spaces import Tensor
-from catad.wiring import Builder
+from catad.vector.checkpoint import Call
+from catad.wiring import Builder, Wiring, wire
 
 
 class Part(NamedTuple):
@@ -47,18 +53,11 @@ class Factors(NamedTuple):
 @lru_cache(maxsize=1024)
 def factors_of(structure: Structure) -> Factors:
     """The factors of a structure: the parts of a chain, the stages of a network, or the structure itself."""
-    flat: list[Part] = []
-    stack = [Part(structure, tuple(range(len(structure.slots))))]
-    while stack:
-        top, ids = stack.pop()
-        if isinstance(top, Network):
-            stages = top.stages
-            stack.append(Part(stages, ids[: len(stages.slots)]))
-        elif isinstance(top, Chain):
-            stack += [Part(s, tuple([ids[k] for k in own])) for s, own in reversed(top.parts)]
-        else:
-            flat.append(Part(top, ids[: len(top.slots)]))
-    return Factors(tuple(flat), structure.slots)
+    parts = _parts(Part(structure, tuple(range(len(structure.slots)))))
+    return Factors(tuple(parts), structure.slots)
+
+
+Work = tuple[str, int, int, int]  # of the boxes of one kernel: its name, how many, bytes read and written, operations
 
 
 class Multiplied(NamedTuple):
@@ -69,43 +68,123 @@ class Multiplied(NamedTuple):
     operations: int
     computed: tuple[int, ...]  # the sizes of the computed arrays in bytes
     read: int  # the size of the arrays of both operands in bytes, each once
+    work: tuple[Work, ...]
 
 
 @lru_cache(maxsize=65536)
 def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied | None:
     """The product of two structures whose slots are the arrays `ls` and `rs`, numbered by first use; None without a rule.
 
-    The operations are counted on the boxes that compute the product, equal ones once.
+    What has no rule is pushed through, or pulled back, where one factor is written out. The operations are counted on the boxes
+    that compute the product, equal ones once.
     """
     shared = frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c)
     product = multiply(first, second, shared)
-    if product is None:
+    if product is not None:
+        if is_full(first) and is_full(second) and not shared:
+            return _of_dense(product, first, second)
+        return measured(product, first, second, ls, rs)
+    if not (is_lazy(first) or is_lazy(second)):
         return None
+    found = [measured(p, first, second, ls, rs) for p in (pushed(first, second), pulled(first, second)) if p is not None]
+    return min(found, key=lambda m: m.operations) if found else None
+
+
+def is_full(structure: Structure) -> bool:
+    """Whether a map is one dense array with every axis of its result, of which there are several entries, and its argument."""
+    if not isinstance(structure, Delta) or structure.slot is None or not structure.is_dense or structure.rows < 2:
+        return False
+    return len(structure.slot) == len(set(structure.slot)) == len(structure.out) + len(structure.ins)
+
+
+def _of_dense(product: Product, first: Structure, second: Structure) -> Multiplied:
+    """As `measured`, for two dense arrays: one matrix product, whose cost is known without laying it out."""
+    (a,), (c,), (made,) = first.slots, second.slots, product.structure.slots
+    operations = first.columns * first.rows * second.rows
+    read = a.nbytes + c.nbytes
+    work = (("matmul", 1, read + made.nbytes, operations),)
+    return Multiplied(product, (-1,), operations, (made.nbytes,), read, work)
+
+
+@lru_cache(maxsize=16384)
+def written_out(structure: Structure, ids: tuple[int, ...], backwards: bool) -> Multiplied:
+    """A map written out by applying it, or its transpose, to a basis."""
+    return measured(accumulated(structure, backwards), structure, NOTHING, ids, ())
+
+
+NOTHING = Zero((), ())  # stands for the factor that is not there
+
+
+def measured(product: Product, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied:
+    """A product with what it costs."""
     b = Builder()
     spaces = dict(zip((*ls, *rs), (*first.slots, *second.slots), strict=True))
     wires = [b.wire(spaces[k]) for k in range(len(spaces))]
     outs = product.combine(b, [wires[k] for k in ls], [wires[k] for k in rs])
     number = {wire.number: k for k, wire in enumerate(wires)}
     computed: list[int] = []
-    for wire in outs:
-        if wire.number not in number:
-            computed.append(wire.space.nbytes)
-            number[wire.number] = -len(computed)
+    for out in outs:
+        if out.number not in number:
+            computed.append(out.space.nbytes)
+            number[out.number] = -len(computed)
     boxes = b.finish(Spaces(tuple(spaces.values())), tuple(wires), tuple(outs)).boxes if computed else ()
-    operations = sum(
-        p.cost(tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in written])) for p, ins, written in boxes
+    work = _work(
+        [(p, tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in ends])) for p, ins, ends in boxes if ins]
     )
     read = sum(space.nbytes for space in spaces.values())
-    return Multiplied(product, tuple([number[w.number] for w in outs]), operations, tuple(computed), read)
+    results = tuple([number[w.number] for w in outs])
+    return Multiplied(product, results, sum(line[3] for line in work), tuple(computed), read, work)
+
+
+Spaced = tuple[Primitive, tuple[Tensor, ...], tuple[Tensor, ...]]  # a box with the spaces that it reads and writes
+
+
+def _work(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
+    """What some boxes take, kernel by kernel; boxes that run programs of their own take what these do."""
+    done: dict[str, list[int]] = {}
+    for primitive, ins, outs in boxes:
+        times, inner = _inner(primitive)
+        if inner is None:
+            size = sum(space.nbytes for space in (*ins, *outs))
+            lines: tuple[Work, ...] = ((kernel_of(primitive), 1, size, primitive.cost(ins, outs)),)
+        else:
+            lines = _work([(p, inner.spaces(a), inner.spaces(z)) for p, a, z in inner.boxes if a])
+        for name, *amounts in lines:
+            line = done.setdefault(name, [0, 0, 0])
+            line[:] = [total + times * int(amount) for total, amount in zip(line, amounts, strict=True)]
+    return tuple([(name, line[0], line[1], line[2]) for name, line in sorted(done.items())])
+
+
+def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
+    """How often a box runs a program of its own, and which."""
+    if isinstance(primitive, Sweep):
+        return primitive.n, wire(primitive.body, Spaces((primitive.state, primitive.input)))
+    if isinstance(primitive, Call):
+        return 1, wire(primitive.f, primitive.dom)
+    return 1, None
+
+
+def kernel_of(primitive: Primitive) -> str:
+    """Which kernel runs a box, as far as its speed goes: the name of its class; contractions that sum are matrix products."""
+    name = type(primitive).__name__
+    if isinstance(primitive, Contract) and len(primitive.operands) == 2:
+        inner = set(primitive.operands[0]) & set(primitive.operands[1])
+        return "Contract" if inner <= set(primitive.out) else "matmul"
+    return name
 
 
 class Action(NamedTuple):
-    """One product of two parts within a join, with the numbers of the arrays it reads and makes."""
+    """One product of two parts within a join, or a part written out, with the numbers of the arrays it reads and makes."""
 
     left: Part
-    right: Part
+    right: Part  # NOTHING where a part is written out
     result: Part
     found: Multiplied
+    backwards: bool = False
+
+    @property
+    def is_product(self) -> bool:
+        return self.right.structure is not NOTHING
 
 
 class Joined(NamedTuple):
@@ -121,12 +200,31 @@ def _meet(left: Part, right: Part, fresh: Iterator[int]) -> Action | None:
     ls = tuple([names.setdefault(k, len(names)) for k in left.ids])
     rs = tuple([names.setdefault(k, len(names)) for k in right.ids])
     found = multiplied(left.structure, right.structure, ls, rs)
-    if found is None:
-        return None
-    back = tuple(names)
+    return None if found is None else _made(left, right, found, tuple(names), fresh)
+
+
+def _made(
+    left: Part, right: Part, found: Multiplied, back: tuple[int, ...], fresh: Iterator[int], backwards: bool = False
+) -> Action:
+    """An action whose result names its arrays; `back` gives the operands' arrays by their numbers in `found`."""
     new = [next(fresh) for _ in found.computed]
     ids = tuple([back[r] if r >= 0 else new[-1 - r] for r in found.results])
-    return Action(left, right, Part(found.product.structure, ids), found)
+    return Action(left, right, Part(found.product.structure, ids), found, backwards)
+
+
+def write_out(state: State, backwards: bool, fresh: Iterator[int]) -> Joined:
+    """A partial product of which some part is known by its application only, written out."""
+    structure, numbers = structure_of(state)
+    names: dict[int, int] = {}
+    ids = tuple([names.setdefault(k, len(names)) for k in numbers])
+    found = written_out(structure, ids, backwards)
+    action = _made(Part(structure, numbers), Part(NOTHING, ()), found, tuple(names), fresh, backwards)
+    return Joined(tuple(_parts(action.result)), (action,), held(state) + sum(found.computed))
+
+
+def lazy(state: State) -> bool:
+    """Whether some part of a partial product is known only by how it is applied."""
+    return any(is_lazy(part.structure) for part in state)
 
 
 def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
@@ -162,14 +260,23 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
 
 
 def leaf(part: Part) -> State:
-    """A single factor as a partial product: the parts of a chain one by one."""
+    """A single factor as a partial product: the parts of a chain, and the stages of a network, one by one."""
     return tuple(_parts(part))
 
 
 def _parts(part: Part) -> list[Part]:
-    if not isinstance(part.structure, Chain):
-        return [part]
-    return [Part(s, tuple([part.ids[k] for k in own])) for s, own in part.structure.parts]
+    flat: list[Part] = []
+    stack = [part]
+    while stack:
+        top, ids = stack.pop()
+        if isinstance(top, Network):
+            stages = top.stages
+            stack.append(Part(stages, ids[: len(stages.slots)]))
+        elif isinstance(top, Chain):
+            stack += [Part(s, tuple([ids[k] for k in own])) for s, own in reversed(top.parts)]
+        else:
+            flat.append(Part(top, ids[: len(top.slots)]))
+    return flat
 
 
 def held(state: Sequence[Part]) -> int:
@@ -215,6 +322,6 @@ def kind_of(state: State) -> str:
 
 
 __all__ = [
-    "Action", "Factors", "Joined", "Multiplied", "Part", "State", "canonical", "computed_count", "factors_of", "held",
-    "join", "kind_of", "leaf", "multiplied", "shifted", "structure_of",
+    "Action", "Factors", "Joined", "Multiplied", "Part", "State", "Work", "canonical", "computed_count", "factors_of", "held",
+    "join", "kind_of", "lazy", "leaf", "multiplied", "shifted", "structure_of", "write_out",
 ]  # fmt: skip

@@ -7,8 +7,7 @@ structures alone, kept, and run as one program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catad import errors
@@ -17,14 +16,12 @@ from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.brackets import Tree
-from catad.planner.chain import best
-from catad.planner.cost import Cost, CostFunction
-from catad.planner.execute import Execution, Step, Traced, execute, trace
+from catad.planner.cost import Cost
+from catad.planner.execute import Execution, Step
 from catad.planner.factors import Factors, factors_of
+from catad.planner.request import Request
 from catad.spaces import Space, Value, common_module
 from catad.terms import D, above
-
-MODES = ("auto", "forward", "reverse")
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,8 @@ class Program_:
 class Plan:
     """A bracketing of a chain of linear maps, with its cost; made by `ct.plan`, `plan_structure` or `Plan.from_json`.
 
-    `mode` is "auto", "forward", "reverse" or "by hand"; `exact` says whether the plan is known to be the cheapest.
+    `mode` is "auto", "forward", "reverse" or "by hand"; `exact` says whether the plan is known to be the cheapest; `request` is
+    what was asked for.
 
     >>> import catad as ct
     >>> plan = ct.plan([(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)])
@@ -51,14 +49,14 @@ class Plan:
     mode: str
     execution: Execution
     exact: bool
+    request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
     program: Program_ | None = None
-    function: CostFunction | None = None
     _made: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
     @property
     def bracketing(self) -> Any:
-        """Nested pairs of factor numbers; factor 0 is applied first."""
+        """Nested pairs of factor numbers; factor 0 is applied first; `("push", k)` is factor k written out."""
         return brackets.nested(len(self.chain.parts), self.tree)
 
     @property
@@ -99,15 +97,16 @@ class Plan:
             found = factors_of(linear.structure)
             if found != self.chain:
                 raise errors.PlanError(errors.other_program(_mismatch(self.chain, found)))
-        return self._run(linear.dom, linear.cod, linear.slots)
+        return self.run_on(linear.dom, linear.cod, linear.slots)
 
     def _multiply_all(self, maps: Sequence[LinearMap]) -> LinearMap:
         found, slots = factors_of_maps(maps)
         if found != self.chain:
             raise errors.PlanError(errors.other_program(_mismatch(self.chain, found)))
-        return self._run(maps[0].dom, maps[-1].cod, slots)
+        return self.run_on(maps[0].dom, maps[-1].cod, slots)
 
-    def _run(self, dom: Space, cod: Space, slots: Sequence[Any]) -> LinearMap:
+    def run_on(self, dom: Space, cod: Space, slots: Sequence[Any]) -> LinearMap:
+        """The product between two spaces, from the arrays of the chain's slots, in the order of `chain.slots`."""
         wiring = self.execution.wiring
         used = [slots[k] for k in range(len(self.chain.slots))] if slots else []
         if not wiring.outputs:
@@ -128,9 +127,18 @@ class Plan:
         return self.multiply(linear)
 
     def edited(self, bracketing: Any) -> Plan:
-        """The plan with another bracketing: nested pairs of factor numbers, `[[0, 1], 2]`, or the name of a mode."""
-        made = plan_factors(self.chain, bracketing, self.function)
-        return _for(made, self.structure, self.program)
+        """The plan with another bracketing: nested pairs of factor numbers, `[[0, 1], 2]`, or the name of a mode.
+
+        `["push", 1]` in place of 1 writes factor 1 out by pushing a basis through it, `["pull", 1]` by pulling one back.
+        """
+        from catad.planner.keep import plan_factors
+
+        made = plan_factors(self.chain, replace(self.request, mode=bracketing, memory=None))
+        return made.made_for(self.structure, self.program)
+
+    def made_for(self, structure: Structure | None, program: Program_ | None) -> Plan:
+        """The plan, for a linear map of a given structure or for a morphism; its program is shared."""
+        return replace(self, structure=structure, program=program, _made=self._made)
 
     # -- reports
 
@@ -188,79 +196,6 @@ class Plan:
         from catad.planner.exchange import from_json
 
         return from_json(text, program, *primals_or_spaces)
-
-
-def plan_structure(structure: Structure, mode: Any = "auto") -> Plan:
-    """The plan for a structure: a chain, a network (by its stages), or a single map, whose plan has no step.
-
-    `mode` is "auto", "forward", "reverse" or a bracketing. Kept by structure and mode.
-    """
-    if not isinstance(mode, str):
-        mode = brackets.read(mode, len(factors_of(structure).parts))
-    return _plan_structure(structure, mode)
-
-
-@lru_cache(maxsize=1024)
-def _plan_structure(structure: Structure, mode: str | Tree) -> Plan:
-    return _for(_plan_factors(factors_of(structure), mode, None, None, None), structure, None)
-
-
-def plan_factors(
-    factors: Factors,
-    mode: Any = "auto",
-    function: CostFunction | None = None,
-    memory: float | None = None,
-    budget: int | None = None,
-) -> Plan:
-    """The plan for a chain of factors, kept by all that it depends on."""
-    if not isinstance(mode, str):
-        mode = brackets.read(mode, len(factors.parts))
-    return _plan_factors(factors, mode, function, memory, budget)
-
-
-@lru_cache(maxsize=1024)
-def _plan_factors(
-    factors: Factors, mode: str | Tree, function: CostFunction | None, memory: float | None, budget: int | None
-) -> Plan:
-    n = len(factors.parts)
-    exact = False
-    if mode == "auto":
-        traced, exact = best(factors, function, memory, budget)
-    elif mode in ("forward", "reverse"):
-        traced = trace(factors, brackets.forward(n) if mode == "forward" else brackets.reverse(n), function)
-    elif isinstance(mode, str):
-        raise errors.PlanError(errors.unknown_mode(mode))
-    else:
-        traced, mode = trace(factors, mode, function), "by hand"
-    if memory is not None and traced.peak > memory:
-        raise errors.PlanError(errors.too_little_memory(memory, traced.peak, False))
-    execution = execute(factors, traced)
-    if mode == "auto" and function is None and _shares(factors):
-        execution, cheapest = _sharing(factors, execution, memory)
-        exact = exact and cheapest
-    return Plan(factors, mode, execution, exact or n <= 2, None, None, function)
-
-
-def _shares(factors: Factors) -> bool:
-    """Whether some array stands in two factors, so that products of both may be equal and then are computed once."""
-    used = [k for part in factors.parts for k in set(part.ids)]
-    return len(used) > len(set(used))
-
-
-def _sharing(factors: Factors, chosen: Execution, memory: float | None) -> tuple[Execution, bool]:
-    """The least by operations really executed, of the chosen one and the usual rivals; the search counts each step alone."""
-    n = len(factors.parts)
-    traced: list[Traced] = [trace(factors, make(n)) for make in (brackets.forward, brackets.reverse, brackets.balanced)]
-    rivals = [execute(factors, t) for t in traced if memory is None or t.peak <= memory]
-    least = min([chosen, *rivals], key=lambda e: (e.cost.operations, e.cost.peak))
-    return least, all(e.additive for e in (chosen, *rivals))
-
-
-def _for(plan: Plan, structure: Structure | None, program: Program_ | None) -> Plan:
-    """The plan, for a linear map of a given structure or for a morphism; its program is shared."""
-    from dataclasses import replace
-
-    return replace(plan, structure=structure, program=program, _made=plan._made)
 
 
 def factors_of_maps(maps: Sequence[LinearMap]) -> tuple[Factors, list[Any]]:

@@ -16,6 +16,7 @@ from .array_code import array_function, array_source
 from .dtypes import Type, result_types, typed
 from .duals import partials, value_and_partials
 from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
+from .llvm import LlvmFunction, llvm_function
 from .loops import pruned
 from .ops import OPS
 from .read import read
@@ -29,6 +30,7 @@ __all__ = [
     "OPS",
     "PARTIALS",
     "Function",
+    "LlvmFunction",
     "Loop",
     "NeedsTree",
     "Node",
@@ -43,6 +45,7 @@ __all__ = [
     "constant",
     "leaf_count",
     "leaves",
+    "llvm_function",
     "operations",
     "param",
     "partials",

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..errors import ScalarError, text
 from . import special
-from .dtypes import Type, as_real, loop_param_types, node_types, typed, work_type
+from .dtypes import Type, as_real, loop_param_types, node_types, sources, typed, work_type
 from .ir import Function, Loop, Node, depends, param, postorder
 from .ops import OPS
 
@@ -119,24 +119,11 @@ class Block:
             uses[output] += 1
         for node in reversed(order):
             if uses[node]:
-                for source in self.sources(node):
+                for source in sources(node, self.types, self.out.real):
                     uses[source] += 1
         return [node for node in order if uses[node]], uses
 
     # -- operands
-
-    def sources(self, node: Node) -> Sequence[Node]:
-        """The operands, but for `int(floor(x))` that meets floats: `floor(x)` itself, which no size can overflow."""
-        if node.op in ("loop", "proj", "const", "param") or OPS[node.op].typing not in ("arith", "real", "compare"):
-            return node.args
-        work = work_type(node, [self.types[arg] for arg in node.args], self.out.real)
-        found = list(node.args)
-        for i, arg in enumerate(found):
-            inner = arg.args[0] if arg.op == "int" else None
-            whole = inner is not None and inner.op in ("floor", "ceil", "trunc", "rint")
-            if inner is not None and whole and work.dtype.kind == "f" and self.types[inner].dtype == work.dtype:
-                found[i] = inner
-        return found
 
     def typed_scalar(self, node: Node, dtype: np.dtype) -> Text:
         """A constant as a NumPy scalar of this dtype."""
@@ -165,7 +152,7 @@ class Block:
 
     def operands(self, node: Node) -> list[Text]:
         """The operands as they must be written for NumPy to compute in the dtype that the typing rules say."""
-        args = self.sources(node)
+        args = sources(node, self.types, self.out.real)
         types = [self.types[arg] for arg in args]
         if node.op == "select":
             work = work_type(node, types, self.out.real).dtype

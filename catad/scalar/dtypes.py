@@ -88,13 +88,30 @@ def work_type(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
     return met
 
 
+def sources(node: Node, types: Mapping[Node, Type], real: np.dtype) -> Sequence[Node]:
+    """The operands to compute with: those of the node, but for `int(floor(x))` that meets floats, which is `floor(x)`
+    itself (after `+ 0.0`, for an integer has no -0.0): no size can overflow it."""
+    if node.op in ("loop", "proj", "const", "param") or OPS[node.op].typing not in ("arith", "real", "compare"):
+        return node.args
+    work = work_type(node, [types[arg] for arg in node.args], real)
+    found = list(node.args)
+    for i, arg in enumerate(found):
+        inner = arg.args[0] if arg.op == "int" else None
+        whole = inner is not None and inner.op in ("floor", "ceil", "trunc", "rint")
+        if inner is not None and whole and work.dtype.kind == "f" and types[inner].dtype == work.dtype:
+            found[i] = inner
+    return found
+
+
 def _result(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
     typing = OPS[node.op].typing
     if typing in ("compare", "test", "logic"):
         return TRUTH
     if typing == "bits" and any(one.dtype.kind == "f" for one in args):
         raise ScalarError(errors.bits_of_floats(node.op))
-    if typing in ("int", "exponent"):
+    if typing == "exponent":
+        return Type(INT, True)
+    if typing == "int":
         return Type(INT, True) if args[0].dtype.kind in "bf" else args[0]
     if typing == "float":
         return as_real(args[0], real)
@@ -102,9 +119,22 @@ def _result(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
         if args[0].dtype.kind == "f":
             raise ScalarError(errors.float_range(args[0].dtype))
         return as_number(args[0])
+    if typing == "image":
+        return _image(node.op, args[0])
     if typing == "cast":
         return TRUTH if node.value == "bool" else Type(np.dtype(node.value), False)
     return work_type(node, args, real)
+
+
+IMAGES = {"float32": "int32", "float64": "int64"}
+"""The integer dtype that holds the bits of a float dtype."""
+
+
+def _image(op: str, one: Type) -> Type:
+    pairs = IMAGES if op == "bits" else {whole: real for real, whole in IMAGES.items()}
+    if one.dtype.name not in pairs:
+        raise ScalarError(text(f"{op} of a number without such bits", given=f"dtype {one.dtype}", expected=", ".join(pairs)))
+    return Type(np.dtype(pairs[one.dtype.name]), False)
 
 
 def const_type(node: Node, real: np.dtype) -> Type:

@@ -10,6 +10,7 @@ Typing (the rules are in `dtypes.py`):
     test     one number to a truth value
     logic    truth values to a truth value
     bits     integers or truth values
+    image    the bits of a float as an integer of its width, and back
 
 An array template is Python over `xp` (numpy or cupy) with `{0}`, `{1}`, ... for the operands; names that start with
 an underscore are functions of `special.py`, which take `xp` first.
@@ -69,8 +70,10 @@ def _ops() -> dict[str, Op]:
     rows.append(Op("sech", 1, "real", "(1.0 / xp.cosh({0}))"))
     rows.append(Op("fraction", 1, "real", "xp.modf({0})[0]"))
     rows.append(Op("mantissa", 1, "real", "xp.frexp({0})[0]"))
-    rows.append(Op("exponent", 1, "exponent", "xp.frexp({0})[1]"))
+    rows.append(Op("exponent", 1, "exponent", "xp.frexp({0})[1].astype('int64')"))
     rows.append(Op("ldexp", 2, "ldexp", "xp.ldexp({0}, {1})"))
+    rows.append(Op("bits", 1, "image", "_bits(xp, {0})"))
+    rows.append(Op("of_bits", 1, "image", "_of_bits(xp, {0})"))
     rows.append(Op("select", 3, "select", "xp.where({0}, {1}, {2})"))
     rows.append(Op("int", 1, "int", "{0}"))
     rows.append(Op("float", 1, "float", "{0}"))
@@ -109,6 +112,8 @@ def result_kind(op: str, kinds: tuple[str, ...], value: object) -> str:
         return "f"
     if typing in ("int", "index", "exponent"):
         return "i"
+    if typing == "image":
+        return "i" if op == "bits" else "f"
     if typing == "cast":
         name = str(value)
         return "f" if name.startswith("float") else "b" if name == "bool" else "i"

@@ -30,6 +30,8 @@ ARRAY_NAMES = (
     "_sigmoid",
     "_remainder",
     "_fma",
+    "_bits",
+    "_of_bits",
 )
 """The names under which array templates call these functions."""
 
@@ -45,7 +47,7 @@ def _gamma_one(x: float) -> float:
     try:
         return math.gamma(x)
     except OverflowError:
-        return math.inf if x > 0 else 0.0
+        return math.copysign(math.inf, x)
     except ValueError:
         if x == 0:
             return math.copysign(math.inf, x)
@@ -113,6 +115,8 @@ def remainder(xp: Xp, x: Array, y: Array) -> Array:
     >>> float(remainder(np, np.float64(5.0), np.float64(3.0)))
     -1.0
     """
+    kind = xp.fmod(x, y).dtype
+    x, y = (xp.asarray(one).astype(kind if kind.kind == "f" else np.float64) for one in (x, y))
     size = xp.abs(y)
     rest = xp.fmod(xp.abs(x), size + size)  # where 2|y| overflows, x itself is the rest
     above = rest > size - rest  # 2*rest > size, without overflow
@@ -123,21 +127,40 @@ def remainder(xp: Xp, x: Array, y: Array) -> Array:
 
 
 def fma(xp: Xp, x: Array, y: Array, z: Array) -> Array:
-    """x*y + z with the rounding error of the product put back (Dekker's product, Knuth's sum)."""
+    """x*y + z rounded once: in float32 through float64, where the product is exact; in float64 with the rounding errors
+    of the product and the sum put back (Dekker's product, Knuth's sum).
+    """
     product = x * y
     total = product + z
+    if total.dtype == np.float32:
+        wide = [xp.asarray(one, np.float32).astype(np.float64) for one in (x, y, z)]
+        return (wide[0] * wide[1] + wide[2]).astype(np.float32)
     back = total - product
     lost = (product - (total - back)) + (z - back)
-    low = lost + _product_error(xp, x, y, product)
-    return xp.where(xp.isfinite(low), total + low, total)
+    low = lost + _product_error(x, y, product)
+    return xp.where(xp.isfinite(low) & (low != 0), total + low, total)  # -0.0 stays -0.0
 
 
-def _product_error(xp: Xp, x: Array, y: Array, product: Array) -> Array:
-    splitter = 4097.0 if getattr(product, "dtype", None) == np.float32 else 134217729.0
+def _product_error(x: Array, y: Array, product: Array) -> Array:
+    splitter = 134217729.0
     xt, yt = splitter * x, splitter * y
     xh, yh = xt - (xt - x), yt - (yt - y)
     xl, yl = x - xh, y - yh
     return ((xh * yh - product) + xh * yl + xl * yh) + xl * yl
+
+
+def bits(xp: Xp, x: Array) -> Array:
+    """The bits of a float, as an integer of its width.
+
+    >>> hex(bits(np, np.float32(1.0)))
+    '0x3f800000'
+    """
+    return x.view(np.int32 if x.dtype == np.float32 else np.int64)
+
+
+def of_bits(xp: Xp, x: Array) -> Array:
+    """The float with these bits; undoes `bits`."""
+    return x.view(np.float32 if x.dtype == np.int32 else np.float64)
 
 
 def digamma(xp: Xp, x: Array) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.linear.block import grid
+from catad.linear.block import diagonal_block
 from catad.linear.delta import identity
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep
@@ -64,8 +64,7 @@ class Lawful(Primitive):
         floats = [s for s in ins if s.is_float]
         if not floats:
             return None
-        rows = [[identity(s) if r == c else None for c, s in enumerate(floats)] for r in range(len(floats))]
-        return Rule(grid(rows, floats, floats))
+        return Rule(diagonal_block([identity(s) for s in floats]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return ins

@@ -9,7 +9,7 @@ from catad import errors
 from catad.linear.batch import batch
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D
-from catad.wiring import share, wire
+from catad.wiring import recounted, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
@@ -32,9 +32,12 @@ class BatchedMap(D):
             raise errors.SpaceError(errors.no_common_axis(b.space(x), self))
         (size,) = sizes
         element = element_of(b.space(x))
-        wiring = wire(self.children[0], element)
-        outs = batch(b, wiring, leaves, [True] * len(leaves), size or 0)
-        return rebuild(wiring.cod, outs)
+
+        def laid_out() -> Any:
+            wiring = wire(self.children[0], element)
+            return rebuild(wiring.cod, batch(b, wiring, leaves, [True] * len(leaves), size or 0))
+
+        return recounted(laid_out)  # a while loop within is laid out in another way when it is mapped
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.map({part(self.children[0])})"

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
-from catad.linear.block import grid
+from catad.linear.block import assemble, chain, grid
 from catad.linear.contract import contract
 from catad.linear.delta import delta
 from catad.linear.gather import Gather, Indexing
+from catad.linear.recurrence import ONE, ZERO
 from catad.linear.reindex import Reshaped, whole
 from catad.linear.reindex import axis as ap
-from catad.linear.structure import Rule, Structure
+from catad.linear.structure import Placed, Rule, Structure
 from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
@@ -36,7 +37,8 @@ from catad.vector.monoid import (
     with_params,
     with_winner,
 )
-from catad.vector.scan import along, check_params, filled, operator_code, params_code, scanned
+from catad.vector.others import ProductOfOthers
+from catad.vector.scan import along, check_params, entries, filled, operator_code, params_code, pointwise_block, scanned
 from catad.vector.shape import moved
 from catad.vector.shape import sum as sum_
 from catad.wiring import share
@@ -81,7 +83,14 @@ class Fold(Primitive):
             return None
         if chooses(self.monoid):
             return self._winner(ins, outs)
-        partials, others = of_one(self.monoid, floats)
+        if scalar.recognise(self.monoid.op) == "mul" and self.monoid.inverse is None:
+            partials, others = _of_product()
+        else:
+            partials, others = of_one(self.monoid, floats)
+            apart = self._in_two(ins, outs, floats, others)
+            stored = {node for k in floats for node in partials[k] if scalar.constant(node) is None and node is not None}
+            if self.monoid.inverse is None and len(apart.structure.slots) < len(stored):
+                return apart
         labels = tuple(range(ins[0].ndim))
         rest = (*labels[: self.axis], *labels[self.axis + 1 :])
         dtype = np.result_type(*[ins[k].dtype for k in floats])
@@ -107,6 +116,45 @@ class Fold(Primitive):
             return [filled(b, w, slot_space) for w in made]
 
         return Rule(grid(rows, [ins[k] for k in floats], [outs[k] for k in floats]), coefficients)
+
+    def _in_two(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int], others: Others) -> Rule:
+        """The row `d op(op(l, x), r) / d x` as two factors: through `op(l, x)`, then through `op(., r)`, summed.
+
+        For matrix products this is l dx r, which stores l and r; multiplied out it would store all their products.
+        """
+        d = self.monoid.width
+        inner = scalar.partials(self.monoid.op, [d + k for k in floats])
+        joined = scalar.substitute(self.monoid.op, [scalar.param(k) for k in range(2 * d)])
+        at = [*joined, *[scalar.param(2 * d + k) for k in range(d)]]
+        outer = [
+            [None if node is None else scalar.substitute(Function.make(2 * d, [node]), at)[0] for node in row]
+            for row in scalar.partials(self.monoid.op, floats)
+        ]
+        first, inner_slots = entries([inner[k] for k in floats])
+        second, outer_slots = entries([outer[k] for k in floats])
+        dtype = np.result_type(*[ins[k].dtype for k in floats])
+        slot = Tensor(ins[0].shape, dtype)
+        middle = tuple([ins[k] for k in floats])
+        labels = tuple(range(ins[0].ndim))
+        rest = (*labels[: self.axis], *labels[self.axis + 1 :])
+        rows: list[list[Placed | None]] = []
+        for k, line in zip(floats, second, strict=True):
+            row: list[Placed | None] = []
+            for j, entry in zip(floats, line, strict=True):
+                own = None if entry == ONE else labels
+                part = delta(rest, labels, own, ins[0].shape, ins[j].dtype, outs[k].dtype, None if own is None else dtype)
+                row.append(None if entry == ZERO else (part, () if own is None else (entry,)))
+            rows.append(row)
+        before = pointwise_block(first, middle, middle, [slot] * len(inner_slots))
+        after = assemble(rows, middle, tuple([outs[k] for k in floats]), [slot] * len(outer_slots))
+        cut, count = len(inner_slots), len(inner_slots) + len(outer_slots)
+        nodes = [node for node, _ in (*inner_slots, *outer_slots)]
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            b = wires[0].builder
+            return [filled(b, w, slot) for w in mapped(b, nodes, others(b, wires, results, self.axis))]
+
+        return Rule(chain([(before, tuple(range(cut))), (after, tuple(range(cut, count)))]), coefficients)
 
     def _winner(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         """A minimum or maximum: one-hot at the winner, which the operator itself chooses, positions beside the numbers."""
@@ -165,6 +213,15 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
         return [*before, *wires, *scanned(b, monoid, wires, axis, True, True)]
 
     return partials, both_sides
+
+
+def _of_product() -> tuple[Any, Others]:
+    """Of a product the partials are the products of the others themselves."""
+    return [[scalar.param(0)]], _products_of_others
+
+
+def _products_of_others(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
+    return list(b.add(ProductOfOthers(axis), wires[0], results[0]))
 
 
 def _with_total(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
@@ -232,7 +289,8 @@ def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
     as `ct.matmul`, whose elements lie along axis 0. Errors as `scan`.
 
     Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 4.1 and 4.2). Passes over the
-    n elements, of the value and of its gradient: `+` 1 and 1; a minimum or maximum 1 and 3; a declared inverse 1 and 3;
+    n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 3 where the whole product
+    is a normal number, else as any other; a minimum or maximum 1 and 3; a declared inverse 1 and 3;
     any other operator on numbers 1 and 7, of which two are exclusive scans and four move their ends.
 
     >>> import catad as ct, numpy as np

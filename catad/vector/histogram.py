@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class SortByBin(Integers):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         index = xp.moveaxis(arrays[0], self.axis, -1)
         m = index.shape[-1]
-        key = xp.where((index >= 0) & (index < self.bins), index, self.bins).astype(np.int64)
+        key = _bin_of(xp, index, self.bins).astype(np.min_scalar_type(self.bins))  # short numbers are sorted by radix
         order = xp.argsort(key, axis=-1, kind="stable")
         ordered = xp.take_along_axis(key, order, axis=-1)
         starts = xp.ones(index.shape, dtype=bool)
@@ -77,6 +78,37 @@ class SortByBin(Integers):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.vector.SortByBin({self.bins}, {self.axis})"
+
+
+@box
+class Alone(Integers):
+    """Indices to whether each is the only one of its bin. Axis `axis` counts the indices."""
+
+    bins: int
+    axis: int = 0
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor(ins[0].shape, np.bool_),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        key = xp.moveaxis(_bin_of(xp, arrays[0], self.bins), self.axis, -1)
+        count = math.prod(key.shape[:-1])
+        rows = xp.arange(count).reshape(*key.shape[:-1], 1) * (self.bins + 1)  # each row has bins of its own
+        flat = (key + rows).reshape(-1)
+        alone = xp.bincount(flat, minlength=count * (self.bins + 1)) == 1
+        return xp.moveaxis(alone[flat].reshape(key.shape), -1, self.axis)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(Alone(self.bins, self.axis + 1), *ins)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.Alone({self.bins}, {self.axis})"
+
+
+def _bin_of(xp: Any, index: Any, bins: int) -> Any:
+    """The bin of each index; one more for those out of range."""
+    return xp.where((index >= 0) & (index < bins), index, bins).astype(np.int64)
 
 
 def segmented(monoid: Monoid) -> Monoid:
@@ -159,7 +191,9 @@ def _by_winner(b: Builder, monoid: Monoid, index: Wire, values: Wire, bins: int)
 class Invertible(Primitive):
     """(indices, values...) to bins, for an operator with a declared inverse.
 
-    Jacobian: a weighted scatter-add; the weight of a value is its partial at the total of its bin without it.
+    Jacobian: a weighted scatter-add; the weight of a value is its partial at the total of its bin without it. A value that is
+    alone in its bin is the total: its weight is the identity, without the inverse, whose own derivatives need not exist at
+    the neutral element (those of `log(exp(total) - exp(x))` do not).
     """
 
     monoid: Monoid
@@ -175,11 +209,10 @@ class Invertible(Primitive):
     def check(self, xp: Any, *arrays: Any) -> None:
         check_laws(self.monoid, sampled(xp, arrays[1:]))
 
-    def _general(self) -> D:
-        return HistogramOf(replace(self.monoid, inverse=None), self.bins)
-
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        program, _ = above().program_of(self._general(), self._domain([Tensor(a.shape, a.dtype) for a in arrays]))
+        program, _ = above().program_of(
+            _general(self.monoid, self.bins), self._domain([Tensor(a.shape, a.dtype) for a in arrays])
+        )
         out = program(xp, arrays)
         return out[0] if len(out) == 1 else tuple(out)
 
@@ -191,6 +224,7 @@ class Invertible(Primitive):
         partials, _ = of_one(self.monoid, floats)
         how = rows_of(outs[0].shape, ins[0].shape)
         dtype = np.result_type(*[ins[1 + k].dtype for k in floats])
+        alone = scalar.param(2 * d + 1)
         nodes = []
         rows: list[list[Placed | None]] = []
         for k in floats:
@@ -199,7 +233,7 @@ class Invertible(Primitive):
                 if node is None:
                     row.append(None)
                     continue
-                nodes.append(node)
+                nodes.append(scalar.apply("select", alone, scalar.const(float(j == k)), node))
                 s = ScatterAdd(how, how.dst, ins[0].dtype, outs[k].dtype, ins[1 + j].dtype, dtype)
                 row.append((s, (0, len(nodes))))
             rows.append(row)
@@ -209,15 +243,16 @@ class Invertible(Primitive):
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
             totals = [b.add(Take(how), wires[0], r)[0] for r in results]
-            everywhere = contract(b, [(0,)], [wires[0]], tuple(range(wires[1].ndim)), wires[1].shape)
+            axes, shape = tuple(range(wires[1].ndim)), wires[1].shape
+            known = [contract(b, [(0,)], [w], axes, shape) for w in (wires[0], b.add(Alone(self.bins), wires[0])[0])]
             inside = _inside(scalar.param(2 * d), self.bins)  # what is dropped has no total to be taken out of
             kept = [scalar.apply("select", inside, node, scalar.const(0.0)) for node in nodes]
-            return [wires[0], *[filled(b, w, weight) for w in mapped(b, kept, [*totals, *wires[1:], everywhere])]]
+            return [wires[0], *[filled(b, w, weight) for w in mapped(b, kept, [*totals, *wires[1:], *known])]]
 
         return Rule(whole, coefficients)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = above().cost_of_wiring(above().wire(self._general(), self._domain(ins)))
+        total: int = above().cost_of_wiring(above().wire(_general(self.monoid, self.bins), self._domain(ins)))
         return total
 
     def _domain(self, ins: Sequence[Tensor]) -> Space:
@@ -230,10 +265,16 @@ class Invertible(Primitive):
         from catad.wiring import wire
 
         spaces = [Tensor(w.shape[1:] if flag else w.shape, w.dtype) for w, flag in zip(ins, flags, strict=True)]
-        return tuple(batch(b, wire(self._general(), self._domain(spaces)), ins, flags, size))
+        return tuple(batch(b, wire(_general(self.monoid, self.bins), self._domain(spaces)), ins, flags, size))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "invertible")
+
+
+@lru_cache(maxsize=4096)
+def _general(monoid: Monoid, bins: int) -> D:
+    """The histogram without the inverse; one term for all calls, since programs are kept with their terms."""
+    return HistogramOf(replace(monoid, inverse=None), bins)
 
 
 def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tuple[Wire, list[Wire]]:
@@ -334,7 +375,7 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
 
     Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, which operators other than `+`
     need and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4, 6.2.1 and 6.4.1). Passes over
-    the n values, of the histogram and of its gradient: `+` 1 and 1; a minimum or maximum 7 and 7; a declared inverse 3 beside the
+    the n values, of the histogram and of its gradient: `+` 1 and 1; a minimum or maximum 7 and 7; a declared inverse 4 beside the
     value's; any other operator on numbers 4 and 9, of which one sorts, one is a segmented scan and one its recurrence.
 
     >>> import catad as ct, numpy as np

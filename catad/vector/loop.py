@@ -3,7 +3,8 @@
 An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept and
 the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm 799:
 revolve, 2000). A while loop counts its steps on the data and then is an iteration of that many; the count is part of what
-a program is compiled for, so another count compiles another program, which is kept as well.
+a program is compiled for, so another count compiles another program, which is kept as well. Mapped over a batch, it takes as many
+steps as the longest lane, and the others keep their states when they are done.
 """
 
 from __future__ import annotations
@@ -12,8 +13,15 @@ from collections.abc import Callable, Hashable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from catad import errors
-from catad.linear.reindex import Move, axis, whole
+import numpy as np
+
+from catad import errors, scalar
+from catad.linear.block import diagonal_block
+from catad.linear.delta import delta
+from catad.linear.gather import Take, rows_of, spread_over
+from catad.linear.matrix_free import carried
+from catad.linear.reindex import Move, Reshaped, axis, whole
+from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep
 from catad.primitive import box
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
@@ -21,7 +29,8 @@ from catad.terms import D, above, fork, it
 from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
-from catad.wiring import Recount, assumed, share
+from catad.vector.map import mapped
+from catad.wiring import Recount, assumed, evenness, share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -131,31 +140,47 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 
 @box
 class Count(Integers):
-    """The number of steps of a while loop from a state; raises `Recount` where a program was made for another number."""
+    """The number of steps of a while loop from each of some states; raises `Recount` where a program was made for another one.
+
+    `lanes` are the sizes of the leading axes over which the loop is mapped.
+    """
 
     loop: WhileLoop
     state: Space
     expected: int
+    evenness: str
+    lanes: tuple[int, ...] = ()
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (Tensor((), "int64"),)
+        return (Tensor(self.lanes, "int64"),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         condition, f = self.loop.children[:2]
-        test, _ = above().program_of(condition, self.state)
-        step, _ = above().program_of(f, self.state)
-        state, n = list(arrays), 0
-        while bool(test(xp, state)[0]):
-            state = step(xp, state)
+        step: D = f if self.evenness == "even" else While(condition, f)
+        space = self.state
+        for size in reversed(self.lanes):
+            condition, step = above().map(condition), above().map(step)
+            space = rebuild(space, [carried(leaf, size) for leaf in space.leaves], Product)
+        test, _ = above().program_of(condition, space)
+        move, _ = above().program_of(step, space)
+        state, count, n = list(arrays), xp.zeros(self.lanes, dtype=np.int64), 0
+        while bool(xp.any(live := test(xp, state)[0])):
+            state = move(xp, state)
+            count = count + live
             n += 1
             if n > self.loop.max_steps:
                 raise errors.ArgumentError(errors.endless_loop(n - 1, self.loop))
-        if n != self.expected:
+        if self.evenness == "uneven" and n > self.expected:  # a little more, so that growing numbers are not met one by one
+            raise Recount((self.loop, self.state), max(n, self.expected + self.expected // 4))
+        if self.evenness != "uneven" and n != self.expected:
             raise Recount((self.loop, self.state), n)
-        return xp.asarray(n)
+        return count
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        raise errors.SpaceError(errors.mapped_while(self.loop))
+        if self.evenness == "even":
+            raise Recount((self.loop, self.state), None)
+        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Count(self.loop, self.state, self.expected, self.evenness, (size, *self.lanes)), *wide)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "count")
@@ -163,7 +188,10 @@ class Count(Integers):
 
 @box
 class After(Integers):
-    """(count, state leaves...) to the state leaves: a state that is there only when its loop has been counted."""
+    """(count, state leaves...) to the state leaves: a state that is there only when its loop has been counted.
+
+    Its Jacobian is a number, 1, that is there only then too: a derivative may need no state, but it needs the count.
+    """
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[1:]
@@ -172,24 +200,64 @@ class After(Integers):
         return arrays[1] if len(arrays) == 2 else arrays[1:]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
-        from catad.linear.block import grid
-        from catad.linear.delta import identity
-        from catad.linear.structure import Rule
-
         floats = [s for s in outs if s.is_float]
         if not floats:
             return None
-        return Rule(
-            grid(
-                [[identity(s) if r == c else None for c, s in enumerate(floats)] for r in range(len(floats))], floats, floats
-            )
-        )
+        ones = [Tensor(ins[0].shape, space.dtype) for space in floats]
+        counted = scalar.apply("ge", scalar.param(0), scalar.const(0))
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
+            node = scalar.apply("select", counted, scalar.const(1.0), scalar.const(0.0))
+            (number,) = mapped(wires[0].builder, [node], wires[:1])
+            return [cast(number, one.dtype) for one in ones]
+
+        return Rule(diagonal_block([_scaled(one, space) for one, space in zip(ones, floats, strict=True)]), coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        raise AssertionError("the count before it refuses to be mapped")
+        return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "after")
+
+
+def _scaled(number: Tensor, space: Tensor) -> Structure:
+    """Multiplication by one number for each index of the leading axes."""
+    axes = tuple(range(space.ndim))
+    return delta(axes, axes, axes[: number.ndim], space.shape, space.dtype, space.dtype, number.dtype)
+
+
+class While(D):
+    """One step of a loop that some lanes of a batch have left: f where the condition holds, the state as it is elsewhere.
+
+    Where it does not hold, f is run on zeros, and its result is not read, nor are its tangents: reading is a gather at position
+    0 or none. So what f would make of a state that is done, NaN perhaps, does no harm to values and derivatives.
+    """
+
+    __slots__ = ("children",)
+    children: tuple[D, ...]
+
+    def __init__(self, condition: D, f: D) -> None:
+        self.children = (condition, f)
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        condition, f = self.children
+        state = flatten(x)
+        live = b.apply(condition, x)
+        inside, outside = [scalar.apply("select", scalar.param(0), *map(scalar.const, ends)) for ends in ((0, -1), (-1, 0))]
+        on, off = mapped(b, [inside, outside], [live])
+        moved = flatten(b.apply(f, rebuild(b.space(x), [_read(b, on, w) for w in state])))
+        node = scalar.apply("select", *map(scalar.param, range(3)))
+        out = [mapped(b, [node], [live, _read(b, on, m), _read(b, off, w)])[0] for m, w in zip(moved, state, strict=True)]
+        return rebuild(b.space(x), out)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "step")
+
+
+def _read(b: Builder, position: Wire, wire: Wire) -> Wire:
+    """The wire where the position is 0, zeros where it is -1."""
+    shape = (1, *wire.shape)
+    return b.add(Take(rows_of(shape, ())), position, *b.add(Reshaped(shape), wire))[0]
 
 
 class WhileLoop(D):
@@ -212,10 +280,10 @@ class WhileLoop(D):
             raise errors.SpaceError(errors.not_a_condition(test, condition))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
-        n = assumed((self, space))
-        (count,) = b.add(Count(self, space, n), *flatten(x))
+        n, kind = assumed((self, space)), evenness((self, space))
+        (count,) = b.add(Count(self, space, n, kind), *flatten(x))
         counted = rebuild(space, b.add(After(), count, *flatten(x)))
-        return b.apply(iterate(f, n), counted)
+        return b.apply(iterate(f if kind == "even" else While(condition, f), n), counted)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.while_loop({part(self.children[0])}, {part(self.children[1])}, max_steps={self.max_steps})"
@@ -225,8 +293,9 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     """f applied while `condition`, a morphism from the state to a boolean scalar, holds.
 
     The steps are counted on the data of each call; derivatives are those of that many steps. Raises `ArgumentError` after
-    `max_steps` steps. It cannot be mapped by `ct.map`, since each element would have a count of its own: write such loops in a
-    scalar function.
+    `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number; the
+    work is that of the longest, and f is also run on zeros, without effect. For many short loops on numbers, a `while` in
+    a scalar function is faster.
 
     >>> import catad as ct
     >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))

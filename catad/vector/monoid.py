@@ -29,7 +29,7 @@ class Monoid:
 
     `tree` is the nesting of an element (None: one number), `inverse` takes an element out of a total, `free` counts the
     numbers that the operator takes beside its two elements, `lifts` is the operator, on the last numbers of an element, whose
-    laws are those of this one.
+    laws are those of this one; so is `pairs`, where this is the operator on its elements with their tangents before them.
     """
 
     op: Function
@@ -38,6 +38,7 @@ class Monoid:
     inverse: Function | None = None
     free: int = 0
     lifts: Monoid | None = None
+    pairs: Monoid | None = None
 
     @property
     def width(self) -> int:
@@ -204,13 +205,15 @@ def sampled(xp: Any, arrays: Sequence[Any]) -> list[Any]:
 
 def check_laws(monoid: Monoid, values: Sequence[Any]) -> None:
     """The neutral element is neutral and the operator associative on some elements, within rounding."""
-    if monoid.lifts is not None:
-        values, monoid = values[-monoid.lifts.width :], monoid.lifts
+    while (under := monoid.lifts or monoid.pairs) is not None:
+        values, monoid = values[-under.width :], under
     run = scalar.array_function(monoid.op)
 
     def op(a: Sequence[Any], b: Sequence[Any]) -> list[Any]:
         return [np.asarray(r, dtype=v.dtype) for r, v in zip(run(np, *a, *b), values, strict=True)]
 
+    known = ~np.any([np.isnan(v) for v in values if v.dtype.kind == "f"] or [False], axis=0)  # NaN explains everything
+    values = [v[known] if known.ndim else v for v in values]
     n = len(values[0]) if values else 0
     if n == 0 or monoid.free:
         return

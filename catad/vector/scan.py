@@ -17,7 +17,9 @@ import numpy as np
 from catad import errors, scalar
 from catad.linear.block import chain
 from catad.linear.delta import pointwise
-from catad.linear.recurrence import ONE, SEQUENTIAL, ZERO, Recur, Recurrence, stepping_pays
+from catad.linear.linked import Linked
+from catad.linear.prefixes import prefixes
+from catad.linear.recurrence import ONE, ZERO, Recur, Recurrence, stepping_pays, zeros
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
@@ -25,8 +27,10 @@ from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
+from catad.vector.cuts import cut_of
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, parts, sampled, with_params
+from catad.vector.pairs import cheaper_pairs
 from catad.vector.shape import broadcast_to, moved
 from catad.wiring import share
 
@@ -40,6 +44,15 @@ class Scan(Primitive):
     """The inclusive scan of one operator along one axis; one array for each number of an element.
 
     Work O(n), depth O(log n) applications of the operator to arrays.
+
+    Its derivative is a recurrence, whose links are the d x d Jacobians of the operator; composing them costs up to 2 d^3 for each
+    step. Reverse mode, `linearize` (which keeps the links for many applications) and explicit Jacobians use it always. Forward
+    mode of an operator on tuples (d > 1) is one scan of pairs of tangent and value instead, without Jacobians, where
+
+        2 ops(T[op]) <= 2 ops(op) + ops(coefficients) + ops(block) + ops(recurrence) + moves
+
+    in scalar operations for each step, and the operator has no kinks (`vector/pairs.py`). Products of d x d matrices cost the
+    same both ways but for the moves, so they go by pairs; operators whose partials cost more than themselves by the recurrence.
     """
 
     monoid: Monoid
@@ -66,14 +79,9 @@ class Scan(Primitive):
 
         if scalar.recognise(self.monoid.op) == "mul" and x[0].dtype.kind == "f":
             return xp.moveaxis(xp.cumprod(x[0], axis=0, dtype=x[0].dtype), 0, self.axis)
-        n = len(x[0])
         work = scalar.operations(self.monoid.op)
-        if n > SEQUENTIAL and stepping_pays(2 * work, work, work + 2 * d, x[0].size // n):
-            s = _one_by_one(xp, op, x)
-        else:
-            s = _in_pairs(xp, op, x)
-        if len(x[0]) > SEQUENTIAL and not _finite(xp, s):  # a partial product may overflow where no prefix does
-            s = _one_by_one(xp, op, x)
+        stepping = stepping_pays(2 * work, work, work + 2 * d, x[0].size // max(len(x[0]), 1))
+        s = prefixes(xp, x, d, op, op, stepping)
         out = [xp.moveaxis(a, 0, self.axis) for a in s]
         return out[0] if len(out) == 1 else tuple(out)
 
@@ -86,29 +94,53 @@ class Scan(Primitive):
         partials = scalar.partials(self.monoid.op, [*floats, *[d + k for k in (*floats, *free)]])
         m = len(floats)
         same = [[k == j for j in (*floats, *free)] for k in floats]
-        right, right_slots = _grid([partials[k][m:] for k in floats], self._first_steps([partials[k] for k in floats], m, same))
-        left, left_slots = _grid([partials[k][:m] for k in floats])
+        right, right_slots = entries(
+            [partials[k][m:] for k in floats], self._first_steps([partials[k] for k in floats], m, same)
+        )
+        cut, remaining = cut_of([partials[k][:m] for k in floats])
+        left, left_slots = entries(remaining)
         spaces = tuple([outs[k] for k in floats])
         into = tuple([ins[k] for k in (*floats, *free)])
         slot = Tensor(ins[0].shape, np.result_type(*[s.dtype for s in ins if s.is_float]))
-        before = _diagonals(right, into, spaces, [slot] * len(right_slots))
-        links = (slot,) * len(left_slots)
-        after = Recurrence(left, self.axis, False, spaces, links)
-        cut = len(right_slots)
-        numbers = tuple(range(cut)), tuple(range(cut, cut + len(left_slots)))
+        before = pointwise_block(right, into, spaces, [slot] * len(right_slots))
+        cuts = None if cut is None else Tensor(slot.shape, np.bool_)
+        after = Recurrence(left, self.axis, False, spaces, (slot,) * len(left_slots), cuts)
+        first = len(right_slots)
+        numbers = tuple(range(first)), tuple(range(first, first + len(after.slots)))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
-            if self._regular_at_neutral:
+            if self.monoid.lifts is not None:  # what stands before a start is not read, in no order of derivative
+                before_ = [b.add(Linked(self.axis, 1), wires[0], s)[0] for s in results]
+            elif self._regular_at_neutral:
                 before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
             else:
                 before_ = [_held(b, s, self.axis) for s in results]
-            made = mapped(b, [node for node, _ in (*right_slots, *left_slots)], [*before_, *wires])
-            full = [filled(b, w, slot) for w in made]
-            fills = [fill for _, fill in (*right_slots, *left_slots)]
-            return [w if fill is None else _after_first(b, w, self.axis, fill) for w, fill in zip(full, fills, strict=True)]
+            nodes = [*[node for node, _ in (*right_slots, *left_slots)], *([] if cut is None else [cut])]
+            made = mapped(b, nodes, [*before_, *wires])
+            full = [filled(b, w, space) for w, space in zip(made, (*[slot] * first, *after.slots), strict=True)]
+            for k, (_, fill) in enumerate(right_slots):
+                full[k] = full[k] if fill is None else _after_first(b, full[k], self.axis, fill)
+            return full
 
         return Rule(chain([(before, numbers[0]), (after, numbers[1])]), coefficients)
+
+    def pushed(
+        self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
+    ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
+        """One scan of pairs of tangent and value, where that is cheaper."""
+        spaces = tuple([wire.space for wire in ins])
+        floats = [k for k, space in enumerate(spaces) if space.is_float]
+        at = dict(zip(floats, tangents, strict=True))
+        found = cheaper_pairs(self.monoid, self.rule, spaces, tuple([k for k in floats if at[k] is not None]))
+        if found is None:
+            return None
+        d, m, first = self.monoid.width, len(found.live), found.first
+        before = [zeros(b, spaces[k]) if (t := at[k]) is None else t for k in found.live]
+        free = [t for k in floats if k >= d and (t := at[k]) is not None]
+        made = b.add(Scan(found.monoid, self.axis), *ins[:first], *before, *ins[first:], *free)
+        known = dict(zip(found.live, made[first : first + m], strict=True))
+        return (*made[:first], *made[first + m :]), [known.get(k) for k in floats if k < d]
 
     @property
     def _regular_at_neutral(self) -> bool:
@@ -147,8 +179,10 @@ class Scan(Primitive):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         from catad.linear.gather import spread_over
 
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Scan(self.monoid, self.axis + 1), *carried)
+        d = self.monoid.width
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[:d], flags, strict=False)]
+        free = [_aligned(b, w, carried[0].ndim) if flag else w for w, flag in zip(ins[d:], flags[d:], strict=True)]
+        return b.add(Scan(self.monoid, self.axis + 1), *carried, *free)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * scalar.operations(self.monoid.op)
@@ -160,26 +194,26 @@ class Scan(Primitive):
 Slot = tuple["Node", "float | None"]  # an expression, and what stands at the first step instead
 
 
-def _grid(
+def entries(
     rows: Sequence[Sequence[Node | None]], firsts: Sequence[Sequence[float | None]] | None = None
 ) -> tuple[tuple[tuple[int, ...], ...], list[Slot]]:
     """Partials as entries 0, 1 or slot numbers, equal partials sharing a slot; and the expressions of the slots."""
     slots: list[Slot] = []
     grid = []
     for r, row in enumerate(rows):
-        entries = []
+        line = []
         for c, node in enumerate(row):
             number = None if node is None else scalar.constant(node)
             if node is None or number == 0:
-                entries.append(ZERO)
+                line.append(ZERO)
             elif number == 1:
-                entries.append(ONE)
+                line.append(ONE)
             else:
                 slot = (node, None if firsts is None else firsts[r][c])
                 if slot not in slots:
                     slots.append(slot)
-                entries.append(slots.index(slot))
-        grid.append(tuple(entries))
+                line.append(slots.index(slot))
+        grid.append(tuple(line))
     return tuple(grid), slots
 
 
@@ -189,6 +223,12 @@ def _after_first(b: Builder, wire: Wire, axis: int, first: float) -> Wire:
     return moved(b, wire, [ap(n, n, 1, 1, 1, 1, n - 1) if k == axis else whole(m) for k, m in enumerate(wire.shape)], first)
 
 
+def _aligned(b: Builder, p: Wire, ndim: int) -> Wire:
+    """A free number that got a leading axis, which meets that of the elements and none of their further ones."""
+    shape = (*p.shape[:1], *(1,) * (ndim - p.ndim), *p.shape[1:])
+    return p if p.shape == shape else b.add(Reshaped(shape), p)[0]
+
+
 def _one_step(xp: Any, p: Any, ndim: int, axis: int) -> Any:
     """A free number as it meets elements whose axis of steps comes first."""
     if not p.ndim:
@@ -196,7 +236,7 @@ def _one_step(xp: Any, p: Any, ndim: int, axis: int) -> Any:
     return xp.moveaxis(p.reshape((1,) * (ndim - p.ndim) + p.shape), axis, 0)
 
 
-def _diagonals(
+def pointwise_block(
     grid: tuple[tuple[int, ...], ...], dom: tuple[Tensor, ...], spaces: tuple[Tensor, ...], slots: Sequence[Tensor]
 ) -> Any:
     """The block of pointwise maps with given entries."""
@@ -241,35 +281,6 @@ def turned(b: Builder, x: Wire, axis: int) -> Wire:
     n = x.shape[axis]
     axes[axis] = ap(n, n, n - 1, -1, 0, 1, n)
     return moved(b, x, axes)
-
-
-def _finite(xp: Any, arrays: Sequence[Any]) -> bool:
-    return all(a.dtype.kind != "f" or bool(xp.isfinite(a).all()) for a in arrays)
-
-
-def _one_by_one(xp: Any, op: Any, x: list[Any]) -> list[Any]:
-    out = [xp.array(a, copy=True) for a in x]
-    for i in range(1, len(x[0])):
-        for a, value in zip(out, op([a[i - 1] for a in out], [a[i] for a in x]), strict=True):
-            a[i] = value
-    return out
-
-
-def _in_pairs(xp: Any, op: Any, x: list[Any]) -> list[Any]:
-    """Join neighbours, scan the halves, fill in the others: O(n) applications of the operator in all."""
-    n = len(x[0])
-    if n <= SEQUENTIAL:
-        return _one_by_one(xp, op, x)
-    m = n // 2
-    half = _in_pairs(xp, op, op([a[0 : 2 * m : 2] for a in x], [a[1 : 2 * m : 2] for a in x]))
-    out = [xp.empty_like(a) for a in x]
-    rest = [a[2::2] for a in x]
-    filled = op([a[: len(rest[0])] for a in half], rest)
-    for k, a in enumerate(out):
-        a[1 : 2 * m : 2] = half[k]
-        a[:1] = x[k][:1]
-        a[2::2] = filled[k]
-    return out
 
 
 def filled(b: Builder, wire: Wire, space: Tensor) -> Wire:
@@ -382,6 +393,8 @@ def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = 
     the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 5; a minimum or maximum 1 and 8;
     affine maps 1 and 6. In each gradient one pass is the scan itself and one a recurrence, the others move ends and make
     or apply coefficients. A state of d numbers costs up to d^3 where its Jacobian has no zeros; blocks cost what they have.
+    Forward mode of an operator on tuples, without kinks, is one scan of pairs of tangent and value where that takes no more
+    operations (the count is in `catad.vector.scan.Scan`).
 
     >>> import catad as ct, numpy as np
     >>> ct.scan(lambda a, b: a + b, 0.0)(np.array([1.0, 2.0, 3.0]))

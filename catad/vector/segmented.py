@@ -4,7 +4,8 @@ Segments are given by flags, true where one starts, or by lengths. Either way ea
 which is all that is integer here; the rest is said with other combinators. A scan of segments is a scan with the operator lifted
 to (segment starts here, element), for which what stands before a start does not matter (G. Blelloch, Scans as primitive
 parallel operations, 1989; Bruun and Larsen 2022, section 2.1.1). A fold of segments is a histogram whose
-bins are the segments. So the Jacobians are theirs: a recurrence whose links are zero at starts, a scatter-add for `+`.
+bins are the segments. So the Jacobians are theirs: a recurrence that is cut at starts, a scatter-add for `+`. Nothing of a
+segment reaches another, in no order of derivative: not even NaN and infinity do.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.linear.contract import contract
+from catad.linear.linked import Linked
 from catad.primitive import box
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
@@ -147,7 +149,7 @@ def scanned_by_segments(
 def _one_later(b: Builder, prefixes: Wire, starts: Wire, neutral: float) -> Wire:
     """Each prefix one step later in its segment, the neutral element first."""
     node = scalar.apply("select", scalar.param(0), scalar.const(neutral), scalar.param(1))
-    return mapped(b, [node], [starts, shifted(b, prefixes, 0, neutral)])[0]
+    return mapped(b, [node], [starts, *b.add(Linked(0, 1), starts, prefixes)])[0]
 
 
 class _Segmented(D):
@@ -230,7 +232,7 @@ def segmented_scan(
     whether flagged or not. With `by="lengths"` the first factor is `lengths` (k,) instead: integers of at least 0 that add up
     to n. `exclusive`, `reverse` and `params` are as for `ct.scan`, in each segment by itself.
 
-    Its Jacobian is that of a scan, with links that are zero at starts: work O(n), depth O(log n) (Bruun and Larsen 2022,
+    Its Jacobian is that of a scan, cut at starts: work O(n), depth O(log n) (Bruun and Larsen 2022,
     section 2.1.1). Passes over the n elements, of the value and of its gradient: an operator on numbers 4 and 8.
 
     Raises `SpaceError` for flags or lengths of another shape or dtype, `ArgumentError` where they have other

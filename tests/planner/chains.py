@@ -9,9 +9,12 @@ import numpy as np
 
 import catad as ct
 from catad import linear
-from catad.linear.block import Chain
-from catad.linear.products import multiply, operations
+from catad.linear.block import Chain, chain
+from catad.linear.network import Network
+from catad.linear.products import cost_of, multiply, operations
 from catad.linear.structure import Structure
+from catad.planner.pushes import accumulated, is_lazy
+from catad.wiring import Builder
 
 KINDS = (
     "dense", "diagonal", "gather", "scatter", "slice", "flip", "pad", "recurrence", "outer", "scaled", "identity", "sum",
@@ -96,11 +99,54 @@ def bracketings(i: int, j: int) -> Iterator[Any]:
                 yield [a, c]
 
 
+def plain(structure: Structure) -> list[Structure]:
+    """The factors of a map: the parts of chains, the stages of networks."""
+    if isinstance(structure, Network):
+        return plain(structure.stages)
+    if isinstance(structure, Chain):
+        return [inner for part, _ in structure.parts for inner in plain(part)]
+    return [structure]
+
+
+def whole(parts: list[Structure]) -> Structure:
+    """The product of some factors, not multiplied out."""
+    start, placed = 0, []
+    for part in parts:
+        placed.append((part, tuple(range(start, start + len(part.slots)))))
+        start += len(part.slots)
+    return chain(placed)
+
+
+def written(structure: Structure, backwards: bool) -> tuple[int, Structure]:
+    """What it costs to write a map out by pushing or pulling a basis, and what comes of it."""
+    product = accumulated(structure, backwards)
+    b = Builder()
+    product.combine(b, [b.wire(space) for space in structure.slots], [])
+    return cost_of(b), product.structure
+
+
+def with_bases(bracketing: Any, maps: list[ct.LinearMap]) -> list[Any]:
+    """A bracketing, and all that write out some of what is known by its application only."""
+    if isinstance(bracketing, int):
+        found = [bracketing]
+    else:
+        halves = [with_bases(half, maps) for half in bracketing]
+        found = [[left, right] for left in halves[0] for right in halves[1]]
+    return [b for each in found for b in [each, *([how, each] for how in ("push", "pull") if stays_lazy(each, maps))]]
+
+
+def stays_lazy(bracketing: Any, maps: list[ct.LinearMap]) -> bool:
+    return any(is_lazy(part) for part in cost(bracketing, maps)[1])
+
+
 def cost(bracketing: Any, maps: list[ct.LinearMap]) -> tuple[int, list[Structure]]:
     """The operations of a bracketing, and its product as a chain of what has no rule; arrays all different."""
     if isinstance(bracketing, int):
-        structure = maps[bracketing].structure
-        return 0, [s for s, _ in structure.parts] if isinstance(structure, Chain) else [structure]
+        return 0, plain(maps[bracketing].structure)
+    if isinstance(bracketing[0], str):
+        before, parts = cost(bracketing[1], maps)
+        spent, made = written(whole(parts), bracketing[0] == "pull")
+        return before + spent, plain(made)
     (left_cost, left), (right_cost, right) = cost(bracketing[0], maps), cost(bracketing[1], maps)
     total, at, parts = left_cost + right_cost, len(left) - 1, [*left, *right]
     todo = [at]

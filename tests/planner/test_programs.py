@@ -63,7 +63,7 @@ def test_modes_agree(seed: int) -> None:
         jacobian = ct.jacobian(f, mode=mode)(x)
         assert np.shape(y) == np.shape(pushed)[:1]
         np.testing.assert_allclose(jacobian.todense(), pushed, rtol=1e-11, atol=1e-13 * scale)
-    planned = plan(f, x)
+    planned = plan(f, x, cost="operations")
     assert planned.structure is not None and planned.program is not None
     np.testing.assert_allclose(planned.run(x).todense(), pushed, rtol=1e-11, atol=1e-13 * scale)
     wiring = planned.execution.wiring

@@ -16,6 +16,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 import catad as ct
+from catad.functors import linearised
+from catad.linear.apply import applying
 from catad.wiring import Wiring, wire
 
 # -- operators
@@ -376,8 +378,8 @@ def primitives(wiring: Wiring) -> list[Any]:
 
 
 def recurrences(f: ct.D, *, at: ct.Space) -> list[Any]:
-    """The `Recur` boxes of the forward derivative, most copies of states first."""
-    boxes = primitives(wire(ct.differential(f), at * ct.tangent_space(at)))
+    """The `Recur` boxes of the Jacobian's application, most copies of states first."""
+    boxes = primitives(applying(linearised(f, at)[1])[0])
     found = [p for p in boxes if type(p).__name__ == "Recur"]
     return sorted(found, key=lambda p: (-p.copies, len(p.grid), p.links))
 

@@ -35,6 +35,7 @@ def term(name: str, n: int) -> tuple[ct.D, ct.Space]:
     pairs = {"+": ((ct.add, 0.0), v), "*": (TIMES, v), "max": (LARGEST, v), "affine": (AFFINE, v * v)}
     pairs["matrix"] = o.operator(["matrix"]).pair, ct.product(v, v, v, v)
     pairs["inverse"] = (INVERTIBLE,), v
+    pairs["soft"] = (lambda a, b: np.logaddexp(a, b), -np.inf), v
     pairs["free"] = (o.damped, 0.0), v * ct.f64[()]
     kind, op = name.split()
     more: dict[str, Any] = {"params": 1} if op == "free" else {}
@@ -144,7 +145,8 @@ def stated(f: Any) -> str:
         (ct.fold, "`+` {} and {}", "fold +"),
         (ct.fold, "a minimum or maximum {} and {}", "fold max"),
         (ct.fold, "a declared inverse {} and {}", "fold inverse"),
-        (ct.fold, "any other operator on numbers {} and {}", "fold *"),
+        (ct.fold, "`*` {} and {}", "fold *"),
+        (ct.fold, "any other operator on numbers {} and {}", "fold soft"),
         (ct.scan, "`+` {} and {}", "scan +"),
         (ct.scan, "`*` {} and {}", "scan *"),
         (ct.scan, "a minimum or maximum {} and {}", "scan max"),
@@ -163,9 +165,9 @@ def test_docstrings_state_the_passes_over_the_elements(function: Any, phrase: st
     assert said in stated(function), said
 
 
-def test_an_inverse_of_a_histogram_takes_three_passes_beside_the_value() -> None:
+def test_an_inverse_of_a_histogram_takes_four_passes_beside_the_value() -> None:
     (f, at), _, (reverse, space) = derivatives(*term("histogram inverse", N))
-    assert passes(reverse, space) - passes(f, at) == 3 and "a declared inverse 3 beside the value's" in stated(ct.histogram)
+    assert passes(reverse, space) - passes(f, at) == 4 and "a declared inverse 4 beside the value's" in stated(ct.histogram)
 
 
 @pytest.mark.parametrize(

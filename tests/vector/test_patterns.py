@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import catad as ct
+from catad.functors import linearised
+from catad.linear.apply import applying
 from catad.wiring import wire
 
 from . import operators as o
@@ -33,7 +35,7 @@ def space(op: o.Operator, n: int = N) -> ct.Space:
 
 def shapes(f: ct.D, at: ct.Space) -> list[tuple[int, int, int]]:
     """Of each recurrence: components of one state, copies of it, arrays that link the steps."""
-    return [(len(p.grid), p.copies, p.links) for p in o.recurrences(f, at=at)]
+    return [(len(p.grid), p.copies, p.slots) for p in o.recurrences(f, at=at)]
 
 
 def stored(op: o.Operator, n: int = N) -> float:
@@ -98,8 +100,7 @@ def crossed(a: Any, b: Any) -> Any:
 def test_the_recurrence_runs_on_blocks_not_on_the_whole_grid() -> None:
     """Counted work of the linear part: 2 + 1 entries, not 3 x 3; the transposed map has as much."""
     f, at = ct.scan(crossed, (1.0, 0.0, 0.0)), ct.product(ct.f64[N], ct.f64[N], ct.f64[N])
-    for g, dom in ((ct.differential(f), at * at), (ct.reverse_differential(f), at * at)):
-        w = wire(g, dom)
+    for w in (applying(linearised(f, at)[1])[0], wire(ct.reverse_differential(f), at * at)):
         work = [
             box.primitive.cost(w.spaces(box.ins), w.spaces(box.outs))
             for box in w.boxes

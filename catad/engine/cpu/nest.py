@@ -1,0 +1,400 @@
+"""LLVM text of the loops around the work: one function a kernel, over a range of rows.
+
+A table of 64-bit integers gives the sizes of the loops, then for each array its address and strides, then for each guarded source
+the interval of each loop. A row is one setting of the outer loops. Along the innermost loop the guarded ends are run apart from
+the middle, which needs no guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from catad.engine.cpu.emit import Element, Writer, llvm_type, memory_type, state_dtypes, store
+from catad.engine.cpu.plan import LANES, LINE, POINTS, Kernel, Sink, Source
+from catad.engine.cpu.stage import FoldResult
+from catad.engine.cpu.unswitch import MOST, choice
+
+BLOCK = 512  # indices whose results are held in a cache before they go past it
+VECTOR = 64  # bytes of one store past the caches
+PAST = f"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define internal void @past(ptr noalias align {VECTOR} %to, ptr noalias align {VECTOR} %from, i64 %size) noinline {{
+entry:
+  %whole = and i64 %size, {-VECTOR}
+  br label %head
+head:
+  %i = phi i64 [ 0, %entry ], [ %next, %body ]
+  %more = icmp slt i64 %i, %whole
+  br i1 %more, label %body, label %rest
+body:
+  %f = getelementptr i8, ptr %from, i64 %i
+  %v = load <{VECTOR // 4} x i32>, ptr %f, align {VECTOR}
+  %t = getelementptr i8, ptr %to, i64 %i
+  store <{VECTOR // 4} x i32> %v, ptr %t, align {VECTOR}, !nontemporal !1
+  %next = add nsw i64 %i, {VECTOR}
+  br label %head
+rest:
+  %last = sub i64 %size, %whole
+  %tt = getelementptr i8, ptr %to, i64 %whole
+  %ff = getelementptr i8, ptr %from, i64 %whole
+  call void @llvm.memcpy.p0.p0.i64(ptr %tt, ptr %ff, i64 %last, i1 false)
+  ret void
+}}
+"""
+METADATA = "!0 = !{}\n!1 = !{i32 1}\n"
+WIDTH = 512  # lanes whose states are kept side by side
+
+
+class Nest:
+    """One kernel being written; `entries` are the functions of the module that are called from outside."""
+
+    entries: tuple[str, ...] = ("kernel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel, self.body = kernel, kernel.body
+        self.loops = kernel.outer + (2 if kernel.kind == LANES else 1)
+        self.arrays: list[Source | Sink] = [*self.body.sources, *self.body.sinks]
+        self.guarded = [j for j, source in enumerate(self.body.sources) if source.guarded]
+        self.indexed = [j for j, source in enumerate(self.body.sources) if source.by >= 0]
+        self.w = Writer()
+
+    # -- the table
+
+    @property
+    def length(self) -> int:
+        guards = 2 * len(self.guarded) * self.loops
+        return self.loops + len(self.arrays) * (1 + self.loops) + guards + 2 * len(self.indexed)
+
+    def _entry(self, w: Writer, at: int) -> str:
+        pointer = w.set(f"getelementptr i64, ptr %t, i64 {at}")
+        return w.set(f"load i64, ptr {pointer}, !invariant.load !0")
+
+    def _size(self, loop: int) -> str:
+        return self._entry(self.w, loop)
+
+    def _stride(self, j: int, loop: int) -> str:
+        return self._entry(self.w, self.loops + j * (1 + self.loops) + 1 + loop)
+
+    def _base(self, j: int) -> str:
+        return self._entry(self.w, self.loops + j * (1 + self.loops))
+
+    def _interval(self, j: int, loop: int) -> tuple[str, str]:
+        start = self.loops + len(self.arrays) * (1 + self.loops) + 2 * self.guarded.index(j) * self.loops + 2 * loop
+        return self._entry(self.w, start), self._entry(self.w, start + 1)
+
+    def _indexed(self, j: int) -> tuple[str, str]:
+        """The stride and the size of the axis of array j that an index gives the position along."""
+        start = self.length - 2 * len(self.indexed) + 2 * self.indexed.index(j)
+        return self._entry(self.w, start), self._entry(self.w, start + 1)
+
+    # -- the whole
+
+    def text(self) -> str:
+        """The module: `kernel(table, first row, last row, first index, last index)`, and the work on one row, inlined."""
+        row = self._row()
+        outer = self._outer()
+        return self.w.module([row, outer]) + METADATA
+
+    def _outer(self) -> str:
+        """The loop over rows: addresses of each row, and whether its guards hold as far as the outer loops say."""
+        inner, self.w = self.w, self.w.beside()
+        w = self.w
+        sizes = [self._size(k) for k in range(self.kernel.outer)]
+        outer = range(self.kernel.outer)
+        strides = [[self._stride(j, k) for k in outer] for j in range(len(self.arrays))]
+        bases = [self._base(j) for j in range(len(self.arrays))]
+        intervals = {j: [self._interval(j, k) for k in outer] for j in self.guarded}
+
+        def row(unit: str) -> None:
+            r, more = self._unit(unit)
+            index = self._decoded(r, sizes)
+            given = ["ptr %t", *more]
+            for j, array in enumerate(self.arrays):
+                at = bases[j]
+                for k in outer:
+                    at = w.set(f"add i64 {at}, {w.set(f'mul i64 {strides[j][k]}, {index[k]}')}")
+                if self.kernel.streaming:
+                    at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self._stride(j, self.loops - 1)}, %b')}")
+                given.append(f"i64 {at}" if _is_index(array) else f"ptr {w.set(f'inttoptr i64 {at} to ptr')}")
+            for j in self.guarded:
+                flag = "true"
+                for k in outer:
+                    lo, hi = intervals[j][k]
+                    low, high = w.set(f"icmp sge i64 {index[k]}, {lo}"), w.set(f"icmp slt i64 {index[k]}, {hi}")
+                    flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
+                given.append(f"i1 {flag}")
+            w.do(f"call void @row({', '.join(given)})")
+
+        w.loop("%first", "%last", row)
+        if self.kernel.streaming:
+            w.do("fence seq_cst")
+        text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
+        self.w = inner
+        return text
+
+    def _decoded(self, row: str, sizes: list[str]) -> list[str]:
+        """The indices of the outer loops at a row."""
+        index, rest = [""] * len(sizes), row
+        for k in reversed(range(len(sizes))):
+            index[k] = rest if k == 0 else self.w.set(f"urem i64 {rest}, {sizes[k]}")
+            rest = rest if k == 0 else self.w.set(f"udiv i64 {rest}, {sizes[k]}")
+        return index
+
+    def _unit(self, unit: str) -> tuple[str, list[str]]:
+        """The row of a unit of work, and what the function of a row is told besides."""
+        if self.kernel.streaming:  # addresses are those of index %b, so that a loop from 0 is known to be aligned
+            return unit, ["i64 0", f"i64 {self.w.set('sub i64 %e, %b')}"]
+        return unit, ["i64 %b", "i64 %e"]
+
+    def _row(self) -> str:
+        kinds = {POINTS: self._points, LINE: self._line, LANES: self._lanes}
+        kinds[self.kernel.kind]()
+        return self._row_text("i64 %b", "i64 %e")
+
+    def _row_text(self, *more: str) -> str:
+        given = ["ptr noalias readonly %t", *more]
+        for j, array in enumerate(self.arrays):
+            given.append(f"i64 %a{j}" if _is_index(array) else f"ptr noalias {self._aligned(array)} %a{j}")
+        given += [f"i1 %g{j}" for j in self.guarded]
+        return self.w.text("row", ", ".join(given), "internal", "alwaysinline")
+
+    def _aligned(self, array: Source | Sink) -> str:
+        return "align 64" if self.kernel.streaming and isinstance(array, Sink) else ""
+
+    # -- addresses
+
+    def _address(self, j: int, base: str, i: str, loop: int, stride: str) -> str:
+        """The address (or, of an index, the number) of array j at the index of the innermost loop."""
+        array, w = self.arrays[j], self.w
+        if _is_index(array):
+            return w.set(f"add i64 {base}, {w.set(f'mul i64 {i}, {stride}')}")
+        how = self.kernel.classes[j]
+        kind = memory_type(np.dtype(array.dtype))
+        if how == "z":
+            return base
+        if how == "c":
+            return w.set(f"getelementptr inbounds {kind}, ptr {base}, i64 {i}")
+        if how == "r":
+            return w.set(f"getelementptr inbounds {kind}, ptr {base}, i64 {w.set(f'sub i64 0, {i}')}")
+        return w.set(f"getelementptr i8, ptr {base}, i64 {w.set(f'mul i64 {i}, {stride}')}")
+
+    def _split(self, begin: str, end: str, flags: dict[int, str], loop: int, part: Callable[[str, str, bool], None]) -> None:
+        """Run a range of the innermost loop: guarded, then where all guards hold, then guarded."""
+        w = self.w
+        if not self.guarded:
+            part(begin, end, False)
+            return
+        low, high, every = begin, end, "true"
+        for j in self.guarded:
+            lo, hi = self._interval(j, loop)
+            low, high = w.most(low, lo), w.least(high, hi)
+            every = w.set(f"and i1 {every}, {flags[j]}")
+        low = w.least(low, end)
+        low = w.set(f"select i1 {every}, i64 {low}, i64 {end}")
+        high = w.most(low, high)
+        part(begin, low, True)
+        part(low, high, False)
+        part(high, end, True)
+
+    def _element(
+        self,
+        i: str,
+        loop: int,
+        bases: list[str],
+        strides: list[str],
+        flags: dict[int, str],
+        guarded: bool,
+        state: Callable[[int, int], str],
+    ) -> Element:
+        w = self.w
+
+        def inside(j: int) -> str:
+            lo, hi = self._interval(j, loop)
+            low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
+            return w.set(f"and i1 {flags[j]}, {w.set(f'and i1 {low}, {high}')}")
+
+        def pointer(j: int) -> str:
+            return self._address(j, bases[j], i, loop, strides[j])
+
+        return Element(w, self.body, pointer, state, inside if guarded else None, self._indexed)
+
+    def _inner_strides(self, loop: int) -> list[str]:
+        return [
+            self._stride(j, loop) if how == "s" or _is_index(array) else ""
+            for j, (how, array) in enumerate(zip(self.kernel.classes, self.arrays, strict=True))
+        ]
+
+    # -- the kinds of nest
+
+    def _points(self) -> None:
+        """No states: the innermost loop from %b to %e."""
+        loop = self.loops - 1
+        strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
+        flags = {j: f"%g{j}" for j in self.guarded}
+
+        buffers = self._buffers() if self.kernel.streaming else {}
+
+        def element(i: str, guarded: bool, start: str = "") -> Element:
+            made = self._element(i, loop, bases, strides, flags, guarded, _no_state)
+            if start:
+                direct, at = made.pointer, self.w.set(f"sub i64 {i}, {start}")
+                made.pointer = lambda j: self._gep(j, buffers[j], at) if j in buffers else direct(j)
+            return made
+
+        def block(begin: str, end: str) -> None:
+            self.w.loop(begin, end, lambda i: element(i, False, begin).run(False))
+
+        def part(begin: str, end: str, guarded: bool) -> None:
+            self.w.loop(begin, end, lambda i: element(i, guarded).run(False))
+
+        def sides(left: int) -> None:
+            """One loop, or one for each side of what all of it shares."""
+            found = choice(self.body, still) if left else None
+            if found is None:
+                if self.kernel.streaming:
+                    self._streamed(block, buffers)
+                else:
+                    self._split("%b", "%e", flags, loop, part)
+                return
+            here = element("0" if self.kernel.streaming else "%b", False)
+            values = [here.value(a) for a in found.args]
+            (holds,) = self.w.call(found.condition, [here.dtypes[a] for a in found.args], values)
+            whole = self.body
+            for body, taken in ((found.yes, holds), (found.no, self.w.set(f"xor i1 {holds}, true"))):
+                self.body = body
+                self.w.when(taken, lambda: sides(left - 1))
+            self.body = whole
+
+        still = {
+            j
+            for j, source in enumerate(self.body.sources)
+            if self.kernel.classes[j] == "z" and not source.guarded and source.by < 0
+        }
+        sides(MOST)
+
+    def _buffers(self) -> dict[int, str]:
+        """Room for a block of each result, where the loop writes before the block goes to memory past the caches."""
+        first = len(self.body.sources)
+        kinds = {j: memory_type(np.dtype(array.dtype)) for j, array in enumerate(self.arrays) if j >= first}
+        return {j: self.w.slot(kind, BLOCK) for j, kind in kinds.items()}
+
+    def _gep(self, j: int, base: str, at: str) -> str:
+        return self.w.set(f"getelementptr inbounds {memory_type(np.dtype(self.arrays[j].dtype))}, ptr {base}, i64 {at}")
+
+    def _streamed(self, block: Callable[[str, str], None], buffers: dict[int, str]) -> None:
+        """Blocks of the row, each computed into a cache and then written to memory in whole vectors, past the caches.
+
+        A store that goes through the caches first reads what it overwrites; LLVM does not vectorise loops that store past them.
+        """
+        w = self.w
+
+        def out(start: str, stop: str) -> None:
+            count = w.set(f"sub i64 {stop}, {start}")
+            for j, base in buffers.items():
+                size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
+                w.do(f"call void @past(ptr {self._gep(j, f'%a{j}', start)}, ptr {base}, i64 {size})")
+
+        w.support["past"] = PAST
+        def one(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), "%e")
+            block(start, stop)
+            out(start, stop)
+
+        w.loop("0", "%e", one, BLOCK)
+
+    def _line(self) -> None:
+        """States along the innermost loop, in stack slots; the first step by itself."""
+        w, loop = self.w, self.loops - 1
+        n = self._size(loop)
+        strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
+        flags = {j: f"%g{j}" for j in self.guarded}
+        states = {
+            (k, i): w.slot(llvm_type(dtype))
+            for k, op in enumerate(self.body.ops)
+            for i, dtype in enumerate(state_dtypes(self.body, op))
+        }
+
+        def state(k: int, i: int) -> str:
+            return states[k, i]
+
+        self._element("0", loop, bases, strides, flags, True, state).run(True)
+
+        def part(begin: str, end: str, guarded: bool) -> None:
+            w.loop(begin, end, lambda i: self._element(i, loop, bases, strides, flags, guarded, state).run(False))
+
+        self._split("1", n, flags, loop, part)
+        self._store_folds(state, lambda j: bases[j])
+
+    def _lanes(self) -> None:
+        """States along the last but one loop, for many indices of the innermost at once."""
+        w, axis, lane = self.w, self.loops - 2, self.loops - 1
+        n = self._size(axis)
+        strides = self._inner_strides(lane)
+        along = [self._stride(j, axis) for j in range(len(self.arrays))]
+        rooms = {
+            (k, i): (w.slot(llvm_type(dtype), WIDTH), llvm_type(dtype))
+            for k, op in enumerate(self.body.ops)
+            for i, dtype in enumerate(state_dtypes(self.body, op))
+        }
+
+        def chunk(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {WIDTH}"), "%e")
+
+            def states(i: str) -> Callable[[int, int], str]:
+                at = w.set(f"sub i64 {i}, {start}")
+                return lambda k, j: w.set(f"getelementptr inbounds {rooms[k, j][1]}, ptr {rooms[k, j][0]}, i64 {at}")
+
+            def step(s: str, first: bool) -> None:
+                bases, flags = self._at_step(s, along, axis)
+
+                def part(begin: str, end: str, guarded: bool) -> None:
+                    w.loop(
+                        begin, end, lambda i: self._element(i, lane, bases, strides, flags, guarded, states(i)).run(first)
+                    )
+
+                self._split(start, stop, flags, lane, part)
+
+            step("0", True)
+            w.loop("1", n, lambda s: step(s, False))
+            if any(isinstance(sink.value, FoldResult) for sink in self.body.sinks):
+                bases = [f"%a{j}" for j in range(len(self.arrays))]
+                w.loop(
+                    start,
+                    stop,
+                    lambda i: self._store_folds(states(i), lambda j: self._address(j, bases[j], i, lane, strides[j])),
+                )
+
+        w.loop("%b", "%e", chunk, WIDTH)
+
+    def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], dict[int, str]]:
+        """Addresses at a step of the axis, and whether the guards hold there."""
+        w, bases, flags = self.w, [], {}
+        for j, array in enumerate(self.arrays):
+            far = w.set(f"mul i64 {along[j]}, {s}")
+            if _is_index(array):
+                bases.append(w.set(f"add i64 %a{j}, {far}"))
+            else:
+                bases.append(w.set(f"getelementptr i8, ptr %a{j}, i64 {far}"))
+        for j in self.guarded:
+            lo, hi = self._interval(j, axis)
+            low, high = w.set(f"icmp sge i64 {s}, {lo}"), w.set(f"icmp slt i64 {s}, {hi}")
+            flags[j] = w.set(f"and i1 %g{j}, {w.set(f'and i1 {low}, {high}')}")
+        return bases, flags
+
+    def _store_folds(self, state: Callable[[int, int], str], pointer: Callable[[int], str]) -> None:
+        w = self.w
+        for j, sink in enumerate(self.body.sinks):
+            if isinstance(sink.value, FoldResult):
+                dtype = np.dtype(sink.dtype)
+                value = w.set(f"load {llvm_type(dtype)}, ptr {state(sink.value.op, sink.value.part)}")
+                store(w, value, pointer(len(self.body.sources) + j), dtype)
+
+
+def _is_index(array: Source | Sink) -> bool:
+    return isinstance(array, Source) and array.is_index
+
+
+def _no_state(op: int, k: int) -> str:
+    raise AssertionError("a pointwise stage has no states")

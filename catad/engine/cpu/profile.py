@@ -1,0 +1,179 @@
+"""Where the time goes: what each compiled stage cost to compile and to run, beside what moving its bytes must cost.
+
+A stage that is bound by memory can at best run as fast as a copy. So a profile relates the bytes that a stage reads and
+writes per second to the same figure of `np.copyto` between buffers larger than the caches, measured in this process.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import threading
+import time
+from functools import cache
+from statistics import median
+from types import TracebackType
+
+import numpy as np
+
+from catad import errors
+
+COPIED = 2**26  # bytes of the buffer whose copying is measured: larger than the caches that one core can fill
+
+_open: tuple[Profile, ...] = ()  # replaced, never changed: reading it needs no lock
+_lock = threading.Lock()
+
+
+class Stage:
+    """What a profile knows about the stages of one name.
+
+    `calls`; `compile_seconds`, what their kernels cost to compile, each counted once, whenever that was; `run_seconds` and
+    `bytes` (read and written), summed over the calls.
+    """
+
+    __slots__ = ("_compiled", "bytes", "calls", "name", "run_seconds")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self.run_seconds = 0.0
+        self.bytes = 0
+        self._compiled: set[float] = set()
+
+    def add(self, compile_seconds: float, run_seconds: float, moved: int) -> None:
+        self.calls += 1
+        self.run_seconds += run_seconds
+        self.bytes += moved
+        self._compiled.add(compile_seconds)  # a kernel gives the same number at each call: so it counts once
+
+    @property
+    def compile_seconds(self) -> float:
+        return sum(self._compiled)
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes read and written per second; 0 where nothing was timed."""
+        return self.bytes / self.run_seconds if self.run_seconds > 0 else 0.0
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "stage": self.name,
+            "calls": self.calls,
+            "compile_ms": 1e3 * self.compile_seconds,
+            "run_ms": 1e3 * self.run_seconds,
+            "megabytes": self.bytes / 1e6,
+            "gigabytes_per_second": self.bandwidth / 1e9,
+            "of_copy": self.bandwidth / copy_bandwidth(),
+        }
+
+
+class Profile:
+    """Records of the compiled stages that ran while it was open. Made by `ct.profile()`."""
+
+    def __init__(self) -> None:
+        self._stages: dict[str, Stage] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Profile:
+        global _open
+        with _lock:
+            if any(profile is self for profile in _open):
+                raise errors.EngineError(errors.profile_in_use())
+            _open = (*_open, self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        global _open
+        with _lock:
+            _open = tuple([profile for profile in _open if profile is not self])
+
+    @property
+    def stages(self) -> list[Stage]:
+        """One entry for each name, in the order in which they ran first."""
+        with self._lock:
+            return list(self._stages.values())
+
+    def add(self, name: str, compile_seconds: float, run_seconds: float, moved: int) -> None:
+        with self._lock:
+            stage = self._stages.get(name)
+            if stage is None:
+                stage = self._stages[name] = Stage(name)
+            stage.add(compile_seconds, run_seconds, moved)
+
+    def table(self) -> str:
+        """The stages as a table of text: calls, compile and run time, bytes moved, and that against a copy."""
+        rows = self._rows()
+        widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+        lines = []
+        for row in rows:
+            numbers = "  ".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            lines.append(f"{row[0]:<{widths[0]}}  {numbers}")
+        return "\n".join([*lines, f"copy: {copy_bandwidth() / 1e9:.1f} GB/s read and written, one thread"])
+
+    def to_json(self) -> str:
+        """The stages as JSON text: {"copy_gigabytes_per_second": ..., "stages": [{"stage": ..., "calls": ..., ...}]}."""
+        stages = [stage.as_dict() for stage in self.stages]
+        return json.dumps({"copy_gigabytes_per_second": copy_bandwidth() / 1e9, "stages": stages}, indent=2)
+
+    def _repr_html_(self) -> str:
+        head, *rows = self._rows()
+        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        lines = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows]
+        return f"<table><tr>{cells}</tr>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+
+    def __repr__(self) -> str:
+        stages = self.stages
+        calls, compiling = sum(s.calls for s in stages), sum(s.compile_seconds for s in stages)
+        running, moved = sum(s.run_seconds for s in stages), sum(s.bytes for s in stages)
+        what = f"{len(stages)} stage{'' if len(stages) == 1 else 's'}, {calls} call{'' if calls == 1 else 's'}"
+        return f"<profile of {what}: compile {1e3 * compiling:.1f} ms, run {1e3 * running:.3f} ms, {moved / 1e6:.1f} MB>"
+
+    def _rows(self) -> list[tuple[str, ...]]:
+        rows: list[tuple[str, ...]] = [("stage", "calls", "compile ms", "run ms", "MB", "GB/s", "of copy")]
+        for stage in self.stages:
+            times = (f"{1e3 * stage.compile_seconds:.1f}", f"{1e3 * stage.run_seconds:.3f}")
+            share = f"{stage.bandwidth / copy_bandwidth():.0%}"
+            rows.append(
+                (stage.name, str(stage.calls), *times, f"{stage.bytes / 1e6:.3f}", f"{stage.bandwidth / 1e9:.2f}", share)
+            )
+        return rows
+
+
+def profile() -> Profile:
+    """Record what the compiled stages cost that run inside `with ct.profile() as p:`, in all threads.
+
+    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. Stages that run on the reference engine
+    are not recorded. Profiles may be open inside each other; then each records.
+
+    >>> with profile() as p:
+    ...     record("map sin", 0.01, 0.002, 8_000_000)
+    ...     record("map sin", 0.01, 0.002, 8_000_000)
+    >>> p
+    <profile of 1 stage, 2 calls: compile 10.0 ms, run 4.000 ms, 16.0 MB>
+    """
+    return Profile()
+
+
+def active() -> bool:
+    """Whether any profile is open: kernels take the time only then."""
+    return bool(_open)
+
+
+def record(stage_name: str, compile_seconds: float, run_seconds: float, bytes: int) -> None:
+    """Tell the open profiles of one call of a stage: what compiling it took (the same number at each call), what this call
+    took, and how many bytes it read and wrote."""
+    for profile in _open:
+        profile.add(stage_name, compile_seconds, run_seconds, bytes)
+
+
+@cache
+def copy_bandwidth() -> float:
+    """Bytes per second, read and written, of copying a large buffer: measured once, when it is first asked for."""
+    source = np.ones(COPIED // 8)
+    target = np.zeros_like(source)  # zeros: written by the first copy, which is not counted
+    times = []
+    for _ in range(8):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        times.append(time.perf_counter() - start)
+    return float(2 * source.nbytes / median(times[1:]))

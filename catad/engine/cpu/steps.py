@@ -1,0 +1,112 @@
+"""A wiring as steps for the CPU engine: compiled stages, and boxes that run by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from catad.engine.cpu.launch import StageKernel
+from catad.engine.cpu.partition import Item, Partition, copied
+from catad.engine.cpu.plan import ready
+from catad.engine.cpu.stage import Stage
+from catad.spaces import Product
+from catad.vector.others import ProductOfOthers
+from catad.wiring import Box, Builder, Wire, Wiring
+
+Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
+
+
+def steps(wiring: Wiring) -> list[Step]:
+    """What runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
+    found = Partition(wiring)
+    reads = [_reads(item) for item in found.items]
+    wanted = set(wiring.outputs).union(*reads)
+    out: list[Step] = []
+    for g, item in enumerate(found.items):
+        if isinstance(item, Stage):
+            outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
+            if outs:
+                out.append(_stage(found, g, item, outs))
+        else:
+            out.append((item.primitive.kernel(wiring.spaces(item.ins)), item.ins, item.outs))
+    return out
+
+
+def _reads(item: Item) -> set[int]:
+    if isinstance(item, Stage):
+        return {load.wire for _, load in item.inputs if load.wire >= 0}
+    return set(item.ins)
+
+
+def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...]) -> Step:
+    wiring = found.wiring
+    made = ready(stage, outs, [space.dtype for space in wiring.wires])
+    reads = {p.wire: None for p in made.reads if p.wire >= 0}
+    members, ins = _members(found, g, outs, reads)
+    shapes = [wiring.wires[k].shape for k in outs]
+    name = " ".join(dict.fromkeys(type(box.primitive).__name__ for box in members))
+    other = _general(wiring, members, ins, outs) if stage.normal else _Reference(wiring, members, ins, outs)
+    return StageKernel(made, ins, shapes, other, name), ins, outs
+
+
+def _members(found: Partition, g: int, outs: Sequence[int], reads: dict[int, None]) -> tuple[list[Box], tuple[int, ...]]:
+    """The boxes of a stage with the views between them, in order, and the wires that they or the stage read from outside."""
+    maker = {k: box for box in found.wiring.boxes for k in box.outs}
+    maker |= {k: copied(found.wiring, k, source) for k, (source, _) in found.aliases.items()}
+    order: list[Box] = []
+    ins = dict(reads)
+    seen: set[int] = set()
+    stack = [(k, False) for k in outs]
+    while stack:
+        k, ready_ = stack.pop()
+        box = maker.get(k)
+        if ready_ and box is not None and box not in order:
+            order.append(box)
+        if ready_ or k in seen or k in reads:
+            continue
+        seen.add(k)
+        own = found.produced.get(k) == g or k in found.views or k in found.aliases or k in found.indices
+        if box is not None and own:
+            stack.append((k, True))
+            stack += [(i, False) for i in box.ins]
+        else:
+            ins[k] = None
+    return order, tuple(ins)
+
+
+def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
+    """The same boxes as a program that needs no number to be normal."""
+    from catad.engine.program import Program
+
+    b = Builder()
+    at = {k: b.wire(wiring.wires[k]) for k in ins}
+    for box in boxes:
+        given = [at[k] for k in box.ins]
+        if isinstance(box.primitive, ProductOfOthers):
+            made: tuple[Wire, ...] = (b.apply(box.primitive.general, given[0]),)
+        else:
+            made = b.add(box.primitive, *given)
+        at.update(zip(box.outs, made, strict=True))
+    dom = Product(tuple([wiring.wires[k] for k in ins]))
+    program = Program(b.finish(dom, tuple([at[k] for k in ins]), tuple([at[k] for k in outs])))
+
+    def run(xp: Any, *arrays: Any) -> Any:
+        made = program(xp, arrays)
+        return made[0] if len(made) == 1 else made
+
+    return run
+
+
+class _Reference:
+    """Boxes run one after the other by their array code."""
+
+    def __init__(self, wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> None:
+        self.steps = [(box.primitive.kernel(wiring.spaces(box.ins)), box.ins, box.outs) for box in boxes]
+        self.ins, self.outs = tuple(ins), tuple(outs)
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        at = dict(zip(self.ins, arrays, strict=True))
+        for kernel, ins, outs in self.steps:
+            result = kernel(xp, *[at[k] for k in ins])
+            at.update(zip(outs, result if len(outs) > 1 else (result,), strict=True))
+        return at[self.outs[0]] if len(self.outs) == 1 else [at[k] for k in self.outs]

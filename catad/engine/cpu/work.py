@@ -1,0 +1,152 @@
+"""What boxes do at each index: which of them a stage can take in, and as what."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.access import FIXED, Access, Affine, spread, straight
+from catad.engine.cpu.stage import Work
+from catad.linear.contract import Contract
+from catad.linear.gather import Take
+from catad.linear.recurrence import Recur
+from catad.linear.reindex import Move, Reshaped
+from catad.scalar import Function
+from catad.vector.fold import Fold
+from catad.vector.map import Map
+from catad.vector.others import ProductOfOthers
+from catad.vector.scan import Scan
+from catad.wiring import Box, Wiring
+
+_ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
+_MUL = Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))])
+_DIV = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])
+_COMMUTATIVE = ("add", "mul")
+
+
+def is_view(box: Box) -> bool:
+    """Whether a box only says where its argument is to be read, by itself."""
+    if isinstance(box.primitive, Move):
+        return all(ax.t == 1 or ax.m <= 1 for ax in box.primitive.axes)
+    if isinstance(box.primitive, Contract):
+        (own, *more), out = box.primitive.operands, box.primitive.out
+        return not more and len(set(out)) == len(out) and set(own) <= set(out)
+    return isinstance(box.primitive, Reshaped)
+
+
+def work_of(wiring: Wiring, box: Box) -> Work | None:
+    """The box as work at each index of a stage; None where it can only be run by itself."""
+    primitive = box.primitive
+    if isinstance(primitive, Map):
+        return _map(wiring, box, primitive.function)
+    if isinstance(primitive, ProductOfOthers):
+        return _others(wiring, box, primitive)
+    if isinstance(primitive, Contract):
+        return _contract(wiring, box, primitive)
+    if isinstance(primitive, Scan):
+        return _scan(wiring, box, primitive)
+    if isinstance(primitive, Recur):
+        return _recur(wiring, box, primitive)
+    if isinstance(primitive, Take):
+        return _take(wiring, box, primitive)
+    if isinstance(primitive, Fold):
+        return _fold(wiring, box, primitive)
+    return None
+
+
+def _map(wiring: Wiring, box: Box, function: Function) -> Work:
+    shape = wiring.wires[box.outs[0]].shape
+    reads = tuple([(k, spread(wiring.wires[k].shape, shape)) for k in box.ins])
+    return Work("map", function, shape, reads, box.outs)
+
+
+def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
+    """Sums of one operand, and products of two without sums."""
+    if len(c.operands) == 1:
+        (own,) = c.operands
+        if len(set(own)) != len(own) or len(set(c.out)) != len(c.out) or not set(c.out) < set(own):
+            return None
+        shape = wiring.wires[box.ins[0]].shape
+        if 0 in shape:
+            return None
+        axis = tuple([k for k, label in enumerate(own) if label not in c.out])
+        places = straight(len(shape)).axes
+        stores = (tuple([places[own.index(label)] for label in c.out]),)
+        return Work("fold", _ADD, shape, ((box.ins[0], straight(len(shape))),), box.outs, axis, 0, stores)
+    if len(set(c.out)) != len(c.out) or not set(c.operands[0]) | set(c.operands[1]) <= set(c.out):
+        return None
+    reads = []
+    for k, labels in zip(box.ins, c.operands, strict=True):
+        reads.append((k, Access(tuple([Affine(c.out.index(label), 0, 1) for label in labels]))))
+    return Work("map", _MUL, wiring.wires[box.outs[0]].shape, tuple(reads), box.outs)
+
+
+def _others(wiring: Wiring, box: Box, others: ProductOfOthers) -> Work:
+    """The whole product by each element, where the whole is a normal number."""
+    shape = wiring.wires[box.outs[0]].shape
+    x, total = box.ins
+    plain = straight(len(shape))
+    whole = Access(plain.axes[: others.axis] + plain.axes[others.axis + 1 :])
+    return Work("map", _DIV, shape, ((x, plain), (total, whole)), box.outs, normal=total)
+
+
+def _scan(wiring: Wiring, box: Box, scan: Scan) -> Work:
+    shape = wiring.wires[box.ins[0]].shape
+    d = scan.monoid.width
+    reads = [(k, straight(len(shape))) for k in box.ins[:d]]
+    reads += [(k, spread(wiring.wires[k].shape, shape)) for k in box.ins[d:]]
+    return Work("scan", scan.monoid.op, shape, tuple(reads), box.outs, (scan.axis,), 1)
+
+
+def _recur(wiring: Wiring, box: Box, recur: Recur) -> Work:
+    """Backwards, the link of the step before (which is the next index) joins them; the first step reads none."""
+    shape = wiring.wires[box.outs[0]].shape
+    plain = straight(len(shape))
+    links = plain
+    if recur.reverse:
+        axes = list(plain.axes)
+        axes[recur.axis] = Affine(recur.axis, 1, 1)
+        links = Access(tuple(axes))
+    reads = [(k, links if j < recur.slots else plain) for j, k in enumerate(box.ins)]
+    direction = -1 if recur.reverse else 1
+    return Work("recur", (recur.grid, recur.copies, recur.cut), shape, tuple(reads), box.outs, (recur.axis,), direction)
+
+
+def _take(wiring: Wiring, box: Box, take: Take) -> Work | None:
+    """Reading an array at an index, inside the loop."""
+    how = take.how
+    if (
+        len(set(how.dst)) != len(how.dst)
+        or not {*how.by, *how.src} <= {*how.dst, how.src[how.axis]}
+        or how.src[how.axis] in how.dst
+    ):
+        return None
+
+    def places(labels: tuple[int, ...]) -> Access:
+        return Access(tuple([Affine(how.dst.index(n), 0, 1) if n in how.dst else Affine(FIXED, 0, 0) for n in labels]))
+
+    reads = ((box.ins[0], places(how.by)), (box.ins[1], places(how.src)))
+    return Work("take", how.bins, how.shape(how.dst), reads, box.outs, indexed=how.axis)
+
+
+def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
+    shape = wiring.wires[box.ins[0]].shape
+    if shape[fold.axis] == 0:
+        return None
+    reads = tuple([(k, straight(len(shape))) for k in box.ins])
+    direction = 0 if scalar.recognise(fold.monoid.op) in _COMMUTATIVE else 1
+    places = straight(len(shape)).axes
+    stores = ((*places[: fold.axis], *places[fold.axis + 1 :]),) * len(box.outs)
+    return Work("fold", fold.monoid.op, shape, reads, box.outs, (fold.axis,), direction, stores)
+
+
+@lru_cache(maxsize=4096)
+def passed_on(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[int | None, ...]:
+    """For each result of a scalar function, the argument that it is, if it is one."""
+    types = scalar.result_types(function, dtypes)
+    found: list[int | None] = []
+    for node, dtype in zip(function.outputs, types, strict=True):
+        found.append(node.value if node.op == "param" and dtypes[node.value] == dtype else None)
+    return tuple(found)

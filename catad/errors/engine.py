@@ -1,0 +1,58 @@
+"""Messages of the engines."""
+
+from __future__ import annotations
+
+from catad.errors.base import abbreviated, text
+
+
+def no_llvm(why: str) -> str:
+    return text(
+        "the compiled engine is not there; the reference engine runs instead",
+        given=why,
+        expected="llvmlite, and a system that lets programs write code and run it",
+        do='install llvmlite, or say `ct.use_engine("reference")` to choose what happens now',
+    )
+
+
+def llvm_failed(stage: str, said: str, saved: str) -> str:
+    return text(
+        f"LLVM could not {stage} a program",
+        given=said.strip() or "(LLVM gave no reason)",
+        where=f"the IR is in {saved}",
+        do='run with `ct.use_engine("reference")`, and report the saved file',
+    )
+
+
+def unknown_symbol(names: object, saved: str) -> str:
+    return text(
+        "compiled code calls what this process does not have",
+        given=abbreviated(names),
+        expected="functions of the C library, or of its mathematical part",
+        where=f"the IR is in {saved}",
+    )
+
+
+def undefined_functions(names: object, defined: object) -> str:
+    return text(
+        "functions that the IR does not define", given=abbreviated(names), expected=f"some of {abbreviated(defined)}"
+    )
+
+
+def bad_thread_count(value: object) -> str:
+    return text("no number of threads", given=abbreviated(value), expected="a whole number, at least 1")
+
+
+def bad_thread_variable(value: str) -> str:
+    return text(
+        "CATAD_NUM_THREADS is no number of threads",
+        given=repr(value),
+        expected="a whole number, at least 1; the number of processors is used instead",
+    )
+
+
+def profile_in_use() -> str:
+    return text("this profile is being recorded already", do="open another one: `with ct.profile() as p:`")
+
+
+def no_such_language(name: object, known: object) -> str:
+    return text("there is no such language to show code in", given=abbreviated(name), expected=f"one of {known}")

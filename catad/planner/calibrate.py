@@ -1,0 +1,106 @@
+"""The small benchmark behind a profile: each kind of kernel at a few sizes, in about a tenth of a second.
+
+A kernel is a program of one box. Its time at one number is the launch; the rest, at a size beyond the caches' first levels, is
+put down to bytes, or to operations where these are many more than the numbers read.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from catad.engine.choice import ENGINES
+from catad.engine.program import Program
+from catad.linear.contract import Contract
+from catad.linear.gather import Put, Take, rows_of
+from catad.linear.recurrence import Recur
+from catad.linear.reindex import Move, axis
+from catad.planner.profile import OTHERS, Profile, Rates
+from catad.primitive import Primitive
+from catad.spaces import Product, Tensor
+from catad.terms import above
+from catad.wiring import Builder
+
+LARGE = 200_000  # numbers
+SIDE = 256  # of the matrices that are multiplied
+ROUNDS = 7
+
+Made = Callable[[int], tuple[Primitive, list[Any]]]
+
+
+def _kernels() -> dict[str, tuple[Made, bool]]:
+    """Kernel to (the box and its arguments by size, whether operations rather than bytes take its time)."""
+    times = next(box.primitive for box in above().wire(above().map(lambda a, b: a * b), _pair(8)).boxes)
+    return {
+        "matmul": (_matmul, True),
+        "Map": (lambda n: (times, [np.ones(n), np.ones(n)]), False),
+        "Contract": (_scaled_rows, False),
+        "Move": (lambda n: (Move((axis(n, n + 1, 0, 1, 1, 1, n),)), [np.ones(n)]), False),
+        "Take": (lambda n: (Take(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
+        "Put": (lambda n: (Put(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
+        "Recur": (lambda n: (Recur(((0,),)), [np.full(n, 0.5), np.ones(n)]), False),
+    }
+
+
+def _split(n: int) -> int:
+    return max(1, n // 8)
+
+
+def _pair(n: int) -> Product:
+    return Product((Tensor((n,), np.dtype(np.float64)), Tensor((n,), np.dtype(np.float64))))
+
+
+def _scaled_rows(n: int) -> tuple[Primitive, list[Any]]:
+    rows = _split(n)
+    return Contract(((0, 1), (0,)), (0, 1), (rows, 8)), [np.ones((rows, 8)), np.ones(rows)]
+
+
+def _matmul(n: int) -> tuple[Primitive, list[Any]]:
+    side = 1 if n == 1 else SIDE
+    return Contract(((0, 1), (2, 0)), (2, 1), (side, side, side)), [np.ones((side, side)), np.ones((side, side))]
+
+
+def calibrate(engine: str) -> Profile:
+    """Measure the kernels as they run now, on NumPy's arrays, or on those of the library that `engine` names."""
+    xp = _library(engine)
+    rates: dict[str, Rates] = {}
+    for name, (make, by_operations) in _kernels().items():
+        (small, *_), (large, nbytes, operations) = _measured(xp, *make(1)), _measured(xp, *make(LARGE))
+        rest = max(0.0, large - small)
+        rates[name] = Rates(small, 0.0, rest / operations) if by_operations else Rates(small, rest / nbytes, 0.0)
+    launches, per_byte = [r.launch for r in rates.values()], [r.byte for r in rates.values() if r.byte]
+    rates[OTHERS] = Rates(median(launches), median(per_byte), 0.0)
+    rates["Reshaped"] = Rates(min(launches), 0.0, 0.0)
+    return Profile(engine, tuple(sorted(rates.items())))
+
+
+def _library(engine: str) -> Any:
+    """The array library of an engine: NumPy, unless it is named itself."""
+    if engine in ENGINES:
+        return np
+    return importlib.import_module(engine)
+
+
+def _measured(xp: Any, primitive: Primitive, arguments: list[Any]) -> tuple[float, int, int]:
+    """Seconds of one box, the bytes it reads and writes, and its operations."""
+    b = Builder()
+    spaces = tuple([Tensor(a.shape, a.dtype) for a in arguments])
+    wires = tuple([b.wire(space) for space in spaces])
+    outs = b.add(primitive, *wires)
+    program = Program(b.finish(Product(spaces), wires, outs))
+    arrays = [xp.asarray(a) for a in arguments]
+    program(xp, arrays)
+    seconds = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        made = program(xp, arrays)
+        if xp is not np:
+            made[0].ravel()[:1].tolist()  # waits for the device
+        seconds.append(time.perf_counter() - start)
+    ends = tuple([w.space for w in outs])
+    return min(seconds), sum(space.nbytes for space in (*spaces, *ends)), primitive.cost(spaces, ends)

@@ -1,0 +1,182 @@
+"""Linear graphs: vertices are intermediate values with sizes, edges are elemental Jacobians.
+
+The Jacobian of the outputs by the inputs is what is left when every other vertex v is eliminated: each pair of a predecessor p
+and a successor s gets the product of the edges p -> v -> s, added to the edge p -> s where there is one. Eliminating v costs
+
+    size(v) * (sum of the sizes of its predecessors) * (sum of the sizes of its successors)
+
+multiplications at that moment. Inputs and outputs stay. (A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 9.)
+Sets of vertices are Python integers, bit v for vertex v.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from catad import errors
+
+SHORT = 512  # bits up to which peeling the lowest bit is faster than unpacking bytes
+
+
+def members(x: int) -> list[int]:
+    """The vertices in a set, ascending."""
+    if x.bit_length() > SHORT:
+        return _unpacked(x)
+    found = []
+    while x:
+        low = x & -x
+        found.append(low.bit_length() - 1)
+        x ^= low
+    return found
+
+
+def _unpacked(x: int) -> list[int]:
+    octets = np.frombuffer(x.to_bytes((x.bit_length() + 7) // 8, "little"), np.uint8)
+    found: list[int] = np.flatnonzero(np.unpackbits(octets, bitorder="little")).tolist()
+    return found
+
+
+def set_of(vertices: Iterable[int]) -> int:
+    """A set from its vertices."""
+    found = 0
+    for v in vertices:
+        found |= 1 << v
+    return found
+
+
+def measure(sizes: Sequence[int]) -> Callable[[int], int]:
+    """The function from a set to the sum of the sizes in it."""
+    if all(size == 1 for size in sizes):
+        return int.bit_count
+    known: dict[int, int] = {}
+
+    def total(x: int) -> int:
+        found = known.get(x)
+        if found is None:
+            if len(known) > 1 << 16:
+                known.clear()
+            found = known[x] = sum([sizes[v] for v in members(x)])
+        return found
+
+    return total
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Graph:
+    """A linear graph whose inner vertices can be eliminated, for `ct.plan`.
+
+    `edges` are pairs (source, target) of vertices 0 to n - 1; `inputs` and `outputs` are never eliminated; `sizes` are the
+    numbers of components of the vertices (dimensionless, all 1 by default), which also say how many vertices there are; else
+    `vertices` does, or the largest number named. Raises `PlanError` for a cycle, a vertex that is not there, a size below 1.
+
+    >>> import catad as ct
+    >>> graph = ct.Graph([(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)], inputs=[0, 1], outputs=[4, 5])
+    >>> plan = ct.plan(graph)
+    >>> plan.order, plan.cost, plan.forward, plan.optimal
+    ((2, 3), 6, 6, True)
+    """
+
+    preds: tuple[int, ...]
+    succs: tuple[int, ...]
+    inputs: int
+    outputs: int
+    sizes: tuple[int, ...]
+
+    def __init__(
+        self,
+        edges: Iterable[tuple[int, int]],
+        inputs: Iterable[int],
+        outputs: Iterable[int],
+        sizes: Sequence[int] | None = None,
+        vertices: int | None = None,
+    ) -> None:
+        pairs = [_edge(k, edge) for k, edge in enumerate(edges)]
+        ends = {"inputs": list(inputs), "outputs": list(outputs)}
+        if sizes is not None:
+            n = len(sizes)
+        elif vertices is not None:
+            n = vertices
+        else:
+            n = 1 + max([v for pair in [*pairs, *ends.values()] for v in pair if _is_whole(v)], default=-1)
+        for v, size in enumerate(sizes or ()):
+            if not _is_whole(size) or size < 1:
+                raise errors.PlanError(errors.bad_vertex_size(v, size))
+        for name, some in ends.items():
+            for v in some:
+                _known(v, n, name)
+        preds, succs = [0] * n, [0] * n
+        for k, (source, target) in enumerate(pairs):
+            _known(source, n, f"edge {k}, {source} -> {target}")
+            _known(target, n, f"edge {k}, {source} -> {target}")
+            preds[target] |= 1 << source
+            succs[source] |= 1 << target
+        object.__setattr__(self, "preds", tuple(preds))
+        object.__setattr__(self, "succs", tuple(succs))
+        object.__setattr__(self, "inputs", set_of(ends["inputs"]))
+        object.__setattr__(self, "outputs", set_of(ends["outputs"]))
+        object.__setattr__(self, "sizes", tuple(sizes) if sizes is not None else (1,) * n)
+        self.topological()  # finds cycles
+
+    @property
+    def inner(self) -> int:
+        """The set of the vertices to eliminate."""
+        return ((1 << len(self.preds)) - 1) & ~(self.inputs | self.outputs)
+
+    def edges(self) -> Iterator[tuple[int, int]]:
+        """The edges, by source and then target."""
+        for source, targets in enumerate(self.succs):
+            for target in members(targets):
+                yield source, target
+
+    def topological(self) -> list[int]:
+        """All vertices, each after its predecessors, the smallest number first where there is a choice."""
+        missing = [x.bit_count() for x in self.preds]
+        ready = [v for v, count in enumerate(missing) if not count]
+        found = []
+        while ready:
+            v = heapq.heappop(ready)
+            found.append(v)
+            for target in members(self.succs[v]):
+                missing[target] -= 1
+                if not missing[target]:
+                    heapq.heappush(ready, target)
+        if len(found) < len(missing):
+            raise errors.PlanError(errors.cyclic_graph(_cycle(self.preds, missing)))
+        return found
+
+    def __repr__(self) -> str:
+        edges = sum(x.bit_count() for x in self.succs)
+        inner, ins, outs = (x.bit_count() for x in (self.inner, self.inputs, self.outputs))
+        return f"<graph of {inner} vertices and {edges} edges between {ins} inputs and {outs} outputs>"
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _edge(k: int, edge: object) -> tuple[int, int]:
+    if not isinstance(edge, Sequence) or len(edge) != 2:
+        raise errors.PlanError(errors.bad_edge(k, edge))
+    return edge[0], edge[1]
+
+
+def _known(v: object, n: int, where: str) -> None:
+    if not _is_whole(v) or not 0 <= v < n:  # type: ignore[operator]
+        raise errors.PlanError(errors.missing_vertex(v, n, where))
+
+
+def _cycle(preds: Sequence[int], missing: Sequence[int]) -> list[int]:
+    """A cycle among the vertices that no topological order reached."""
+    stuck = set_of(v for v, count in enumerate(missing) if count)
+    v = members(stuck)[0]
+    seen: dict[int, int] = {}
+    path: list[int] = []
+    while v not in seen:
+        seen[v] = len(path)
+        path.append(v)
+        v = members(preds[v] & stuck)[0]
+    return [v, *reversed(path[seen[v] :])]

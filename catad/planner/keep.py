@@ -1,0 +1,120 @@
+"""Plans are kept: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
+
+A chain of the same kinds in other shapes first tries the bracketing that was best for the last one. That is costed again, which
+takes a product for each step instead of a search, and kept where it is at most 15% above a bound that no bracketing is below.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from catad import errors
+from catad.linear.structure import Structure
+from catad.planner import brackets
+from catad.planner.bound import bound
+from catad.planner.brackets import PULL, PUSH
+from catad.planner.chain import best, end
+from catad.planner.execute import Execution, Traced, execute, trace
+from catad.planner.factors import Factors, factors_of
+from catad.planner.plan import Plan
+from catad.planner.request import Request
+
+SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
+KEPT = 1024  # plans, and bracketings by kinds
+
+_bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
+
+
+def plan_structure(structure: Structure, mode: Any = "auto", request: Request | None = None) -> Plan:
+    """The plan for a structure: a chain, a network (by its stages), or a single map, whose plan has no step.
+
+    `mode` is "auto", "forward", "reverse" or a bracketing; or all that is asked for is a `request`. Kept by both.
+    """
+    asked = Request(mode) if request is None else request
+    if not isinstance(asked.mode, str):
+        asked = asked.for_chain(len(factors_of(structure).parts))
+    return _plan_structure(structure, asked)
+
+
+@lru_cache(maxsize=KEPT)
+def _plan_structure(structure: Structure, request: Request) -> Plan:
+    return _plan_factors(factors_of(structure), request).made_for(structure, None)
+
+
+def plan_factors(factors: Factors, request: Request) -> Plan:
+    """The plan for a chain of factors, kept by all that it depends on."""
+    return _plan_factors(factors, request.for_chain(len(factors.parts)))
+
+
+@lru_cache(maxsize=KEPT)
+def _plan_factors(factors: Factors, request: Request) -> Plan:
+    n = len(factors.parts)
+    model, memory, mode, exact = request.model, request.memory, request.mode, False
+    if mode == "auto":
+        traced, exact = _cheapest(factors, request)
+    elif mode in ("forward", "reverse"):
+        tree, how = (brackets.forward(n), PUSH) if mode == "forward" else (brackets.reverse(n), PULL)
+        traced = end(factors, tree, model, request.explicit, (how,))
+    elif isinstance(mode, str):
+        raise errors.PlanError(errors.unknown_mode(mode))
+    else:
+        traced, mode = trace(factors, mode, model), "by hand"
+    if memory is not None and traced.peak > memory:
+        raise errors.PlanError(errors.too_little_memory(memory, traced.peak, False))
+    execution = execute(factors, traced)
+    if mode == "auto" and model is None and _shares(factors):
+        execution, cheapest = _sharing(factors, execution, request)
+        exact = exact and cheapest
+    shared = _ready(factors, execution.tree)  # one program for all plans that do the same
+    return Plan(factors, mode, execution, exact or not traced.tree, replace(request, mode="auto"), _made=shared)
+
+
+@lru_cache(maxsize=KEPT)
+def _ready(factors: Factors, tree: brackets.Tree) -> dict[str, Any]:
+    """What is made for running a bracketing: its program, when it first runs."""
+    return {}
+
+
+def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
+    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds."""
+    key = (tuple([part.structure.kind for part in factors.parts]), request)
+    known = _bracketings.get(key)
+    least = bound(factors, request.model)
+    if known is not None and least > 0 and request.memory is None:
+        traced = trace(factors, known, request.model)
+        if traced.value <= SLACK * least:
+            return traced, traced.value <= least
+    traced, exact = best(factors, request.model, request.memory, request.budget, request.explicit)
+    _bracketings[key] = traced.tree
+    _bracketings.move_to_end(key)
+    while len(_bracketings) > KEPT:
+        _bracketings.popitem(last=False)
+    return traced, exact or traced.value <= least
+
+
+def forget() -> None:
+    """Forget all plans that are kept."""
+    _plan_structure.cache_clear()
+    _plan_factors.cache_clear()
+    _ready.cache_clear()
+    _bracketings.clear()
+
+
+def _shares(factors: Factors) -> bool:
+    """Whether some array stands in two factors, so that products of both may be equal and then are computed once."""
+    used = [k for part in factors.parts for k in set(part.ids)]
+    return len(used) > len(set(used))
+
+
+def _sharing(factors: Factors, chosen: Execution, request: Request) -> tuple[Execution, bool]:
+    """The least by operations really executed, of the chosen one and the usual rivals; the search counts each step alone."""
+    n = len(factors.parts)
+    makers = (brackets.forward, brackets.reverse, brackets.balanced)
+    traced: list[Traced] = [end(factors, make(n), None, request.explicit) for make in makers]
+    rivals = [execute(factors, t) for t in traced if request.memory is None or t.peak <= request.memory]
+    least = min([chosen, *rivals], key=lambda e: (e.cost.operations, e.cost.peak))
+    return least, all(e.additive for e in (chosen, *rivals))

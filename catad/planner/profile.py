@@ -1,0 +1,133 @@
+"""What an engine's kernels cost in seconds: a profile, measured once, kept in a file.
+
+The time of a box is `launch + bytes * per_byte + operations * per_operation`, with three numbers for each kind of kernel. For
+one profile the same program always gets the same plan. `CATAD_CACHE` names the folder of profiles; without it it is `catad` in
+`XDG_CACHE_HOME`, or in `~/.cache`. A file is written under another name first and then renamed: whoever reads it reads all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from catad import errors
+
+
+class Rates(NamedTuple):
+    """Seconds for a launch, for a byte read or written, and for a scalar operation."""
+
+    launch: float
+    byte: float
+    operation: float
+
+
+FORMAT = 1  # of the file
+OTHERS = "others"  # the rates of kernels that were not measured
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The rates of an engine's kernels, by the names that `kernel_of` gives them.
+
+    >>> profile = Profile("example", (("others", Rates(1e-6, 1e-9, 0.0)),))
+    >>> round(profile.seconds([("Take", 2, 1000, 50)]), 9)
+    3e-06
+    """
+
+    engine: str
+    rates: tuple[tuple[str, Rates], ...]
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.engine, self.rates))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _table(self) -> dict[str, Rates]:
+        return dict(self.rates)
+
+    def seconds(self, work: Iterable[tuple[str, int, int, int]]) -> float:
+        """The time of some boxes, given as (kernel, launches, bytes, operations)."""
+        total = 0.0
+        for kernel, launches, nbytes, operations in work:
+            launch, byte, operation = self._table.get(kernel) or self._table[OTHERS]
+            total += launches * launch + nbytes * byte + operations * operation
+        return total
+
+    def to_json(self) -> str:
+        """The profile as the text of its file."""
+        kernels = {name: rates._asdict() for name, rates in self.rates}
+        return json.dumps({"catad profile": FORMAT, "engine": self.engine, "kernels": kernels}, indent=1)
+
+
+def from_json(text: str, where: str) -> Profile:
+    """A profile from the text of a file; raises `PlanError` naming the file and what is wrong with it."""
+    try:
+        data = json.loads(text)
+        if data["catad profile"] != FORMAT:
+            raise ValueError(f"format {data['catad profile']!r}, not {FORMAT}")
+        kernels = {str(name): _rates(entry) for name, entry in data["kernels"].items()}
+        kernels[OTHERS]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise errors.PlanError(errors.bad_profile(where, f"{type(error).__name__}: {error}")) from error
+    return Profile(str(data.get("engine", "")), tuple(sorted(kernels.items())))
+
+
+def _rates(entry: Mapping[str, Any]) -> Rates:
+    rates = Rates(*[float(entry[field]) for field in Rates._fields])
+    if any(not math.isfinite(rate) or rate < 0 for rate in rates):
+        raise ValueError(f"rates are numbers at least 0: {tuple(rates)}")
+    return rates
+
+
+def folder() -> Path:
+    """Where profiles are kept."""
+    return _folder(os.environ.get("CATAD_CACHE"), os.environ.get("XDG_CACHE_HOME"))
+
+
+def _folder(given: str | None, caches: str | None) -> Path:
+    return Path(given) if given else (Path(caches) if caches else Path.home() / ".cache") / "catad"
+
+
+def stored(engine: str) -> Profile:
+    """The profile of an engine: from its file, or measured now and stored there, where the folder can be written.
+
+    A file that cannot be read as a profile is measured again and replaced.
+    """
+    return _stored(engine, os.environ.get("CATAD_CACHE"), os.environ.get("XDG_CACHE_HOME"))
+
+
+@lru_cache(maxsize=64)
+def _stored(engine: str, given: str | None, caches: str | None) -> Profile:
+    from catad.planner.calibrate import calibrate
+
+    path = _folder(given, caches) / f"profile-{engine}.json"
+    with suppress(OSError, errors.PlanError):
+        return from_json(path.read_text(encoding="utf-8"), str(path))
+    made = calibrate(engine)
+    with suppress(OSError):  # then it is measured again by the next process
+        store(made, path)
+    return made
+
+
+def store(profile: Profile, path: Path) -> None:
+    """Write a profile to a file, all at once: whoever reads meanwhile sees the old file or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(profile.to_json())
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,279 @@
+"""Products without a rule: columns pushed through a map, rows pulled back, and maps accumulated from a basis.
+
+    push      A known, f not:  (f A) e_k = f(A e_k)              as many applications of f as A has columns
+    pull      A known, f not:  (A f)^T e_k = f^T(A^T e_k)        as many applications of f^T as A has rows
+    accumulate   f known by its application alone: f(e_k) for all k, or for sums of those e_k that no row sees together
+
+The last is compressed by colours (`catad.planner.patterns`): a band of l + u + 1 diagonals takes l + u + 1 applications whatever
+its size. Each of these is a `Product`, as the rules of the families give, so that plans count, carry out and explain them alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.linear.apply import applying
+from catad.linear.batch import batch
+from catad.linear.block import Block, Chain, Sum, Zero, assemble, chain, total
+from catad.linear.contract import contract
+from catad.linear.delta import Delta, delta
+from catad.linear.gather import Indexing, Take
+from catad.linear.matrix_free import Batched, MatrixFree
+from catad.linear.network import Network
+from catad.linear.products import Product, Source, computed
+from catad.linear.recurrence import Recurrence, zeros
+from catad.linear.reindex import Reindex, Reshaped, axis, whole
+from catad.linear.structure import Placed, Structure, cast
+from catad.linear.sweep import SweepMap
+from catad.planner.patterns import Pattern, pattern_of
+from catad.spaces import Tensor
+from catad.terms import above
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+LAZY = (Recurrence, MatrixFree, Batched, Network, SweepMap)  # known by how they are applied
+
+
+@lru_cache(maxsize=65536)
+def is_lazy(structure: Structure) -> bool:
+    """Whether some part of a map is known only by how it is applied."""
+    if isinstance(structure, (Chain, Sum)):
+        return any(is_lazy(part) for part, _ in structure.parts)
+    if isinstance(structure, Block):
+        return any(is_lazy(part[0]) for row in structure.grid for part in row if part is not None)
+    return isinstance(structure, LAZY)
+
+
+def _spans(structure: Structure) -> bool:
+    """Whether a map is one array with every axis of result and argument, so that its columns can be read off."""
+    if not isinstance(structure, Delta) or structure.slot is None or not structure.is_dense:
+        return False
+    return set(structure.slot) == {*structure.out, *structure.ins} and len(set(structure.ins)) == len(structure.ins)
+
+
+def is_explicit(structure: Structure) -> bool:
+    """Whether the columns of a map can be read off: a dense array, or a grid of such."""
+    if isinstance(structure, Block):
+        cells = [part for row in structure.grid for part in row]
+        return structure.widths is None and all(part is None or _spans(part[0]) for part in cells)
+    return _spans(structure)
+
+
+@lru_cache(maxsize=16384)
+def pushed(first: Structure, second: Structure) -> Product | None:
+    """`first >> second` by pushing the columns of an explicit `first`; None where it has none."""
+    if not is_explicit(first):
+        return None
+    there = [_reads(first, c) for c in range(len(first.dom))]
+
+    def columns(b: Builder, c: int, ls: Sequence[Wire]) -> tuple[Wire | None, ...]:
+        return tuple([None if part is None else _columns_of(b, part, ls) for part in _column(first, c)])
+
+    return _dense_grid(first.dom, second, there, columns)
+
+
+@lru_cache(maxsize=16384)
+def pulled(first: Structure, second: Structure) -> Product | None:
+    """`first >> second` by pulling back the rows of an explicit `second`; None where it has none."""
+    product = pushed(second.T, first.T)
+    return None if product is None else _transposed(product)
+
+
+@lru_cache(maxsize=16384)
+def accumulated(structure: Structure, backwards: bool = False) -> Product:
+    """A map as one that is written out, from its application to a basis, or backwards from that of its transpose.
+
+    It is the product of the map (first) and nothing. Where the pattern is known, columns of one colour are pushed together, and
+    the result has that pattern: a diagonal, a band, a block-diagonal map.
+    """
+    if backwards:
+        return _transposed(_flip(accumulated(structure.T)))
+    pattern = pattern_of(structure)
+    if pattern is not None and not pattern.is_full:
+        return _compressed(structure, pattern)
+
+    def basis(b: Builder, c: int, _: Sequence[Wire]) -> tuple[Wire | None, ...]:
+        leaf = structure.dom[c]
+        unit = _constant(b, np.eye(leaf.size, dtype=leaf.dtype).reshape(leaf.size, *leaf.shape))
+        return tuple([unit if k == c else None for k in range(len(structure.dom))])
+
+    there = [tuple([k == c for k in range(len(structure.dom))]) for c in range(len(structure.dom))]
+    return _flip(_dense_grid(structure.dom, structure, there, basis))
+
+
+def _flip(product: Product) -> Product:
+    """A product whose slots come from its second factor as one of the same map as first factor."""
+    return Product(product.structure, tuple([source.swapped() for source in product.sources]))
+
+
+def _transposed(product: Product) -> Product:
+    return Product(product.structure.T, tuple([source.swapped() for source in product.sources]))
+
+
+def _constant(b: Builder, array: Any) -> Wire:
+    wire: Wire = b.apply(above().const(array), ())
+    return wire
+
+
+# -- dense results
+
+
+def _column(structure: Structure, c: int) -> list[Placed | None]:
+    if isinstance(structure, Block):
+        return [row[c] for row in structure.grid]
+    return [(structure, (0,))]
+
+
+def _reads(structure: Structure, c: int) -> tuple[bool, ...]:
+    return tuple([part is not None for part in _column(structure, c)])
+
+
+def _columns_of(b: Builder, part: Placed, slots: Sequence[Wire]) -> Wire:
+    """The columns of a dense map as an array (count, ...result)."""
+    d, own = part
+    assert isinstance(d, Delta) and d.slot is not None
+    wire = contract(b, [d.slot], [slots[own[0]]], (*d.ins, *d.out), d.sizes)
+    if d.factor != 1.0:
+        wire = d.factor * wire
+    shape = (math.prod(d.dom[0].shape), *d.cod[0].shape)
+    return cast(b.add(Reshaped(shape), wire)[0], d.cod[0].dtype)
+
+
+def _dense_grid(dom: Sequence[Tensor], second: Structure, there: Sequence[tuple[bool, ...]], columns: Any) -> Product:
+    """The map whose columns are those given, leaf by leaf of the argument, pushed through `second`.
+
+    `there[c]` says which leaves of the columns of argument leaf c are not zero; `columns(b, c, left slots)` makes them.
+    """
+    made = [applying(second, flags)[1] if any(flags) else (False,) * len(second.cod) for flags in there]
+    rows: list[list[Placed | None]] = [[None] * len(dom) for _ in second.cod]
+    sources: list[Source] = []
+    for c, leaf in enumerate(dom):
+        for r, end in enumerate(second.cod):
+            if made[c][r] and leaf.size and end.size:
+                rows[r][c] = (_written(leaf, end), (len(sources),))
+                sources.append(computed(_image(second, there[c], columns, c, r)))
+    spaces = [part[0].slots[0] for r in zip(*rows, strict=True) for part in r if part is not None] if rows else []
+    structure = assemble(rows, dom, second.cod, spaces)
+    return Product(Zero(tuple(dom), second.cod), ()) if structure.is_zero else Product(structure, tuple(sources))
+
+
+def _written(dom: Tensor, cod: Tensor) -> Delta:
+    """The dense map whose slot has the axes of the argument, then those of the result."""
+    ins = tuple(range(dom.ndim))
+    out = tuple(range(dom.ndim, dom.ndim + cod.ndim))
+    return delta(out, ins, (*ins, *out), (*dom.shape, *cod.shape), dom.dtype, cod.dtype, cod.dtype)
+
+
+def _image(second: Structure, flags: tuple[bool, ...], columns: Any, c: int, r: int) -> Any:
+    """The columns of argument leaf c at result leaf r; the boxes are the same for all r, so they are laid out once."""
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        wires = [w for w in columns(b, c, ls) if w is not None]
+        count = wires[0].shape[0]
+        wires = [
+            cast(w, leaf.dtype)
+            for w, leaf in zip(wires, [s for s, f in zip(second.dom, flags, strict=True) if f], strict=True)
+        ]
+        wiring, made = applying(second, flags)
+        outs = batch(b, wiring, [*rs, *wires], [*[False] * len(rs), *[True] * len(wires)], count)
+        return outs[sum(made[:r])]
+
+    return compute
+
+
+# -- compressed by colours
+
+
+def _compressed(structure: Structure, pattern: Pattern) -> Product:
+    """Push one sum of unit vectors for each colour, and read the entries off; the slots are those of the map as first factor."""
+    dom, cod = structure.dom[0], structure.cod[0]
+    narrow = [k for k, ax in enumerate(pattern.axes) if not ax.is_full]
+    offsets = list(itertools.product(*[range(pattern.axes[k].low, pattern.axes[k].high + 1) for k in narrow]))
+    weight, labels = _term(structure, pattern)
+    placed: list[Placed] = []
+    sources: list[Source] = []
+    for offset in offsets:
+        shift = dict(zip(narrow, offset, strict=True))
+        axes = []
+        for k, ax in enumerate(pattern.axes):
+            if k not in shift:
+                axes.append(whole(ax.n_in))
+                continue
+            start = max(0, -shift[k])
+            axes.append(axis(ax.n_in, ax.n_out, start, 1, start + shift[k], 1, min(ax.n_in, ax.n_out - shift[k]) - start))
+        if any(ax.m == 0 and ax.n_out for ax in axes):
+            continue
+        move = Reindex(tuple(axes), dom.dtype)
+        number = len(sources)
+        part: Placed = (weight, (number,))
+        placed.append(part if move.is_identity else (chain([(move, ()), (weight, (0,))]), (number,)))
+        sources.append(computed(_read_off(structure, pattern, shift, labels)))
+    if not placed:
+        return Product(Zero((dom,), (cod,)), ())
+    return Product(total(placed), tuple(sources))
+
+
+def _term(structure: Structure, pattern: Pattern) -> tuple[Delta, tuple[int, ...]]:
+    """One diagonal of the pattern, tied along narrow axes and dense along full ones, and the labels of its slot.
+
+    The slot has the full axes of the argument, then those of the result.
+    """
+    dom, cod = structure.dom[0], structure.cod[0]
+    n = len(pattern.axes)
+    out = tuple(range(n))
+    ins = tuple([n + k if ax.is_full else k for k, ax in enumerate(pattern.axes)])
+    slot = (*[n + k for k, ax in enumerate(pattern.axes) if ax.is_full], *out)
+    sizes = (*cod.shape, *[ax.n_in if ax.is_full else 1 for ax in pattern.axes])
+    return delta(out, ins, slot, sizes, dom.dtype, cod.dtype, cod.dtype), slot
+
+
+def _seeds(b: Builder, pattern: Pattern, dom: Tensor) -> Wire:
+    """An array (colours, ...argument): for each colour the sum of its unit vectors."""
+    wire: Wire | None = None
+    n = len(pattern.axes)
+    labels: tuple[int, ...] = ()
+    sizes = [*[ax.colours for ax in pattern.axes], *dom.shape]
+    for k, ax in enumerate(pattern.axes):
+        ones = np.arange(ax.colours)[:, None] == np.arange(ax.n_in)[None, :] % ax.colours
+        own = _constant(b, ones.astype(dom.dtype))
+        if wire is None:
+            wire, labels = own, (k, n + k)
+        else:
+            joined = (*labels, k, n + k)
+            wire, labels = contract(b, [labels, (k, n + k)], [wire, own], joined, sizes), joined
+    assert wire is not None
+    wire = contract(b, [labels], [wire], tuple(range(2 * n)), sizes)
+    return b.add(Reshaped((pattern.colours, *dom.shape)), wire)[0]
+
+
+def _read_off(structure: Structure, pattern: Pattern, shift: dict[int, int], slot: tuple[int, ...]) -> Any:
+    """The entries at one offset: those of result r come from the colour that holds column r - offset."""
+
+    def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
+        wiring, (there,) = applying(structure)
+        cod = structure.cod[0]
+        if not there:
+            return zeros(b, _term(structure, pattern)[0].slots[0])
+        seeds = _seeds(b, pattern, structure.dom[0])
+        (wire,) = batch(b, wiring, [*ls, seeds], [*[False] * len(ls), True], pattern.colours)
+        n = len(pattern.axes)
+        sizes = (*cod.shape, *[ax.colours for ax in pattern.axes])  # labels: result axes, then colours
+        own = (*range(n, 2 * n), *range(n))
+        (wire,) = b.add(Reshaped(tuple([sizes[label] for label in own])), wire)
+        for k, ax in enumerate(pattern.axes):
+            if k in shift:
+                index = _constant(b, (np.arange(ax.n_out) - shift[k]) % ax.colours)
+                left = tuple([label for label in own if label != n + k])
+                how = Indexing(own, own.index(n + k), (k,), left, sizes)
+                (wire,) = b.add(Take(how), index, wire)
+                own = left
+        return contract(b, [own], [wire], slot, sizes)
+
+    return compute

@@ -1,0 +1,91 @@
+"""What is asked of the planner, beside the chain itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.engine.choice import chosen
+from catad.linear.structure import Structure
+from catad.planner import brackets
+from catad.planner.brackets import Tree
+from catad.planner.cost import Model, checked_limit
+from catad.planner.profile import Profile, stored
+
+MODES = ("auto", "forward", "reverse")
+COSTS = ("operations", "time")
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a chain is to be planned: all that a plan depends on beside it.
+
+    `mode` is "auto", "forward", "reverse" or a bracketing; `model` what is made small (None: operations); `memory` the limit in
+    bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay unmultiplied.
+    """
+
+    mode: Any = "auto"
+    model: Model = None
+    memory: float | None = None
+    budget: int | None = None
+    explicit: bool = False
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.mode, self.model, self.memory, self.budget, self.explicit))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def for_chain(self, n: int) -> Request:
+        """The same with a bracketing read as a tree over n factors."""
+        if isinstance(self.mode, str):
+            return self
+        return Request(brackets.read(self.mode, n), self.model, self.memory, self.budget, self.explicit)
+
+    @property
+    def tree(self) -> Tree | None:
+        """The bracketing that was given, if one was."""
+        return None if isinstance(self.mode, str) else self.mode
+
+
+def checked(
+    mode: Any,
+    cost: str | Profile | Callable[[Structure, Structure], float],
+    memory: Any = None,
+    budget: Any = None,
+    explicit: bool = False,
+    engine: str | None = None,
+) -> Request:
+    """A request of what a user gives, for an engine (that in force); raises `PlanError` for what is none."""
+    checked_limit(memory, "memory")
+    checked_limit(budget, "budget", positive=True)
+    if isinstance(mode, str) and mode not in MODES:
+        raise errors.PlanError(errors.unknown_mode(mode))
+    return Request(mode, model_of(cost, engine), memory, budget, bool(explicit))
+
+
+def model_of(cost: str | Profile | Callable[[Structure, Structure], float], engine: str | None = None) -> Model:
+    """What is made small, by name: "operations", "time" by the profile of an engine (that in force); a profile; a function."""
+    if isinstance(cost, str):
+        if cost not in COSTS:
+            raise errors.PlanError(errors.unknown_cost(cost))
+        return None if cost == "operations" else stored(engine or chosen())
+    if isinstance(cost, Profile) or callable(cost):
+        return cost
+    raise errors.PlanError(errors.unknown_cost(cost))
+
+
+def engine_of(xp: Any) -> str:
+    """The engine that runs arrays of a library: that in force for NumPy's, else the library itself, by its name."""
+    return chosen() if xp is np else xp.__name__
+
+
+def name_of(model: Model) -> str:
+    """The name of a cost model, for reports."""
+    return "operations" if model is None else "time" if isinstance(model, Profile) else "given"

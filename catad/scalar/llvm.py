@@ -1,0 +1,231 @@
+"""The LLVM printer: a scalar function becomes the text of one LLVM function, which kernels call and LLVM inlines.
+
+Both sides of a branch are computed and `select` chooses, so that a loop around the function can be vectorised; only a loop on
+the side not taken is jumped over. A `loop` node becomes a loop, its states phi nodes. Types are those of `dtypes.py`, results
+those of the array printer, number for number. Nothing here needs LLVM itself: what is made is text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..errors import CannotPrint
+from .demand import schedule
+from .dtypes import Type, as_real, loop_param_types, node_types, sources, typed, work_type
+from .ir import Function, Node, param
+from .llvm_far import beyond
+from .llvm_ops import EMIT, LIBM, Kind, Writer, comparison, convert, ldexp, libm, literal, llvm_type, whole_power
+from .ops import OPS
+from .simplify import TRUE
+from .vector_math import beyond_reach, composed, reach
+
+BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class LlvmFunction:
+    """A scalar function as LLVM text: `{results} @name(parameters)`, results always in a literal struct.
+
+    `support` has the text of each module-level declaration, constant and function that it needs, by name; a module has each
+    name once. Truth values are `i1`.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    text: str
+    support: tuple[tuple[str, str], ...]
+
+
+class Region:
+    """Prints one function, or one part of a loop's body, at the current place of a writer."""
+
+    def __init__(self, w: Writer, function: Function, params: Sequence[str], types: Sequence[Type], real: np.dtype) -> None:
+        self.w, self.function, self.real = w, function, real
+        self.order, self.guards = schedule(function.outputs)
+        everything = Function.make(function.arity, [*function.outputs, *self.guards.values()])
+        self.types = node_types(everything, types, real)
+        self.refs: dict[Node, str] = {param(i): one for i, one in enumerate(params)}
+        self.finals: dict[Node, list[str]] = {}
+
+    def run(self) -> list[str]:
+        """Write all instructions; the registers of the outputs."""
+        for node in self.order:
+            if node.op == "loop":
+                self.finals[node] = print_loop(self, node)
+            elif node.op == "proj":
+                self.refs[node] = self.finals[node.args[0]][node.value]
+            elif node.op not in ("const", "param"):
+                self.refs[node] = self.expression(node)
+        return [self.converted(node, self.types[node].dtype) for node in self.function.outputs]
+
+    def converted(self, node: Node, dtype: np.dtype) -> str:
+        """A node as a number of this dtype."""
+        if node.op == "const":
+            return literal(node.value, dtype)
+        return convert(self.w, self.refs[node], self.types[node].dtype, dtype)
+
+    def expression(self, node: Node) -> str:
+        """The register with the result of one operation."""
+        info, result = OPS[node.op], self.types[node].dtype
+        if info.code == "{0}" or (info.typing == "rounding" and result.kind != "f"):
+            return self.converted(node.args[0], result)
+        args = sources(node, self.types, self.real)
+        types = [self.types[arg] for arg in args]
+        work = work_type(node, types, self.real)
+        if info.typing == "test" and node.op != "truth":
+            work = as_real(work, self.real)
+        if info.typing == "compare":
+            return self.compare(node, args, work.dtype)
+        if info.typing == "bits" and work.dtype.kind == "f":
+            raise CannotPrint(f"{node.op} of uint64 and a signed integer", "no integer dtype has room for both")
+        if node.op == "ldexp":
+            if types[1].dtype.kind == "f":
+                raise CannotPrint("ldexp with an exponent that is no integer", f"it has dtype {types[1].dtype}")
+            whole = INT if types[1].dtype.kind == "b" else types[1].dtype
+            number, exponent = self.converted(args[0], work.dtype), self.converted(args[1], whole)
+            return ldexp(self.w, Kind(work.dtype), number, exponent, whole)
+        if node.op == "select":
+            operands = [self.converted(args[0], BOOL), *(self.converted(arg, work.dtype) for arg in args[1:])]
+            return EMIT["select"](self.w, Kind(work.dtype), *operands)
+        if node.op == "pow" and work.dtype.kind != "f":
+            return whole_power(self.w, Kind(work.dtype), self.converted(args[0], work.dtype), int(args[1].value))
+        refs = [self.operand(a, b, work.dtype) for a, b in zip(args, node.args, strict=True)]
+        return operation(self.w, node, work.dtype, refs)
+
+    def operand(self, node: Node, old: Node, dtype: np.dtype) -> str:
+        """A node in a dtype; `floor(x)` in the place of the integer `int(floor(x))` is never -0.0."""
+        ref = self.converted(node, dtype)
+        return ref if node is old else EMIT["add"](self.w, Kind(dtype), ref, literal(0.0, dtype))
+
+    def compare(self, node: Node, args: Sequence[Node], work: np.dtype) -> str:
+        """A comparison; integers are compared as integers, even where no dtype has room for both."""
+        kinds = [self.types[arg].dtype.kind for arg in args]
+        whole = all(kind in "iub" for kind in kinds)
+        emit = comparison(node.op)
+        if not whole or (work.kind == "b"):
+            refs = [self.operand(a, b, work) for a, b in zip(args, node.args, strict=True)]
+            return emit(self.w, Kind(work), *refs)
+        fits = work.kind != "f" and all(
+            arg.op != "const" or np.iinfo(work).min <= arg.value <= np.iinfo(work).max for arg in args
+        )
+        if fits:
+            return emit(self.w, Kind(work), *(self.converted(arg, work) for arg in args))
+        wide = [self.widest(arg) for arg in args]
+        order = node.op if node.op in ("eq", "ne") else f"s{node.op}"
+        return self.w.new(f"icmp {order} i256 {wide[0]}, {wide[1]}")
+
+    def widest(self, node: Node) -> str:
+        """An integer in a type that holds every constant and every dtype."""
+        if node.op == "const":
+            bound = 1 << 254
+            return str(max(-bound, min(bound, int(node.value))))
+        kind = Kind(self.types[node].dtype)
+        return self.w.new(f"{'sext' if kind.signed else 'zext'} {kind.ty} {self.refs[node]} to i256")
+
+
+def operation(w: Writer, node: Node, work: np.dtype, refs: Sequence[str]) -> str:
+    """One operation on registers of its dtype: instructions, a function said in simpler operations, or the C library."""
+    kind = Kind(work)
+    simpler = composed(node.op, work)
+    if simpler is not None:
+        near = call(w, simpler, f"catad.{node.op}.{work.name}", work, refs)
+        bound = reach(node.op, work)
+        if bound is None:
+            return near
+        function, name = beyond_reach(node.op), f"catad.far.{node.op}"
+        return beyond(w, node.op, kind, refs[0], near, bound, lambda w, x: call(w, function, name, FLOAT, [x]))
+    if node.op in EMIT:
+        return EMIT[node.op](w, kind, *refs)
+    if node.op in LIBM:
+        return libm(w, node.op, kind, *refs)
+    raise CannotPrint(f"the function {node.op}", "neither LLVM nor the C library has it")
+
+
+def call(w: Writer, function: Function, name: str, dtype: np.dtype, refs: Sequence[str]) -> str:
+    """A call of a scalar function of one result on numbers of one dtype, printed once a module."""
+    printed = llvm_function(function, [dtype] * function.arity, name)
+    w.support.update(printed.support)
+    w.support[name] = printed.text
+    args = ", ".join([f"{ty} {ref}" for ty, ref in zip(printed.parameters, refs, strict=True)])
+    result = f"{{ {printed.results[0]} }}"
+    return w.new(f"extractvalue {result} {w.new(f'call {result} @{name}({args})')}, 0")
+
+
+def print_loop(region: Region, node: Node) -> list[str]:
+    """Write a loop; the registers of its final states, which are its initial ones where nobody needs it."""
+    w, loop, real = region.w, node.value, region.real
+    inits, rest = node.args[: loop.states], node.args[loop.states :]
+    types = loop_param_types(loop, [region.types[arg] for arg in node.args], real)
+    started = [region.converted(init, one.dtype) for init, one in zip(inits, types, strict=False)]
+    given = [region.converted(arg, region.types[arg].dtype) for arg in rest]
+    guard = region.guards.get(node, TRUE)
+    needed = None if guard is TRUE else region.converted(guard, BOOL)
+    n = w.fresh()
+    before = w.block
+    w.line(f"br label %head{n}" if needed is None else f"br i1 {needed}, label %head{n}, label %exit{n}")
+    w.start(f"head{n}")
+    phis = len(w.lines)
+    tys = [llvm_type(one.dtype) for one in types[: loop.states]]
+    states = [f"%s{n}.{k}" for k in range(loop.states)]
+    (going,) = Region(w, loop.condition, [*states, *given], types, real).run()
+    asked = w.block
+    w.line(f"br i1 {going}, label %body{n}, label %exit{n}")
+    w.start(f"body{n}")
+    body = Region(w, loop.step, [*states, *given], types, real)
+    body.run()
+    steps = [body.converted(out, one.dtype) for out, one in zip(loop.step.outputs, types, strict=False)]
+    w.line(f"br label %head{n}")
+    w.lines[phis:phis] = [
+        f"  {state} = phi {ty} [ {start}, %{before} ], [ {step}, %{w.block} ]"
+        for state, ty, start, step in zip(states, tys, started, steps, strict=True)
+    ]
+    w.start(f"exit{n}")
+    if needed is None:
+        return states
+    return [
+        w.new(f"phi {ty} [ {start}, %{before} ], [ {state}, %{asked} ]")
+        for ty, start, state in zip(tys, started, states, strict=True)
+    ]
+
+
+def llvm_function(function: Function, dtypes: Sequence[object], name: str) -> LlvmFunction:
+    """The text of a scalar function for params of these dtypes, as the LLVM function `@name`.
+
+    It has no side effects and no undefined behaviour, and is inlined into its caller. It may run for ever, if a loop of the
+    function does. Raises CannotPrint, naming the construct, for what has no machine code; ScalarError for what cannot be typed.
+
+    >>> from .simplify import apply
+    >>> twice = Function.make(1, [apply("add", param(0), param(0))])
+    >>> print(llvm_function(twice, ["float32"], "twice").text)
+    define internal { float } @twice(float %x0) alwaysinline nounwind memory(none) {
+    entry:
+      %v1 = fadd float %x0, %x0
+      %v2 = insertvalue { float } poison, float %v1, 0
+      ret { float } %v2
+    }
+    """
+    return _printed(function, tuple([np.dtype(dtype) for dtype in dtypes]), name)  # type: ignore[call-overload]
+
+
+@lru_cache(1024)
+def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str) -> LlvmFunction:
+    _, real = typed(function, dtypes)
+    w = Writer()
+    w.start("entry")
+    params = [f"%x{i}" for i in range(function.arity)]
+    region = Region(w, function, params, [Type(dtype, dtype.kind == "b") for dtype in dtypes], real)
+    refs = region.run()
+    parameters = tuple([llvm_type(dtype) for dtype in dtypes])
+    results = tuple([llvm_type(region.types[output].dtype) for output in function.outputs])
+    struct, whole = f"{{ {', '.join(results)} }}", "poison"
+    for i, (ty, ref) in enumerate(zip(results, refs, strict=True)):
+        whole = w.new(f"insertvalue {struct} {whole}, {ty} {ref}, {i}")
+    w.line(f"ret {struct} {whole}")
+    given = ", ".join([f"{ty} {one}" for ty, one in zip(parameters, params, strict=True)])
+    head = f"define internal {struct} @{name}({given}) alwaysinline nounwind memory(none) {{"
+    return LlvmFunction(name, parameters, results, "\n".join([head, *w.lines, "}"]), tuple(w.support.items()))

@@ -1,0 +1,54 @@
+"""Mathematical functions in the scalar language itself, for the printers of machine code.
+
+Each is one text for float32 and float64, branch-free (both sides are computed and chosen from), so that LLVM vectorises the loop
+around it, and within 2 units in the last place over the whole range. Since they are scalar functions, the array printer runs
+them, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+import numpy as np
+
+from ..ir import Function
+from ..read import read
+from .circular import circular, far, inverse_circular
+from .error_function import error_function
+from .exponential import exponentials
+from .far_angles import far_circular
+from .formats import DOUBLE, SINGLE, ScalarFunction
+from .logarithm import logarithms
+from .parts import parts
+from .power import power
+
+FORMATS = {"float32": SINGLE, "float64": DOUBLE}
+
+
+@cache
+def _functions(dtype: str) -> Mapping[str, ScalarFunction]:
+    found: dict[str, ScalarFunction] = {}
+    for family in (parts, exponentials, logarithms, circular, inverse_circular, power, error_function):
+        found |= family(FORMATS[dtype])
+    return found
+
+
+@cache
+def composed(op: str, dtype: np.dtype) -> Function | None:
+    """The scalar function of one result that an operation on floats of this dtype is said as, or None."""
+    if dtype.name not in FORMATS:
+        return None
+    found = _functions(dtype.name).get(op)
+    return None if found is None else read(found).renamed(op)
+
+
+def reach(op: str, dtype: np.dtype) -> float | None:
+    """Up to which |x| the function holds; None where that is everywhere."""
+    return far(FORMATS[dtype.name]) if op in ("sin", "cos", "tan") else None
+
+
+@cache
+def beyond_reach(op: str) -> Function:
+    """The function for numbers beyond the reach, in float64: slower, and with branches that are hardly ever taken."""
+    return read(far_circular()[op]).renamed(op)

@@ -1,0 +1,89 @@
+"""The products of the others: `y_i = product of x_j for j != i`, the gradient of a product.
+
+It means the products of what stands before and after each element, so it is exact where elements are zero, where the whole
+product over- or underflows, and in every order of derivative. Where the whole product is a normal number, so is every element,
+and the product of the others is the whole by the element: an engine may compute it so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+from catad import scalar
+from catad.linear.block import assemble
+from catad.linear.structure import Rule
+from catad.primitive import Primitive, box
+from catad.scalar import Function
+from catad.spaces import Tensor
+from catad.terms import D, above
+from catad.vector.monoid import Monoid
+from catad.vector.scan import scanned
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+TIMES = Monoid(Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))], None, (None, None)), (1.0,), None)
+
+
+@share
+class FromBothSides(D):
+    """The products of what stands before and after each element along an axis."""
+
+    __slots__ = ("axis",)
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+
+    def data(self) -> Hashable:
+        return self.axis
+
+    def wired(self, b: Builder, x: Wires) -> Any:
+        (before,) = scanned(b, TIMES, [x], self.axis, True, False)
+        (after,) = scanned(b, TIMES, [x], self.axis, True, True)
+        return before * after
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return name(self, "from_both_sides")
+
+
+@box
+class ProductOfOthers(Primitive):
+    """(x, its product along the axis) to the products of the others.
+
+    The second argument only helps to compute it: no derivative is taken with respect to it.
+    """
+
+    axis: int = 0
+    arity = 2
+
+    @property
+    def general(self) -> D:
+        """What it means, as a morphism of x alone."""
+        return FromBothSides(self.axis)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        x = arrays[0]
+        program, _ = above().program_of(self.general, Tensor(x.shape, x.dtype))
+        return program(xp, [x])[0]
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        valued, structure = above().linearised(self.general, ins[0])
+        whole = assemble([[(structure, tuple(range(len(structure.slots)))), None]], ins, outs, structure.slots)
+        return Rule(whole, lambda wires, _: wires[0].builder.apply(valued, wires[0])[1])
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        from catad.linear.gather import spread_over
+
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(ProductOfOthers(self.axis + 1), *carried)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 3 * ins[0].size
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.ProductOfOthers({self.axis})"
