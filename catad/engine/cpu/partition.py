@@ -151,8 +151,9 @@ class Partition:
                 continue
             for at in self._coordinates(stage, work):
                 args = self._args(stage, g, work, at)
-                if args is not None and self._shares(stage, work.kind, args):
+                if args is not None and self._shares(stage, work, at, args):
                     self._join(stage, g, work, at, args)
+                    stage.members.append(type(box.primitive).__name__)
                     return
         stage = Stage(work.shape)
         self.items.append(stage)
@@ -160,6 +161,7 @@ class Partition:
         args = self._args(stage, len(self.items) - 1, work, at)
         assert args is not None
         self._join(stage, len(self.items) - 1, work, at, args)
+        stage.members.append(type(box.primitive).__name__)
 
     def _coordinates(self, stage: Stage, work: Work) -> list[Coordinates]:
         straight = identity(len(work.shape))
@@ -211,11 +213,14 @@ class Partition:
             return None
         return _Arg(before=(op, value - op.first, access.fill))
 
-    def _shares(self, stage: Stage, kind: str, args: Sequence[_Arg]) -> bool:
-        if any(op.kind in STATES for op in stage.ops) and any(arg.load for arg in args) and kind in STATES:
+    def _shares(self, stage: Stage, work: Work, at: Coordinates, args: Sequence[_Arg]) -> bool:
+        """Whether it saves something to run in one pass: a value, the reading of an array the same way, or waiting."""
+        if any(arg.value >= 0 or arg.before for arg in args):
+            return True
+        if work.kind in STATES and at == identity(len(work.shape)) and any(op.kind in STATES for op in stage.ops):
             return True  # independent states hide each other's latency
-        read = {load.wire for _, load in stage.inputs if load.wire != INDEX}
-        return any(arg.value >= 0 or arg.before or (arg.load and arg.load.wire in read) for arg in args)
+        read = {(load.wire, _steps(load.access)) for _, load in stage.inputs if load.wire != INDEX}
+        return any(arg.load is not None and (arg.load.wire, _steps(arg.load.access)) in read for arg in args)
 
     def _join(self, stage: Stage, g: int, work: Work, at: Coordinates, args: Sequence[_Arg]) -> None:
         if work.normal is not None:
@@ -242,7 +247,6 @@ class Partition:
                     stage.made[out] = (first + part, at)
         self.produced.update({k: g for k in work.outs if k not in self.aliases})
 
-
     def _value(self, stage: Stage, arg: _Arg, by: int = -1) -> int:
         """The value of a stage that an argument is."""
         if arg.before is not None:
@@ -251,6 +255,11 @@ class Partition:
         if arg.index is not None:
             return stage.load(Load(INDEX, Access((arg.index,)), _INT))
         return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))
+
+
+def _steps(access: Access) -> tuple[tuple[int, int], ...]:
+    """How an access moves with the loops, wherever it starts."""
+    return tuple([(at.label, at.s) for at in access.axes])
 
 
 def copied(wiring: Wiring, wire: int, source: int) -> Box:

@@ -66,6 +66,7 @@ class Stage:
     made: dict[int, tuple[int, Coordinates]] = field(default_factory=dict)  # wire to value and its coordinates
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
     values: int = 0
+    members: list[str] = field(default_factory=list)  # what kinds of boxes it has taken in
     normal: set[int] = field(default_factory=set)  # wires whose numbers must be normal, else the reference runs
 
     def fresh(self, count: int = 1) -> int:

@@ -44,7 +44,7 @@ def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...]) -> Ste
     reads = {p.wire: None for p in made.reads if p.wire >= 0}
     members, ins = _members(found, g, outs, reads)
     shapes = [wiring.wires[k].shape for k in outs]
-    name = " ".join(dict.fromkeys(type(box.primitive).__name__ for box in members))
+    name = " ".join(dict.fromkeys(stage.members))
     other = _general(wiring, members, ins, outs) if stage.normal else _Reference(wiring, members, ins, outs)
     return StageKernel(made, ins, shapes, other, name), ins, outs
 
