@@ -33,6 +33,9 @@ from catad.functors import differential, grad, reverse_differential, tangent, va
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
+from catad.planner.bare import plan_chain
+from catad.planner.elimination.graph import Graph
+from catad.planner.elimination.plan import plan_graph
 from catad.planner.entry import plan
 from catad.planner.plan import Plan
 from catad.spaces import (
@@ -209,6 +212,7 @@ __all__ = [
     "DerivativeError",
     "DeviceError",
     "EngineError",
+    "Graph",
     "IndexRangeError",
     "LawError",
     "LinearMap",
@@ -341,6 +345,8 @@ __all__ = [
     "negative",
     "pad",
     "plan",
+    "plan_chain",
+    "plan_graph",
     "pow",
     "power",
     "product",

@@ -1,8 +1,25 @@
-"""Hypothesis profiles: "ci" draws the same examples on every run and is loaded where CI or HYPOTHESIS_PROFILE=ci is set."""
+"""What holds for all tests: a cache of compiled code for this session alone, and the profiles of Hypothesis.
 
+The profile "ci" draws the same examples on every run; it is loaded where CI or HYPOTHESIS_PROFILE=ci is set. Compiled code is kept in a
+temporary folder, so that no test finds what an earlier session, or the user, has compiled.
+"""
+
+import atexit
 import os
+import shutil
+import tempfile
 
 import pytest
+
+os.environ["CATAD_CACHE_DIR"] = _cache = tempfile.mkdtemp(prefix="catad-tests-")  # before catad is imported
+_owner = os.getpid()
+
+
+@atexit.register
+def _remove_cache():
+    if os.getpid() == _owner:  # not in a forked child
+        shutil.rmtree(_cache, ignore_errors=True)
+
 
 try:
     from hypothesis import HealthCheck, settings

@@ -150,16 +150,29 @@ class Program:
         return self.reference(xp, leaves)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
-        """What primitives check on the values of the first call: neutral elements, associativity."""
-        if any(type(box.primitive).check is not Primitive.check for box in self.boxes):
+        """What primitives check on the values of the first call: neutral elements, associativity.
+
+        Only what they are given is computed for it.
+        """
+        checks = [type(box.primitive).check is not Primitive.check for box in self.boxes]
+        needed: set[int] = set()
+        runs = [False] * len(self.boxes)
+        for i in reversed(range(len(self.boxes))):
+            box = self.boxes[i]
+            runs[i] = not needed.isdisjoint(box.outs)
+            if runs[i] or checks[i]:
+                needed.update(box.ins)
+        if any(checks):
             at = self.reference.registers(xp, leaves)
             with np.errstate(all="ignore"):
-                for box, (kernel, ins, outs, _) in zip(self.boxes, self.reference.steps, strict=True):
-                    arrays = [at[k] for k in ins]
-                    box.primitive.check(xp, *arrays)
-                    result = kernel(xp, *arrays)
-                    for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
-                        at[k] = part
+                for i, (kernel, ins, outs, _) in enumerate(self.reference.steps):
+                    arrays = [at[k] for k in ins] if runs[i] or checks[i] else []
+                    if checks[i]:
+                        self.boxes[i].primitive.check(xp, *arrays)
+                    if runs[i]:
+                        result = kernel(xp, *arrays)
+                        for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
+                            at[k] = part
         self.checked = True
 
 

@@ -161,7 +161,7 @@ def missing_field(key: str) -> str:
 
 
 def bad_field(key: str, value: object, expected: str) -> str:
-    return text("a field of a plan that cannot be read", given=abbreviated(value), expected=expected, where=key)
+    return text("a field that cannot be read", given=abbreviated(value), expected=expected, where=key)
 
 
 def other_program(difference: str) -> str:
@@ -178,7 +178,8 @@ def missing_vertex(v: object, n: int, where: str) -> str:
 
 
 def bad_vertex_size(v: int, size: object) -> str:
-    return text("a vertex whose size is none", given=abbreviated(size), expected="a whole number, at least 1", where=f"vertex {v}")
+    expected = "a whole number, at least 1"
+    return text("a vertex whose size is none", given=abbreviated(size), expected=expected, where=f"vertex {v}")
 
 
 def cyclic_graph(cycle: list[int]) -> str:
@@ -207,9 +208,8 @@ def eliminated_twice(v: int, k: int) -> str:
 def skipped_vertices(skipped: list[int], steps: int) -> str:
     shown = ", ".join(str(v) for v in skipped[:8]) + (", ..." if len(skipped) > 8 else "")
     word = "a vertex" if len(skipped) == 1 else f"{len(skipped)} vertices"
-    return text(
-        f"a plan skips {word}", given=shown, expected="every vertex that is neither an input nor an output", where=f"{steps} steps"
-    )
+    expected = "every vertex that is neither an input nor an output"
+    return text(f"a plan skips {word}", given=shown, expected=expected, where=f"{steps} steps")
 
 
 def bad_budget(budget: object) -> str:
@@ -227,3 +227,57 @@ def bad_bare_factor(factor: object, k: int) -> str:
         expected="(rows, columns, edges): rows and columns at least 1, edges (the cost of one tangent or adjoint) at least 0",
         where=f"factor {k}",
     )
+
+
+def bad_count(name: str, value: object) -> str:
+    return text("a number of steps or checkpoints that is none", given=f"{name}={abbreviated(value)}", expected="0, 1, 2, ...")
+
+
+def no_checkpoint(steps: int) -> str:
+    return text(
+        "no plan fits into the memory",
+        given=f"0 checkpoints for {steps} steps",
+        expected="at least 1: that would do, it is the initial state",
+    )
+
+
+def bad_tape(memory: object) -> str:
+    return text(
+        "a memory limit that is none",
+        given=f"memory={abbreviated(memory)}",
+        expected="edges on the tape of an adjoint, at least 0; 0 is no limit",
+    )
+
+
+def unreadable_file(path: str, reason: str) -> str:
+    return text("a file of problems that cannot be read", given=reason, where=path)
+
+
+def malformed_problems(what: str, where: str) -> str:
+    return text("a file of problems that is no JSON", given=what, where=where)
+
+
+def no_problems(path: str, sections: tuple[str, ...]) -> str:
+    return text("a file without problems", expected=f"an object with one of {', '.join(sections)}", where=path)
+
+
+def no_such_problem(prefix: str, names: list[str]) -> str:
+    shown = ", ".join(names[:6]) + (f", ... ({len(names)} in all)" if len(names) > 6 else "")
+    return text("no problem has such a name", given=repr(prefix), expected=f"the start of one of {shown}" if names else None)
+
+
+def no_problem(name: str, problem: object) -> str:
+    return text("a problem that is none", given=abbreviated(problem), expected="an object", where=name)
+
+
+def missing_problem_field(name: str, key: str, expected: str) -> str:
+    return text("a problem without a field that it needs", given=f'no "{key}"', expected=expected, where=name)
+
+
+def unknown_edge_type(name: str, kind: int, first: int, last: int) -> str:
+    return text("an edge type that the tables do not have", given=kind, expected=f"{first} to {last}", where=name)
+
+
+def in_problem(message: str, name: str) -> str:
+    """A message about a part of a problem, with the problem's name."""
+    return f"{message}\n  {'problem:':<10}{name}"

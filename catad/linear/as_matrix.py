@@ -35,7 +35,8 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     structure = linear.structure
     if isinstance(structure, Delta):
         return _written_out(structure, xp, linear.slots)
-    matrix = _columns(linear, xp).T  # each column is the image of a unit vector
+    # each column is the image of a unit vector, each row one under the transpose: the fewer are computed
+    matrix = _columns(linear.T, xp) if rows < columns else _columns(linear, xp).T
     if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
         return matrix.reshape((*linear.cod.shape, *linear.dom.shape))
     return matrix

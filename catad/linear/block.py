@@ -156,8 +156,16 @@ class Chain(Structure):
 
     @cached_property
     def nnz(self) -> int:
-        """An upper bound: the pattern of a product that is not multiplied out is not known."""
-        return self.rows * self.columns
+        """An upper bound: the pattern of a product that is not multiplied out is not known, but moving entries makes none."""
+        most = min([part.nnz for part, _ in self.parts if part.is_monomial], default=self.rows * self.columns)
+        others = [part.nnz for part, _ in self.parts if not part.is_monomial]
+        return min(
+            most if not others else others[0] if len(others) == 1 else self.rows * self.columns, self.rows * self.columns
+        )
+
+    @property
+    def is_monomial(self) -> bool:
+        return all(part.is_monomial for part, _ in self.parts)
 
 
 @family

@@ -121,6 +121,11 @@ class Delta(Structure):
         )
 
     @property
+    def is_monomial(self) -> bool:
+        """Whether the axes of the result are those of the argument, in whatever order."""
+        return len(self.out) == len(self.ins) == len(set(self.out)) and set(self.out) == set(self.ins)
+
+    @property
     def is_diagonal(self) -> bool:
         """Whether the map only multiplies each entry by a number."""
         return (

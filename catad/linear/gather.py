@@ -127,13 +127,7 @@ class Put(Primitive):
         index, v = arrays
         how = self.how
         size = math.prod(how.shape(how.src))
-        inside = (index >= 0) & (index < how.bins)
-        flat: Any = _spread(xp, xp.where(inside, index, 0).astype(np.int64), how.by, how.dst) * _stride(how, how.axis)
-        for k, label in enumerate(how.src):
-            if k != how.axis:
-                flat = flat + _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) * _stride(how, k)
-        flat = xp.where(_spread(xp, inside, how.by, how.dst), flat, size)  # dropped ones go to a bin of their own
-        flat = xp.broadcast_to(flat, v.shape).reshape(-1)
+        flat = positions(xp, how, index, v.shape).reshape(-1)
         return _add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
@@ -162,6 +156,17 @@ def spread_over(b: Builder, wire: Wire, size: int) -> Wire:
     """The wire repeated along a new leading axis."""
     axes = tuple(range(wire.ndim))
     return contract(b, [axes], [wire], (wire.ndim, *axes), (*wire.shape, size))
+
+
+def positions(xp: Any, how: Indexing, index: Any, shape: tuple[int, ...]) -> Any:
+    """Where each entry of an array of the labels `dst` goes in the flattened `src`; its size for what is dropped."""
+    inside = (index >= 0) & (index < how.bins)
+    flat: Any = _spread(xp, xp.where(inside, index, 0).astype(np.int64), how.by, how.dst) * _stride(how, how.axis)
+    for k, label in enumerate(how.src):
+        if k != how.axis:
+            flat = flat + _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) * _stride(how, k)
+    flat = xp.where(_spread(xp, inside, how.by, how.dst), flat, math.prod(how.shape(how.src)))
+    return xp.broadcast_to(flat, shape)
 
 
 def _stride(how: Indexing, k: int) -> int:

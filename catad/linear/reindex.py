@@ -196,6 +196,10 @@ class Reindex(Structure):
     def is_identity(self) -> bool:
         return all(ax.is_whole for ax in self.axes)
 
+    @property
+    def is_monomial(self) -> bool:
+        return True
+
 
 @family
 class Reshape(Structure):
@@ -234,6 +238,10 @@ class Reshape(Structure):
     @property
     def is_identity(self) -> bool:
         return self.before == self.after
+
+    @property
+    def is_monomial(self) -> bool:
+        return True
 
 
 def moved_rows(space: Tensor, at: int, ax: Axis) -> Reindex:

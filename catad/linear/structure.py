@@ -97,6 +97,11 @@ class Structure(ABC):
     def is_zero(self) -> bool:
         return False
 
+    @property
+    def is_monomial(self) -> bool:
+        """Whether no row and no column has more than one entry that can differ from zero."""
+        return False
+
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.planner import brackets
 from catad.planner.plan import Plan, spaces_text
-from catad.planner.request import MODES
+from catad.planner.request import MODES, name_of
 
 if TYPE_CHECKING:
     from catad.linear.structure import Structure
@@ -20,12 +20,13 @@ _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 def to_json(plan: Plan) -> str:
     """See `Plan.to_json`."""
     cost = {"operations": plan.cost.operations, "bytes": plan.cost.bytes, "peak": plan.cost.peak}
+    asked = {"cost": name_of(plan.request.model), "value": plan.cost.value, "explicit": plan.request.explicit}
     factors = [json.dumps(_record(k, structure)) for k, structure in enumerate(plan.factors)]
     listed = ",\n    ".join(factors)
     bracketing = brackets.text(len(factors), plan.tree)
     return (
         f'{{\n  "plan": 1,\n  "mode": {json.dumps(plan.mode)},\n  "bracketing": {bracketing},\n'
-        f'  "factors": [\n    {listed}\n  ],\n  "cost": {json.dumps(cost)}\n}}\n'
+        f'  "factors": [\n    {listed}\n  ],\n  "cost": {json.dumps(cost)},\n  "request": {json.dumps(asked)}\n}}\n'
     )
 
 

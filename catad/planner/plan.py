@@ -166,6 +166,20 @@ class Plan:
 
         return alternatives(self)
 
+    def by_columns_and_rows(self) -> tuple[int, int]:
+        """The operations of the same map by pushing every column of a basis through all factors, and by pulling every row.
+
+        That is forward and reverse mode without structure: as many applications as the map has columns, or rows.
+
+        >>> import catad as ct
+        >>> ct.plan(ct.sin, ct.f64[1000]).by_columns_and_rows()
+        (1000000, 1000000)
+        """
+        from catad.planner.report import by_columns_and_rows
+
+        (_, pushed), (_, pulled) = by_columns_and_rows(self)
+        return pushed, pulled
+
     def draw(self) -> str:
         """The bracketing as a tree, SVG text."""
         from catad.planner.drawing import draw

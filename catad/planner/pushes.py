@@ -28,7 +28,7 @@ from catad.linear.matrix_free import Batched, MatrixFree
 from catad.linear.network import Network
 from catad.linear.products import Product, Source, computed
 from catad.linear.recurrence import Recurrence, zeros
-from catad.linear.reindex import Reindex, Reshaped, axis, whole
+from catad.linear.reindex import Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Placed, Structure, cast
 from catad.linear.sweep import SweepMap
 from catad.planner.patterns import Pattern, pattern_of
@@ -38,6 +38,7 @@ from catad.terms import above
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
+MOST = 512  # colours of a map that is written out by diagonals; with more it becomes dense
 LAZY = (Recurrence, MatrixFree, Batched, Network, SweepMap)  # known by how they are applied
 
 
@@ -96,12 +97,14 @@ def accumulated(structure: Structure, backwards: bool = False) -> Product:
     if backwards:
         return _transposed(_flip(accumulated(structure.T)))
     pattern = pattern_of(structure)
-    if pattern is not None and not pattern.is_full:
+    if pattern is not None and not pattern.is_full and pattern.colours <= MOST:
         return _compressed(structure, pattern)
 
     def basis(b: Builder, c: int, _: Sequence[Wire]) -> tuple[Wire | None, ...]:
         leaf = structure.dom[c]
-        unit = _constant(b, np.eye(leaf.size, dtype=leaf.dtype).reshape(leaf.size, *leaf.shape))
+        axes = tuple(range(leaf.ndim))
+        ones = contract(b, [()], [_constant(b, np.ones((), leaf.dtype))], (*axes, *axes), leaf.shape)
+        (unit,) = b.add(Reshaped((leaf.size, *leaf.shape)), ones)
         return tuple([unit if k == c else None for k in range(len(structure.dom))])
 
     there = [tuple([k == c for k in range(len(structure.dom))]) for c in range(len(structure.dom))]
@@ -234,15 +237,27 @@ def _term(structure: Structure, pattern: Pattern) -> tuple[Delta, tuple[int, ...
     return delta(out, ins, slot, sizes, dom.dtype, cod.dtype, cod.dtype), slot
 
 
+def _repeated(b: Builder, wire: Wire, n: int) -> Wire:
+    """The last axis of an array again and again, n long; made when the program runs, since it may be large."""
+    before, period = wire.shape[:-1], wire.shape[-1]
+    times = -(-n // period)
+    m = wire.ndim
+    labels = tuple(range(m))
+    wide = contract(b, [labels], [wire], (*labels[:-1], m, m - 1), (*wire.shape, times))
+    (wide,) = b.add(Reshaped((*before, times * period)), wide)
+    cut = axis(times * period, n, 0, 1, 0, 1, n)
+    return b.add(Move((*[whole(size) for size in before], cut)), wide)[0] if times * period != n else wide
+
+
 def _seeds(b: Builder, pattern: Pattern, dom: Tensor) -> Wire:
     """An array (colours, ...argument): for each colour the sum of its unit vectors."""
     wire: Wire | None = None
     n = len(pattern.axes)
     labels: tuple[int, ...] = ()
     sizes = [*[ax.colours for ax in pattern.axes], *dom.shape]
+    one = _constant(b, np.ones((), dom.dtype))
     for k, ax in enumerate(pattern.axes):
-        ones = np.arange(ax.colours)[:, None] == np.arange(ax.n_in)[None, :] % ax.colours
-        own = _constant(b, ones.astype(dom.dtype))
+        own = _repeated(b, contract(b, [()], [one], (0, 0), (ax.colours,)), ax.n_in)
         if wire is None:
             wire, labels = own, (k, n + k)
         else:
@@ -269,7 +284,7 @@ def _read_off(structure: Structure, pattern: Pattern, shift: dict[int, int], slo
         (wire,) = b.add(Reshaped(tuple([sizes[label] for label in own])), wire)
         for k, ax in enumerate(pattern.axes):
             if k in shift:
-                index = _constant(b, (np.arange(ax.n_out) - shift[k]) % ax.colours)
+                index = _repeated(b, _constant(b, (np.arange(ax.colours) - shift[k]) % ax.colours), ax.n_out)
                 left = tuple([label for label in own if label != n + k])
                 how = Indexing(own, own.index(n + k), (k,), left, sizes)
                 (wire,) = b.add(Take(how), index, wire)

@@ -1,5 +1,5 @@
 """The scalar language: reads plain Python functions of numbers, simplifies, types and differentiates them, and prints
-them as array code.
+them as array code and as LLVM IR.
 
 >>> import numpy as np
 >>> f = read(lambda x: x * x if x > 0 else 0.0)

@@ -16,6 +16,9 @@ from .llvm_ops import Kind, Writer, convert
 
 DOUBLE = np.dtype(np.float64)
 
+RARE = "noinline optnone cold nounwind willreturn memory(none)"
+"""What is hardly ever run is not optimised: that would take longer than all the rest of a kernel."""
+
 Slow = Callable[[Writer, str], str]
 """(writer, a float64 register) -> the register of the value."""
 
@@ -31,7 +34,7 @@ def beyond(w: Writer, op: str, kind: Kind, x: str, near: str, bound: float, slow
         wide = convert(inner, "%x", kind.dtype, DOUBLE)
         result = convert(inner, slow(inner, wide), DOUBLE, kind.dtype)
         w.support |= inner.support
-        head = f"define internal {kind.ty} @{name}.one({kind.ty} %x) noinline optnone cold nounwind willreturn memory(none) {{"
+        head = f"define internal {kind.ty} @{name}.one({kind.ty} %x) {RARE} {{"
         w.support[f"{name}.one"] = "\n".join([head, *inner.lines, f"  ret {kind.ty} {result}", "}"])
         fabs = f"llvm.fabs.{kind.suffix}"
         w.support[fabs] = f"declare {kind.ty} @{fabs}({kind.ty})"

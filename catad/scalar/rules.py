@@ -115,7 +115,7 @@ PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
     "cast": (one,),
     "abs": (lambda y, x: apply("sign", x),),
     "sign": (None,),
-    **dict.fromkeys(("floor", "ceil", "trunc", "rint", "exponent", "index", "int"), (None,)),
+    **dict.fromkeys(("floor", "ceil", "trunc", "rint", "exponent", "index", "int", "bits", "of_bits"), (None,)),
     "fraction": (one,),
     "mantissa": (lambda y, x: apply("ldexp", 1.0, neg(apply("exponent", x))),),
     "ldexp": (lambda y, x, n: apply("ldexp", 1.0, n), None),

@@ -114,3 +114,15 @@ def test_a_row_beside_others_is_not_written_out_among_zeros() -> None:
         found = ct.jacobian(f, mode)(x)
         np.testing.assert_allclose(found.todense(), expected, rtol=1e-14)
         assert found.stored <= 4 * n, found
+
+
+def test_entries_of_chains_that_only_move_them() -> None:
+    n = 20
+    found = ct.jacobian(ct.stencil(lambda a, b, c: (a + b + c) ** 2, (-1, 0, 1)))(np.ones(n))
+    assert found.nnz == 3 * n - 2 == np.count_nonzero(found.todense())
+    moved = ct.linearize(ct.flip() >> ct.sin >> ct.pad(2, 0), np.zeros(5))[1]
+    assert moved.nnz == 5
+    dense = ct.linear.dense(np.ones((4, 3))) >> ct.linearize(ct.flip(), np.zeros(4))[1]
+    assert dense.nnz == 12
+    links = ct.linear.recurrence(np.ones(4))
+    assert (links >> links).nnz == 16  # a bound: 10 are there

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import multiprocessing
 import timeit
@@ -106,9 +107,13 @@ def test_for_one_profile_the_plan_is_the_same(cache: Path) -> None:
     assert (cache / "profile-reference.json").read_text() == TEXT
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", TEXT.replace("profile", "file"), TEXT.replace(": 1,", ": 2,", 1),
-                                  TEXT.replace("others", "some"), TEXT.replace('"byte": 0', '"byte": -1'),
-                                  TEXT.replace('"byte": 0', '"byte": NaN'), TEXT.replace('"byte": 0', '"byte": "x"')])  # fmt: skip
+NO_PROFILES = [
+    "", "{", "[]", "null", TEXT.replace("profile", "file"), TEXT.replace(": 1,", ": 2,", 1), TEXT.replace("others", "some"),
+    TEXT.replace('"byte": 0', '"byte": -1'), TEXT.replace('"byte": 0', '"byte": NaN'), TEXT.replace('"byte": 0', '"byte": "x"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_PROFILES)
 def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from catad.planner import calibrate
 
@@ -206,7 +211,7 @@ def test_a_bracketing_for_other_shapes_is_costed_again(monkeypatch: pytest.Monke
 def test_no_bracketing_is_below_the_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
     sizes = [int(n) for n in rng.integers(1, 9, int(rng.integers(3, 7)))]
-    chain: list[Any] = [ct.linear.dense(rng.standard_normal((m, n))) for n, m in zip(sizes, sizes[1:], strict=False)]
+    chain: list[Any] = [ct.linear.dense(rng.standard_normal((m, n))) for n, m in itertools.pairwise(sizes)]
     if seed % 2:
         at = int(rng.integers(len(chain)))
         chain.insert(at, ct.scale(rng.standard_normal(sizes[at])))
@@ -226,7 +231,7 @@ def test_no_bracketing_is_below_the_bound(seed: int) -> None:
 def layers(*sizes: int) -> ct.D:
     rng = np.random.default_rng(3)
     made = []
-    for n, m in zip(sizes, sizes[1:], strict=False):
+    for n, m in itertools.pairwise(sizes):
         made += [ct.fork(ct.const(rng.standard_normal((m, n))), ct.id) >> ct.einsum("ij,j->i"), ct.tanh]
     return ct.compose(*made)
 

@@ -244,6 +244,11 @@ def test_bits():
         images = Compiled(there, [real])(x)[0]
         assert np.array_equal(images, x.view(whole)) and np.array_equal(run(there, x)[0], images)
         assert same(Compiled(op_function("of_bits"), [whole])(images)[0], x)
+    x, one = param(0), Function.make(1, [apply("of_bits", apply("add", apply("bits", apply("add", param(0), 0.5)), 1))])
+    assert value_and_partials(one, [0])[1] == ((None,),)
+    both = Function.make(2, [apply("mul", one.outputs[0], param(1))])
+    assert value_and_partials(both, [0, 1])[1] == ((None, one.outputs[0]),)
+    assert result_types(Function.make(1, [apply("bits", 1.0), x]), ["float32"])[0] == np.dtype("int32")
     for op, dtype in (("bits", "int64"), ("of_bits", "int16"), ("of_bits", "float64")):
         with pytest.raises(ScalarError, match=op):
             result_types(op_function(op), [dtype])

@@ -43,6 +43,7 @@ def test_poles_and_ends():
     assert np.array_equal(special.lgamma(np, x), [np.inf, np.inf, np.inf, np.inf, np.inf, np.nan], equal_nan=True)
     assert np.array_equal(special.digamma(np, x), [-np.inf, np.inf, np.nan, np.inf, np.nan, np.nan], equal_nan=True)
     assert special.gamma(np, np.float64(200.0)) == np.inf
+    assert special.gamma(np, np.float64(-5e-324)) == -np.inf
     assert special.polygamma(np, 1, np.float64(np.inf)) == 0
 
 
@@ -66,6 +67,13 @@ def test_fma_recovers_the_lost_digits():
     c = -(a * b)
     exact = [float(mp.mpf(x) * mp.mpf(y) + mp.mpf(z)) for x, y, z in zip(a, b, c, strict=True)]
     assert np.allclose(special.fma(np, a, b, c), exact, rtol=1e-15, atol=0)
+
+
+def test_fma_in_float32_rounds_constants_first():
+    x, z = np.float32([3.0, -7.5, 1e-3]), np.float32([-0.3, 0.75, 1.0])
+    exact = x.astype(float) * float(np.float32(0.1)) + z.astype(float)
+    assert np.array_equal(special.fma(np, x, 0.1, z), exact.astype(np.float32))
+    assert np.signbit(special.fma(np, np.float64(0.0), np.float64(-1.0), np.float64(-0.0)))
 
 
 def test_dtypes_and_scalars():

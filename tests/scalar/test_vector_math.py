@@ -12,7 +12,8 @@ pytest.importorskip("llvmlite")
 from llvm_support import Compiled, op_function, optimised
 from scalar_support import run, same
 
-from catad.scalar import Function, llvm_function
+from catad.errors import CannotPrint
+from catad.scalar import Function, llvm_function, vector_math
 from catad.scalar.vector_math import FORMATS, composed, reach
 
 ULPS = 2.0
@@ -198,10 +199,8 @@ def test_special_values_are_those_of_numpy(op, dtype):
     assert (abs(found - wanted)[plain] <= 6 * np.spacing(abs(wanted[plain]))).all(), op
 
 
-@pytest.mark.parametrize("op", [name for name in UNARY if name != "erf"])
-def test_single_precision_over_all_bit_patterns(op):
-    """Every 4099th of all float32 numbers against NumPy in double precision."""
-    x = np.arange(0, 2**32, 4099, dtype=np.uint64).astype(np.uint32).view(np.float32)
+def single_precision_error(op, x):
+    """The largest error in float32, against NumPy in double precision, and where."""
     exact = np.asarray(run(op_function(op), x.astype(np.float64))[0])
     found = Compiled(op_function(op), ["float32"])(x)[0]
     rounded = exact.astype(np.float32)
@@ -209,7 +208,41 @@ def test_single_precision_over_all_bit_patterns(op):
     assert same(found[~plain], rounded[~plain])
     unit = 2.0 ** np.maximum(np.floor(np.log2(abs(exact[plain]))) - 23, -149)
     off = abs(found[plain].astype(float) - exact[plain]) / unit
-    assert off.max() <= ULPS, (off.max(), x[plain][off.argmax()])
+    return off.max(), x[plain][off.argmax()]
+
+
+@pytest.mark.parametrize("op", [name for name in UNARY if name != "erf"])
+def test_single_precision_over_all_bit_patterns(op):
+    """Every 4099th of all float32 numbers."""
+    x = np.arange(0, 2**32, 4099, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    most, where = single_precision_error(op, x)
+    assert most <= ULPS, (most, where)
+
+
+DENSE = {
+    "acosh": (1, 1.5),
+    "sinh": (0.05, 0.5),
+    "asinh": (0.1, 0.6),
+    "atanh": (0.05, 0.5),
+    "tanh": (0.1, 1),
+    "expm1": (0.2, 2),
+}
+DENSE |= {
+    "tan": (1e5, 2.6e5),
+    "sigmoid": (-90.0, -1.0),
+    "cosh": (1, 60),
+    "sech": (1, 80),
+    "atan": (0.5, 3),
+    "log1p": (0.2, 1),
+}
+
+
+@pytest.mark.parametrize("op", DENSE)
+def test_single_precision_densely(op):
+    """Every 23rd number where the errors are largest."""
+    low, high = sorted(np.array(DENSE[op], np.float32).view(np.int32).tolist())
+    most, where = single_precision_error(op, np.arange(low, high, 23, dtype=np.int32).view(np.float32))
+    assert most <= ULPS, (most, where)
 
 
 @BOTH
@@ -248,6 +281,12 @@ def test_maps_are_vectorised_and_call_no_library(op, dtype):
     word = "float" if dtype == "float32" else "double"
     assert f" x {word}> @llvm.fma." in body
     assert f"@{op}(" not in body and f"@llvm.{op}." not in body  # sin asks the library beyond its reach, out of the loop
+
+
+def test_without_source_the_function_is_named(monkeypatch):
+    monkeypatch.setattr(vector_math, "find_source", lambda function: None)
+    with pytest.raises(CannotPrint, match="the function exp"):
+        composed.__wrapped__("exp", np.dtype("float32"))
 
 
 def test_formats():

@@ -51,6 +51,7 @@ class Writer:
         self.functions: dict[tuple[Function, tuple[np.dtype[Any], ...]], LlvmFunction] = {}
         self.support: dict[str, str] = {}
         self.count = 0
+        self.hint = ""  # what LLVM is told of every loop
 
     def name(self, stem: str = "v") -> str:
         """A new register name, without its sign."""
@@ -90,7 +91,7 @@ class Writer:
     def beside(self) -> Writer:
         """A writer of another function of the same module."""
         other = Writer()
-        other.functions, other.support = self.functions, self.support
+        other.functions, other.support, other.hint = self.functions, self.support, self.hint
         return other
 
     def call(self, function: Function, dtypes: Sequence[np.dtype[Any]], args: Sequence[str]) -> list[str]:
@@ -115,7 +116,7 @@ class Writer:
         body(i)
         following = self.set(f"add nsw i64 {i}, {step}")
         self.do(f"store i64 {following}, ptr {at}")
-        self.do(f"br label %{head}")
+        self.do(f"br label %{head}{self.hint}")
         self.label(after)
 
     def when(self, condition: str, then: Callable[[], None]) -> None:

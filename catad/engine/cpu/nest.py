@@ -11,10 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from catad import scalar
 from catad.engine.cpu.emit import Element, Writer, llvm_type, memory_type, state_dtypes, store
 from catad.engine.cpu.plan import LANES, LINE, POINTS, Kernel, Sink, Source
 from catad.engine.cpu.stage import FoldResult
 from catad.engine.cpu.unswitch import MOST, choice
+from catad.scalar import Function
 
 BLOCK = 512  # indices whose results are held in a cache before they go past it
 VECTOR = 64  # bytes of one store past the caches
@@ -43,7 +45,12 @@ rest:
   ret void
 }}
 """
-METADATA = "!0 = !{}\n!1 = !{i32 1}\n"
+WIDE = 500  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
+METADATA = """!0 = !{}
+!1 = !{i32 1}
+!2 = distinct !{!2, !3}
+!3 = !{!"llvm.loop.vectorize.enable", i1 false}
+"""
 WIDTH = 512  # lanes whose states are kept side by side
 
 
@@ -59,6 +66,8 @@ class Nest:
         self.guarded = [j for j, source in enumerate(self.body.sources) if source.guarded]
         self.indexed = [j for j, source in enumerate(self.body.sources) if source.by >= 0]
         self.w = Writer()
+        if sum(scalar.operations(op.data) for op in self.body.ops if isinstance(op.data, Function)) > WIDE:
+            self.w.hint = ", !llvm.loop !2"
 
     # -- the table
 
@@ -297,6 +306,7 @@ class Nest:
                 w.do(f"call void @past(ptr {self._gep(j, f'%a{j}', start)}, ptr {base}, i64 {size})")
 
         w.support["past"] = PAST
+
         def one(start: str) -> None:
             stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), "%e")
             block(start, stop)

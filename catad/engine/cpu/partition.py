@@ -15,24 +15,29 @@ import numpy as np
 from catad.engine.cpu.access import Access, Affine, Guard, behind, moved, spread, straight
 from catad.engine.cpu.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.cpu.work import is_view, passed_on, work_of
+from catad.scalar import Function, operations, param, postorder
+from catad.scalar.simplify import replace
 from catad.vector.generate import Iota
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 Item = Stage | Box
 INDEX = -1  # the wire of a load that is a loop index itself
+MOST_READ, CHEAP = 2, 8  # what is read and computed instead of writing a number and reading it back
+MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
 STATES = ("scan", "recur")
 _INT = np.dtype(np.int64)
 
 
 @dataclass(frozen=True)
 class _Arg:
-    """Where a member of a stage finds an argument: a value of the stage, the state before it, an index, or an array."""
+    """Where a member of a stage finds an argument: a value of the stage, the state before it, an index, an array, or anew."""
 
     value: int = -1
     before: tuple[Op, int, float] | None = None
     index: Affine | None = None
     load: Load | None = None
+    again: tuple[Function, tuple[Load, ...]] | None = None
 
 
 class Partition:
@@ -104,13 +109,13 @@ class Partition:
     def _kept(self, wire: int) -> bool:
         """Whether a view of what a stage makes can be written by that stage: the same values, turned or a step later."""
         shape = self.wiring.wires[wire].shape
-        source, _ = self._resolve(wire, straight(len(shape)), shape)
+        source, _ = self._behind(wire, straight(len(shape)), shape)
         g = self.produced.get(source, -1)
         stage = self.items[g] if g >= 0 else None
         if not isinstance(stage, Stage) or stage.shape != shape or source not in stage.made:
             return False
         for at in [identity(len(shape)), *[turned(shape, k) for k in stage.axis]]:
-            reached, access = self._resolve(wire, moved(straight(len(shape)), at), shape)
+            reached, access = self._behind(wire, moved(straight(len(shape)), at), shape)
             arg = self._inside(stage, source, access) if reached == source else None
             if arg is not None:
                 stage.made[wire] = (self._value(stage, arg), at)
@@ -121,7 +126,13 @@ class Partition:
     # -- reading
 
     def _resolve(self, wire: int, access: Access, loops: Sequence[int]) -> tuple[int, Access]:
-        """The wire behind views, and where it is read."""
+        """The wire behind views that is an array or a value of a stage, and where it is read."""
+        wire, access = self._behind(wire, access, loops)
+        self._ensure(wire)
+        return wire, access
+
+    def _behind(self, wire: int, access: Access, loops: Sequence[int]) -> tuple[int, Access]:
+        """The wire behind views, as far as positions stay affine, and where it is read."""
         while wire not in self.produced:
             if wire in self.aliases:
                 source, own = self.aliases[wire]
@@ -131,7 +142,6 @@ class Partition:
                 box = self.views[wire]
                 found = behind(box.primitive, access, self.wiring.wires[box.ins[0]].shape, loops)
                 if found is None:
-                    self._ensure(wire)
                     break
                 wire, access = box.ins[0], found
             else:
@@ -147,7 +157,7 @@ class Partition:
         first = max([self.produced.get(k, -1) for k in sources], default=-1)
         for g in range(max(first, 0), len(self.items)):
             stage = self.items[g]
-            if not isinstance(stage, Stage) or stage.shape != work.shape:
+            if not isinstance(stage, Stage) or stage.shape != work.shape or len(stage.ops) >= MOST_WORK:
                 continue
             for at in self._coordinates(stage, work):
                 args = self._args(stage, g, work, at)
@@ -195,8 +205,41 @@ class Partition:
             else:
                 if self.produced.get(wire, -1) >= g:
                     return None
+                again = self._again(wire, access, len(work.shape))
+                if again is not None:
+                    found.append(again)
+                    continue
                 found.append(_Arg(load=Load(wire, access, self.wiring.wires[wire].dtype)))
         return found
+
+    def _again(self, wire: int, access: Access, loops: int) -> _Arg | None:
+        """How a value of an earlier stage is computed again, where that is cheaper than to write and to read it.
+
+        To write a number and read it back moves it three times (a write reads first); so two others may be read instead, and
+        `CHEAP` operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials or recompute them).
+        """
+        g = self.produced.get(wire, -1)
+        stage = self.items[g] if g >= 0 else None
+        if not isinstance(stage, Stage) or stage.normal or wire not in stage.made or access.guards:
+            return None
+        value, own = stage.made[wire]
+        op = stage.producer.get(value)
+        reads = dict(stage.inputs)
+        if op is None or op.kind != "map" or len(stage.shape) != loops:
+            return None
+        if any(a not in reads or reads[a].by >= 0 or reads[a].wire < 0 or reads[a].access.guards for a in op.args):
+            return None
+        function = Function.make(op.data.arity, op.data.outputs[value - op.first : value - op.first + 1])
+        used = sorted({node.value for node in postorder(function.outputs) if node.op == "param"})
+        if len(used) > MOST_READ or operations(function) > CHEAP:
+            return None
+        at = [Affine(k, 0, 1) for k in range(loops)]
+        for (label, a, s), (new, b, t) in zip(own, access.axes, strict=True):
+            at[label] = Affine(new, (b - a) * s, t * s)
+        places = {param(old): param(k) for k, old in enumerate(used)}
+        small = Function.make(len(used), replace(function.outputs, places))
+        loads = [reads[op.args[k]] for k in used]
+        return _Arg(again=(small, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
 
     def _inside(self, stage: Stage, wire: int, access: Access) -> _Arg | None:
         value, own = stage.made[wire]
@@ -220,7 +263,8 @@ class Partition:
         if work.kind in STATES and at == identity(len(work.shape)) and any(op.kind in STATES for op in stage.ops):
             return True  # independent states hide each other's latency
         read = {(load.wire, _steps(load.access)) for _, load in stage.inputs if load.wire != INDEX}
-        return any(arg.load is not None and (arg.load.wire, _steps(arg.load.access)) in read for arg in args)
+        loads = [load for arg in args for load in ([arg.load] if arg.load else arg.again[1] if arg.again else [])]
+        return any((load.wire, _steps(load.access)) in read for load in loads)
 
     def _join(self, stage: Stage, g: int, work: Work, at: Coordinates, args: Sequence[_Arg]) -> None:
         if work.normal is not None:
@@ -252,6 +296,9 @@ class Partition:
         if arg.before is not None:
             op, part, fill = arg.before
             return stage.add("before", repr(float(fill)), (op.first + part,), 1).first
+        if arg.again is not None:
+            function, loads = arg.again
+            return stage.add("map", function, [stage.load(load) for load in loads], 1).first
         if arg.index is not None:
             return stage.load(Load(INDEX, Access((arg.index,)), _INT))
         return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))

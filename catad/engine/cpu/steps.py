@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from catad.engine.cpu.launch import StageKernel
+from catad.engine.cpu.lone import lone
 from catad.engine.cpu.partition import Item, Partition, copied
 from catad.engine.cpu.plan import ready
 from catad.engine.cpu.stage import Stage
@@ -28,7 +29,7 @@ def steps(wiring: Wiring) -> list[Step]:
             if outs:
                 out.append(_stage(found, g, item, outs))
         else:
-            out.append((item.primitive.kernel(wiring.spaces(item.ins)), item.ins, item.outs))
+            out.append((lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs))
     return out
 
 

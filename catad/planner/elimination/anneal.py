@@ -21,11 +21,11 @@ HOPELESS = 6.0  # temperatures above which a place is not looked beyond
 
 
 class Place(NamedTuple):
-    """A place for v: after (or before) the first `count` vertices of those passed, at `change` of the whole cost."""
+    """A place for v: after (or before) the first `among` vertices of those passed, at `change` of the whole cost."""
 
     change: int
     own: int
-    count: int
+    among: int
 
 
 def anneal(tree: Tree, floor: Sequence[int], work: Work, rng: random.Random) -> Tree:
@@ -55,12 +55,12 @@ def relocate(tree: Tree, v: int, floor: Sequence[int], temperature: float, work:
         return
     if k < len(later):
         place = later[k]
-        passed = ancestors[: place.count]
+        passed = ancestors[: place.among]
         prices = dict(passed) | {v: place.own}
         tree.reorder([v, *dict(passed)], passed[-1][0], prices, prices)
         return
     place = earlier[k - len(later)]
-    passed = descendants[: place.count]
+    passed = descendants[: place.among]
     prices = {v: place.own} | dict(reversed(passed))
     tree.reorder([v, *dict(passed)], v, prices, prices)
 

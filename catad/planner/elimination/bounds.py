@@ -8,6 +8,7 @@ through vertices whose capacity is their size. size(v) * cut before * cut after 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from catad.planner.elimination.graph import members
 from catad.planner.elimination.parts import Part
@@ -114,13 +115,13 @@ class Cut:
         """Send as much as fits along a path; how much."""
         sizes, through, along = self.sizes, self.through, self.along
         fits = []
-        for (u, _), (w, now) in zip(path, path[1:], strict=False):
+        for (u, _), (w, now) in pairwise(path):
             if u == w:
                 fits.append(sizes[u] - through.get(u, 0) if now else through[u])
             elif now:
                 fits.append(along[u][w])
         amount = min(fits)
-        for (u, was), (w, now) in zip(path, path[1:], strict=False):
+        for (u, was), (w, now) in pairwise(path):
             if u == w:
                 through[u] = through.get(u, 0) + (amount if now else -amount)
             elif was:

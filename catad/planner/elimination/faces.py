@@ -1,14 +1,16 @@
 """Matrix-free elimination of a small vector graph: face elimination, exactly, by best-first search.
 
-Every edge (i, j) has a program for one tangent (cost t) and one adjoint (cost a), and no Jacobian. Work goes on in the line graph, whose
-nodes are the edges and whose faces are pairs of edges that meet. A step accumulates a node (size_i t by tangents, size_j a by
-adjoints), or eliminates a face between nodes (i, j) and (j, k), adding its product to the node (i, k) with the same faces:
+Every edge (i, j) has a program for one tangent (cost t) and one adjoint (cost a), and no Jacobian. Work goes on in the line
+graph, whose nodes are the edges and whose faces are pairs of edges that meet. A step eliminates a face between nodes (i, j) and
+(j, k): their product is added to the node (i, k) with the same faces. It costs
 
-    both accumulated: size_i size_j size_k      first accumulated: size_i t of the second      second accumulated: size_k a of the first
+    size_i size_j size_k    by a product of both,
+    size_i t                by tangents of the second, the first being accumulated,
+    size_k a                by adjoints of the first, the second being accumulated,
 
-A node whose faces are all gone on one side drops out, and the work is done when no face is left and every node is accumulated.
-Eliminating faces contains eliminating edges and vertices. (U. Naumann, Optimal accumulation of Jacobian matrices by elimination
-methods on the dual computational graph, 2004; the same for matrix-free vector graphs: ADMission, 2021.)
+and accumulating a node costs the less of size_i t and size_j a. A node without faces on one side drops out, unless an end is
+there. Eliminating faces contains eliminating edges and vertices. (U. Naumann, Optimal accumulation of Jacobian matrices by
+elimination methods on the dual computational graph, 2004; the same for matrix-free vector graphs: ADMission, 2021.)
 """
 
 from __future__ import annotations
@@ -31,9 +33,12 @@ class Edge(NamedTuple):
     program: bool = True
 
 
-Paths = frozenset[tuple[int, ...]]  # the paths, in edges, that a node of the line graph stands for
-Node = tuple[Paths, bool]  # and whether it is accumulated
-State = tuple[frozenset[Node], frozenset[tuple[Paths, Paths]]]
+class State(NamedTuple):
+    """The nodes of the line graph that are accumulated, those that are not, and the faces; nodes by number."""
+
+    done: frozenset[int]
+    open: frozenset[int]
+    faces: frozenset[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -46,147 +51,205 @@ class MatrixFreeResult:
 
 
 class Faces:
-    """Face elimination on one graph."""
+    """Face elimination on one graph. A node stands for a sum over paths, and is numbered when it is first met."""
 
-    def __init__(self, sizes: Sequence[int], edges: Sequence[Edge], inputs: set[int], outputs: set[int]) -> None:
-        self.sizes, self.edges, self.inputs, self.outputs = sizes, edges, inputs, outputs
-        nodes = [frozenset([(k,)]) for k in range(len(edges))]
-        self.programs = {node: edge for node, edge in zip(nodes, edges, strict=True) if edge.program}
-        faces = frozenset(
-            (a, c)
-            for a, first in zip(nodes, edges, strict=True)
-            for c, second in zip(nodes, edges, strict=True)
-            if first.target == second.source and first.target not in inputs | outputs
+    def __init__(self, sizes: Sequence[int], edges: Sequence[Edge], ends: int) -> None:
+        self.sizes, self.ends = sizes, ends
+        self.paths: list[frozenset[tuple[int, ...]]] = []
+        self.numbers: dict[frozenset[tuple[int, ...]], int] = {}
+        self.source: list[int] = []
+        self.target: list[int] = []
+        for k, edge in enumerate(edges):
+            self._node(frozenset([(k,)]), edge.source, edge.target)
+        self.programs = {k: edge for k, edge in enumerate(edges) if edge.program}
+        self.least = self._leasts(edges)
+        nodes = range(len(edges))
+        state = State(
+            frozenset(k for k in nodes if k not in self.programs),
+            frozenset(self.programs),
+            frozenset(
+                (a, c) for a in nodes for c in nodes if self.target[a] == self.source[c] and not ends >> self.target[a] & 1
+            ),
         )
-        self.least = self._leasts()
-        self.start = self._normal(frozenset((node, node not in self.programs) for node in nodes), faces)
+        state = self._normal(state)
+        self.start, self.paid = self._finished(state)
 
-    def ends(self, node: Paths) -> tuple[int, int]:
-        path = next(iter(node))
-        return self.edges[path[0]].source, self.edges[path[-1]].target
+    def _node(self, paths: frozenset[tuple[int, ...]], source: int, target: int) -> int:
+        number = self.numbers.get(paths)
+        if number is None:
+            number = self.numbers[paths] = len(self.paths)
+            self.paths.append(paths)
+            self.source.append(source)
+            self.target.append(target)
+        return number
 
-    def _normal(self, nodes: frozenset[Node], faces: frozenset[tuple[Paths, Paths]]) -> State:
+    def _finished(self, state: State) -> tuple[State, int]:
+        """With every node between two ends accumulated, and what that costs: there is no other way for them."""
+        paid = 0
+        for node in sorted(state.open):
+            if self.ends >> self.source[node] & 1 and self.ends >> self.target[node] & 1:
+                paid += self.accumulation(self.programs[node])[0]
+                state = state._replace(done=state.done | {node}, open=state.open - {node})
+        return state, paid
+
+    def _normal(self, state: State) -> State:
         """Without the nodes that lead nowhere or come from nowhere; accumulated nodes with the same ends and faces are one."""
-        stay = self.inputs | self.outputs
+        source, target, ends = self.source, self.target, self.ends
         while True:
-            before: dict[Paths, set[Paths]] = {}
-            after: dict[Paths, set[Paths]] = {}
-            for x, y in faces:
-                after.setdefault(x, set()).add(y)
-                before.setdefault(y, set()).add(x)
-            names: dict[Paths, Paths | None] = {}
-            same: dict[object, Paths] = {}
-            for node, done in sorted(nodes, key=lambda node: sorted(node[0])):
-                (i, k), above, below = self.ends(node), before.get(node), after.get(node)
-                if not (above or i in stay) or not (below or k in stay):
-                    names[node] = None
-                elif done:
-                    key = (i, k, frozenset(above or ()), frozenset(below or ()))
-                    same[key] = same[key] | node if key in same else node
-            for node, done in nodes:
-                if done and node not in names:
-                    key = (*self.ends(node), frozenset(before.get(node, ())), frozenset(after.get(node, ())))
-                    if same[key] != node:
-                        names[node] = same[key]
-            if not names:
-                return nodes, faces
-            nodes = frozenset((new, done) for node, done in nodes if (new := names.get(node, node)) is not None)
-            renamed = ((names.get(x, x), names.get(y, y)) for x, y in faces)
-            faces = frozenset((x, y) for x, y in renamed if x is not None and y is not None)
+            before: dict[int, set[int]] = {}
+            after: dict[int, set[int]] = {}
+            for a, c in state.faces:
+                after.setdefault(a, set()).add(c)
+                before.setdefault(c, set()).add(a)
+            lost = {
+                node
+                for node in state.done | state.open
+                if not (node in before or ends >> source[node] & 1) or not (node in after or ends >> target[node] & 1)
+            }
+            if lost:
+                kept = frozenset((a, c) for a, c in state.faces if a not in lost and c not in lost)
+                state = State(state.done - lost, state.open - lost, kept)
+                continue
+            same: dict[tuple[int, int], list[int]] = {}
+            for node in state.done:
+                same.setdefault((source[node], target[node]), []).append(node)
+            pair = next(
+                (
+                    (x, y)
+                    for nodes in same.values()
+                    for k, x in enumerate(nodes)
+                    for y in nodes[:k]
+                    if before.get(x) == before.get(y) and after.get(x) == after.get(y)
+                ),
+                None,
+            )
+            if pair is None:
+                return state
+            x, y = pair
+            one = self._node(self.paths[x] | self.paths[y], source[x], target[x])
+            renamed = frozenset((one if a in pair else a, one if c in pair else c) for a, c in state.faces)
+            state = State(state.done - set(pair) | {one}, state.open, renamed)
 
-    def _leasts(self) -> dict[Paths, int]:
+    def _leasts(self, edges: Sequence[Edge]) -> dict[int, int]:
         """What using each program costs at least: one sweep for each component of the smallest vertex there is on its side."""
-        before, after = self._smallest(False), self._smallest(True)
-        return {
-            node: min(before[edge.source] * edge.tangent, after[edge.target] * edge.adjoint)
-            for node, edge in self.programs.items()
-        }
-
-    def _smallest(self, down: bool) -> list[int]:
-        """The smallest size of each vertex and all before it (or after it)."""
-        found = list(self.sizes)
+        before, after = list(self.sizes), list(self.sizes)
         for _ in self.sizes:
-            for edge in self.edges:
-                u, v = (edge.source, edge.target) if down else (edge.target, edge.source)
-                found[u] = min(found[u], found[v])
-        return found
+            for edge in edges:
+                before[edge.target] = min(before[edge.target], before[edge.source])
+                after[edge.source] = min(after[edge.source], after[edge.target])
+        return {
+            k: min(before[edge.source] * edge.tangent, after[edge.target] * edge.adjoint)
+            for k, edge in self.programs.items()
+        }
 
     def bound(self, state: State) -> int:
         """What is still to be paid at least: every program that is left is used, or its Jacobian accumulated."""
-        return sum([self.least[node] for node, done in state[0] if not done])
+        return sum([self.least[node] for node in state.open])
 
     def accumulation(self, edge: Edge) -> tuple[int, str]:
+        """What accumulating an edge costs, and how."""
         tangent, adjoint = self.sizes[edge.source] * edge.tangent, self.sizes[edge.target] * edge.adjoint
         return (tangent, "tangents") if tangent <= adjoint else (adjoint, "adjoints")
 
     def steps(self, state: State) -> list[tuple[int, str, State]]:
         """What can be done next: its cost, in words, and the state after it."""
-        nodes, faces = state
-        done = dict(nodes)
         found = []
-        for node, accumulated in nodes:
-            edge = self.programs.get(node)
-            if not accumulated and edge is not None:
-                cost, how = self.accumulation(edge)
-                after = self._normal(nodes - {(node, False)} | {(node, True)}, faces)
-                found.append((cost, f"accumulate {edge.source} -> {edge.target} by {how}", after))
-        for a, c in faces:
-            way = self._way(a, c, done)
-            if way is not None:
-                found.append((*way, self._eliminated(state, a, c)))
+        for a, c in sorted(state.faces):
+            first, second = self.programs.get(a), self.programs.get(c)
+            needs = [frozenset([a, c])]
+            needs += [frozenset([a])] if second is not None else []
+            needs += [frozenset([c])] if first is not None else []
+            for need in {need & state.open for need in needs}:
+                found.append(self._step(state, a, c, need))
         return found
 
-    def _way(self, a: Paths, c: Paths, done: dict[Paths, bool]) -> tuple[int, str] | None:
-        """The cheapest way to the product at a face, if there is one."""
-        (i, j), (_, k) = self.ends(a), self.ends(c)
+    def _step(self, state: State, a: int, c: int, need: frozenset[int]) -> tuple[int, str, State]:
+        """Accumulate some of the two nodes of a face, then eliminate it in the cheapest way there is then."""
+        cost, words = 0, []
+        for node in sorted(need):
+            spent, how = self.accumulation(self.programs[node])
+            cost += spent
+            words.append(f"{self.source[node]} -> {self.target[node]} by {how}")
+        if need:
+            state = self._normal(state._replace(done=state.done | need, open=state.open - need))
+            if (a, c) not in state.faces:  # one of them is part of a sum now, which is a state of its own
+                return cost, ", ".join(words), state
+        i, j, k = self.source[a], self.target[a], self.target[c]
         first, second = self.programs.get(a), self.programs.get(c)
         ways = []
-        if done[a] and done[c]:
+        if a in state.done and c in state.done:
             ways.append((self.sizes[i] * self.sizes[j] * self.sizes[k], "products"))
-        if done[a] and second is not None:
+        if a in state.done and second is not None:
             ways.append((self.sizes[i] * second.tangent, "tangents"))
-        if done[c] and first is not None:
+        if c in state.done and first is not None:
             ways.append((self.sizes[k] * first.adjoint, "adjoints"))
-        if not ways:
-            return None
-        cost, how = min(ways)
-        return cost, f"{i} -> {j} -> {k} by {how}"
+        spent, how = min(ways)
+        words.append(f"{i} -> {j} -> {k} by {how}")
+        return cost + spent, ", ".join(words), self._eliminated(state, a, c)
 
-    def _eliminated(self, state: State, a: Paths, c: Paths) -> State:
-        nodes, faces = state
-        before = frozenset(x for x, y in faces if y == a)
-        after = frozenset(y for x, y in faces if x == c)
-        product: Paths = frozenset(p + q for p in a for q in c)
-        faces = faces - {(a, c)} | {(x, product) for x in before} | {(product, y) for y in after}
-        return self._normal(nodes | {(product, True)}, faces)
+    def _eliminated(self, state: State, a: int, c: int) -> State:
+        product = self._node(frozenset(p + q for p in self.paths[a] for q in self.paths[c]), self.source[a], self.target[c])
+        faces = {face for face in state.faces if face != (a, c)}
+        faces |= {(x, product) for x, y in state.faces if y == a} | {(product, y) for x, y in state.faces if x == c}
+        return self._normal(State(state.done | {product}, state.open, frozenset(faces)))
 
 
 def matrix_free(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
-    """The cheapest accumulation without elemental Jacobians; `most` is what some known way costs, kept where nothing is found."""
+    """The cheapest accumulation without elemental Jacobians; `most` is what some known way costs.
+
+    Best-first search, exact if the work suffices; else what a search through the most promising states only has found.
+    """
+    beam = work.lend(work.left / 3)
+    found = _through_few(faces, beam, most)
+    work.take_back(beam)
     start = faces.start
-    reached: dict[State, int] = {start: 0}
+    reached: dict[State, int] = {start: faces.paid}
     came: dict[State, tuple[State, str]] = {}
     count = 0
-    heap: list[tuple[int, int, State]] = [(faces.bound(start), count, start)]
-    while heap:
+    heap: list[tuple[int, int, State]] = [(faces.paid + faces.bound(start), count, start)]
+    while heap and not work.spent:
         estimate, _, state = heapq.heappop(heap)
-        if estimate >= most:
-            return MatrixFreeResult(most, True, ())
+        if estimate >= found.cost:
+            heap = []
+            break
         spent = reached[state]
         if estimate > spent + faces.bound(state):
             continue
-        if not state[1] and all(done for _, done in state[0]):
+        if not state.faces:
             return MatrixFreeResult(spent, True, _back(came, state))
         for cost, words, after in faces.steps(state):
             work.left -= 1
-            if spent + cost < reached.get(after, most + 1):
-                reached[after] = spent + cost
+            now = spent + cost
+            if now < reached.get(after, found.cost) and now + faces.bound(after) < found.cost:
+                reached[after] = now
                 came[after] = (state, words)
                 count += 1
-                heapq.heappush(heap, (spent + cost + faces.bound(after), count, after))
-        if work.spent:
-            return MatrixFreeResult(most, False, ())
-    return MatrixFreeResult(most, False, ())
+                heapq.heappush(heap, (now + faces.bound(after), count, after))
+    return MatrixFreeResult(found.cost, not heap, found.steps)
+
+
+WIDTH = 24  # states that are followed at a time
+
+
+def _through_few(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
+    """The cheapest way through the most promising states of each step."""
+    level: dict[State, tuple[int, tuple[str, ...]]] = {faces.start: (faces.paid, ())}
+    best = MatrixFreeResult(most, False, ())
+    while level and not work.spent:
+        below: dict[State, tuple[int, tuple[str, ...]]] = {}
+        for state, (spent, steps) in level.items():
+            if not state.faces:
+                if spent < best.cost:
+                    best = MatrixFreeResult(spent, False, steps)
+                continue
+            for cost, words, after in faces.steps(state):
+                work.left -= 1
+                now = spent + cost
+                if now + faces.bound(after) < best.cost and (after not in below or now < below[after][0]):
+                    below[after] = (now, (*steps, words))
+        ranked = sorted(below.items(), key=lambda item: item[1][0] + faces.bound(item[0]))
+        level = dict(ranked[:WIDTH])
+    return best
 
 
 def _back(came: dict[State, tuple[State, str]], state: State) -> tuple[str, ...]:

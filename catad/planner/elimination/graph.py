@@ -67,7 +67,7 @@ def measure(sizes: Sequence[int]) -> Callable[[int], int]:
 
 @dataclass(frozen=True, init=False, repr=False)
 class Graph:
-    """A linear graph whose inner vertices can be eliminated, for `ct.plan`.
+    """A linear graph whose inner vertices can be eliminated, for `ct.plan_graph`.
 
     `edges` are pairs (source, target) of vertices 0 to n - 1; `inputs` and `outputs` are never eliminated; `sizes` are the
     numbers of components of the vertices (dimensionless, all 1 by default), which also say how many vertices there are; else
@@ -75,7 +75,7 @@ class Graph:
 
     >>> import catad as ct
     >>> graph = ct.Graph([(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)], inputs=[0, 1], outputs=[4, 5])
-    >>> plan = ct.plan(graph)
+    >>> plan = ct.plan_graph(graph)
     >>> plan.order, plan.cost, plan.forward, plan.optimal
     ((2, 3), 6, 6, True)
     """

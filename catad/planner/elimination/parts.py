@@ -15,7 +15,7 @@ from catad.planner.elimination.graph import Graph, measure, members
 
 @dataclass(frozen=True)
 class Part:
-    """The vertices 0 to m - 1 are to be eliminated (in topological order), those from m on stay; `names` are theirs in the graph."""
+    """Vertices 0 to m - 1 are to be eliminated (in topological order), those from m on stay; `names` has theirs in the graph."""
 
     names: tuple[int, ...]
     preds: tuple[int, ...]

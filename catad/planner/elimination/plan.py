@@ -99,10 +99,18 @@ class GraphPlan:
 
 
 def plan_graph(graph: Graph, budget: float | None = None, seed: int = 0) -> GraphPlan:
-    """A cheap order of elimination for a graph: `ct.plan` of one.
+    """A cheap order in which to eliminate the inner vertices of a linear graph, and a bound below every order.
 
-    `budget` is in seconds (0.05 by default). It is spent as counted work, so that the plan depends on the graph, the budget and
-    the seed only: not on the machine, nor on the number of its cores.
+    `budget` is in seconds (0.05 by default; above 2 s the search runs as two processes). It is spent as counted work, so the plan
+    depends on the graph, the budget and the seed only, not on the machine nor on how many cores it has. Small parts, and parts
+    whose bound is met, are known to be optimal. Raises `PlanError` for a budget or a seed that is none.
+
+    Sources: A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapters 9 and 10.
+
+    >>> import catad as ct
+    >>> lion = ct.Graph([(0, 1), (1, 2), (1, 5), (2, 3), (2, 4), (2, 5)], [0], [3, 4, 5], sizes=[2, 1, 1, 2, 1, 1])
+    >>> ct.plan_graph(lion)
+    <plan 1 input, 3 outputs, 2 vertices: 12 multiplications (reverse 12, forward 12, Markowitz 12), optimal>
     """
     seconds = checked_budget(budget)
     seed = checked_seed(seed)

@@ -1,7 +1,7 @@
 """Long searches as two processes: two streams of random numbers, each with all the work; the better order of each part stays.
 
-There are always two streams, whatever the machine has, so the plan does not depend on it. The second runs in a process of its own,
-a fresh interpreter that reads its task and writes its answer; where none can be started it runs here, after the first.
+There are always two streams, whatever the machine has, so the plan does not depend on it. The second runs in a process of its
+own, a fresh interpreter that reads its task and writes its answer; where none can be started it runs here, after the first.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Elimination where edges have types: what a product costs and which type it has is looked up in tables.
 
-An edge has a type and four sizes: two of its target, two of its source. The product of an edge p -> v and an edge v -> s costs the
-product of those of the six sizes (two of the target of the second, two of its source, two of the source of the first) that the
-tables call active for the two types; it adds to an edge that is there already with the type that the tables give. (The sparsity
-types of J. Lohoff and E. Neftci, Optimizing automatic differentiation with deep reinforcement learning, 2024.) In a scalar
-graph all sizes are 1, and the only type of its own is a copy, whose products are free.
+An edge has a type and four sizes: two of its target, two of its source. The product of an edge p -> v and an edge v -> s costs
+the product of those of the six sizes (two of the target of the second, two of its source, two of the source of the first) that
+the tables call active for the two types; it adds to an edge that is there already with the type that the tables give. (The
+sparsity types of J. Lohoff and E. Neftci, Optimizing automatic differentiation with deep reinforcement learning, 2024.) In a
+scalar graph all sizes are 1, and the only type of its own is a copy, whose products are free.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Scalar:
     """The rule of scalar graphs: every product counts 1 but those with copies."""
 
     def product(self, first: TypedEdge, second: TypedEdge) -> tuple[int, TypedEdge]:
-        made = TypedEdge(1 if COPY != first.kind else second.kind, second.target, first.source)
+        made = TypedEdge(1 if first.kind != COPY else second.kind, second.target, first.source)
         return int(first.kind != COPY and second.kind != COPY), made
 
     def sum(self, old: TypedEdge, new: TypedEdge) -> TypedEdge:
@@ -168,13 +168,15 @@ def plan_typed(graph: TypedGraph, inner: Sequence[int], work: Work, rng: random.
     return TypedPlan(tuple(best), graph.costs(best), *priced[:3])
 
 
-def anneal_order(price: Callable[[Sequence[int], float], int], order: Sequence[int], work: Work, rng: random.Random) -> list[int]:
+def anneal_order(
+    price: Callable[[Sequence[int], float], int], order: Sequence[int], work: Work, rng: random.Random
+) -> list[int]:
     """The best order found by moving one vertex at a time, accepting what is a little worse less and less often."""
     current = list(order)
     value = least = price(current, math.inf)
     best = current[:]
     start = work.left
-    step = 1.0 + len(order) / 2
+    step = 1 + len(order) / 8
     while not work.spent and len(order) > 1:
         work.left -= step
         temperature = 0.02 * least / len(order) * max(work.left, 0) / start + 1e-9

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from types import FunctionType
+from typing import cast
 
 import numpy as np
 
+from ...errors import CannotPrint
+from ..find_source import find_source
 from ..ir import Function
 from ..read import read
 from .circular import circular, far, inverse_circular
@@ -36,11 +40,22 @@ def _functions(dtype: str) -> Mapping[str, ScalarFunction]:
 
 @cache
 def composed(op: str, dtype: np.dtype) -> Function | None:
-    """The scalar function of one result that an operation on floats of this dtype is said as, or None."""
+    """The scalar function of one result that an operation on floats of this dtype is said as, or None.
+
+    >>> from ..array_code import array_function
+    >>> array_function(composed("exp", np.dtype("float32")))(np, np.array([0.0, 1.0], np.float32))
+    (array([1.       , 2.7182817], dtype=float32),)
+    """
     if dtype.name not in FORMATS:
         return None
     found = _functions(dtype.name).get(op)
-    return None if found is None else read(found).renamed(op)
+    return None if found is None else _read(found, op)
+
+
+def _read(function: ScalarFunction, op: str) -> Function:
+    if find_source(cast(FunctionType, function)) is None:
+        raise CannotPrint(f"the function {op}", "catad is installed without the source of its own functions")
+    return read(function).renamed(op)
 
 
 def reach(op: str, dtype: np.dtype) -> float | None:
@@ -51,4 +66,4 @@ def reach(op: str, dtype: np.dtype) -> float | None:
 @cache
 def beyond_reach(op: str) -> Function:
     """The function for numbers beyond the reach, in float64: slower, and with branches that are hardly ever taken."""
-    return read(far_circular()[op]).renamed(op)
+    return _read(far_circular()[op], op)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import PI, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, ratio
+from .formats import PI, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, ratio, two_sum
 
 SIN = {
     "float32": (-0.16666667, 0.008333329, -0.00019839256, 2.7175645e-06),
@@ -116,6 +116,16 @@ def circular(f: Format) -> Mapping[str, ScalarFunction]:
         n = t - f.magic
         return fma(-n, third, fma(-n, second, fma(-n, first, x))), bits(t)
 
+    def reduced_in_two_parts(x: Number) -> tuple[Number, Number, Number]:
+        """The same, r as a sum."""
+        t = fma(x, two_over_pi, f.magic)
+        n = t - f.magic
+        most, product = fma(-n, first, x), -n * second
+        more, lost = two_sum(most, product)
+        rest = fma(-n, third, lost + fma(-n, second, -product))
+        r = more + rest
+        return r, (more - r) + rest, bits(t)
+
     def both(r: Number) -> tuple[Number, Number]:
         """sin(r), cos(r)."""
         z = r * r
@@ -134,23 +144,25 @@ def circular(f: Format) -> Mapping[str, ScalarFunction]:
         r, n = reduced(x)
         return turned(r, n + 1)
 
-    def tan(x: Number) -> Number:
-        """sin(r) / cos(r), or -cos(r) / sin(r), with sine and cosine in two parts."""
-        r, n = reduced(x)
+    def tangent(r: Number, lost: Number, straight: Number) -> Number:
+        """sin / cos of r + lost, or -cos / sin where not `straight`; sine and cosine in two parts."""
         z = r * r
         bend = r * z * polynomial(z, sines)
         sine = r + bend
-        sine_low = (r - sine) + bend
+        sine_low = ((r - sine) + bend) + lost * (1.0 - 0.5 * z)
         start = 1.0 - 0.5 * z
         bend = ((1.0 - start) - 0.5 * z) + (z * z * polynomial(z, cosines) - 0.5 * fma(r, r, -z))
         cosine = start + bend
-        cosine_low = (start - cosine) + bend
-        straight = n & 1 == 0
+        cosine_low = ((start - cosine) + bend) - r * lost
         above, above_low = (sine, sine_low) if straight else (-cosine, -cosine_low)
         below, below_low = (cosine, cosine_low) if straight else (sine, sine_low)
-        return x if abs(x) < f.tiny else ratio(above, above_low, below, below_low)
+        return ratio(above, above_low, below, below_low)
 
-    return {"sin": sin, "cos": cos, "tan": tan}
+    def tan(x: Number) -> Number:
+        r, lost, n = reduced_in_two_parts(x)
+        return x if abs(x) < f.tiny else tangent(r, lost, n & 1 == 0)
+
+    return {"sin": sin, "cos": cos, "tan": tan, "tangent": tangent}
 
 
 def inverse_circular(f: Format) -> Mapping[str, ScalarFunction]:

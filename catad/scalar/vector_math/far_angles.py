@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from .circular import circular
-from .formats import DOUBLE, PI, Number, ScalarFunction, bits, fma, of_bits
+from .formats import DOUBLE, PI, Number, ScalarFunction, bits, fma, of_bits, two_sum
 
 STEP, FIRST, STEPS = 32, 16, 32
 """The exponents e are FIRST, FIRST + STEP, ...: from 2**16 up to the largest number."""
@@ -51,13 +51,6 @@ def _rows() -> tuple[tuple[float, ...], ...]:
     return tuple(rows)
 
 
-def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
-    """a + b and its rounding error (D. E. Knuth)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
 def without_turns(a: Number) -> Number:
     """a without its multiples of 4; exact."""
     return a - 4.0 * np.rint(0.25 * a)
@@ -68,7 +61,7 @@ def far_circular() -> Mapping[str, ScalarFunction]:
     rows = _rows()
     half_high, half_low = DOUBLE.parts(PI / 2, 2)
     near = circular(DOUBLE)
-    near_sin, near_cos, near_tan = near["sin"], near["cos"], near["tan"]
+    near_sin, near_cos, tangent = near["sin"], near["cos"], near["tangent"]
 
     def summed(terms: tuple[Number, ...]) -> tuple[Number, ...]:
         """The same sum, the last term almost all of it."""
@@ -94,8 +87,8 @@ def far_circular() -> Mapping[str, ScalarFunction]:
             terms = (*terms, without_turns(product), without_turns(fma(a, part, -product)))
         return terms
 
-    def reduced(x: Number) -> tuple[Number, Number]:
-        """r and n with x = r + n pi/2, up to multiples of 2 pi."""
+    def reduced(x: Number) -> tuple[Number, Number, Number]:
+        """r in two parts and n with x = r + n pi/2, up to multiples of 2 pi."""
         terms = quarters(x)
         for _ in range(PASSES):
             terms = summed(terms)
@@ -105,24 +98,25 @@ def far_circular() -> Mapping[str, ScalarFunction]:
             terms = summed(terms)
         high, low = terms[-1], terms[-2]
         product = high * half_high
-        return product + (fma(high, half_high, -product) + (high * half_low + low * half_high)), n
+        rest = fma(high, half_high, -product) + (high * half_low + low * half_high)
+        r = product + rest
+        return r, (product - r) + rest, n
 
     def sin(x: Number) -> Number:
-        r, n = reduced(abs(x))
+        r, _, n = reduced(abs(x))
         turn = n - 4.0 * np.floor(0.25 * n)
         size = near_cos(r) if turn == 1 or turn == 3 else near_sin(r)
         return (-size if (turn >= 2) != (x < 0) else size) if np.isfinite(x) else np.nan
 
     def cos(x: Number) -> Number:
-        r, n = reduced(abs(x))
+        r, _, n = reduced(abs(x))
         turn = n - 4.0 * np.floor(0.25 * n)
         size = near_sin(r) if turn == 1 or turn == 3 else near_cos(r)
         return (-size if turn == 1 or turn == 2 else size) if np.isfinite(x) else np.nan
 
     def tan(x: Number) -> Number:
-        r, n = reduced(abs(x))
-        slope = near_tan(r)
-        size = -1.0 / slope if n - 2.0 * np.floor(0.5 * n) == 1 else slope
+        r, lost, n = reduced(abs(x))
+        size = tangent(r, lost, n == 2.0 * np.floor(0.5 * n))
         return (-size if x < 0 else size) if np.isfinite(x) else np.nan
 
     return {"sin": sin, "cos": cos, "tan": tan}

@@ -109,3 +109,10 @@ def ratio(high: Number, low: Number, below: Number, lost: Number) -> Number:
     first = high * inverse
     rest = fma(-first, below, high) + fma(-first, lost, low)
     return fma(rest, inverse, first)
+
+
+def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """a + b and its rounding error (D. E. Knuth)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)

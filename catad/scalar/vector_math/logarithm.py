@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from .formats import LN2, LOG10_E, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial
+from .formats import LN2, LOG10_E, Format, Number, ScalarFunction, bits, fma, of_bits, polynomial, two_sum
 
 P = {
     "float32": (0.6666678, 0.3997708, 0.29885185),
@@ -64,15 +64,16 @@ def logarithms(f: Format) -> Mapping[str, ScalarFunction]:
         e, m = parted(x)
         return ends(x, near(e, m))
 
-    def log1p(x: Number) -> Number:
-        u = 1.0 + x
-        back = u - 1.0
-        lost = (1.0 - (u - back)) + (x - back)
+    def log1p_of_sum(x: Number, low: Number) -> Number:
+        """log(1 + x + low), low at most a rounding error of x, and x not tiny."""
+        u, lost = two_sum(1.0, x)
         e = (bits(u) - root) >> f.shift
         m = of_bits(bits(u) - (e << f.shift)) - 1.0
-        shrunk = lost * of_bits((f.bias - e) << f.shift) if x < lift else 0.0
-        value = near(of_bits(e + f.magic_bits) - f.magic, m + shrunk)
-        return x if abs(x) < f.tiny else ends(u, value)
+        shrunk = (lost + low) * of_bits((f.bias - e) << f.shift) if x < lift else 0.0
+        return ends(u, near(of_bits(e + f.magic_bits) - f.magic, m + shrunk))
+
+    def log1p(x: Number) -> Number:
+        return x if abs(x) < f.tiny else log1p_of_sum(x, 0.0)
 
     def in_base(per_e: tuple[float, ...], per_two: tuple[float, ...]) -> ScalarFunction:
         """log(x) / log(base), the reciprocals of the logarithms of e and 2 given in two parts."""
@@ -103,18 +104,24 @@ def logarithms(f: Format) -> Mapping[str, ScalarFunction]:
         a = abs(x)
         square = a * a
         large = a > lift
-        inside = log1p(a + square / (1.0 + np.sqrt(1.0 + square)))
+        high, low = two_sum(a, square / (1.0 + np.sqrt(1.0 + square)))
+        inside = log1p_of_sum(high, low)
         return x if a < f.tiny else np.copysign(log(a) + ln2 if large else inside, x)
 
     def acosh(x: Number) -> Number:
         t = x - 1.0
-        inside = log1p(t + np.sqrt(fma(t, t, 2.0 * t))) if x >= 1 else np.nan
+        square = fma(t, t, 2.0 * t)
+        side = np.sqrt(square)
+        high, low = two_sum(t, side)
+        lost = 0.5 * (fma(-side, side, square) + fma(t, t, 2.0 * t - square)) / side if t > 0 else 0.0
+        inside = log1p_of_sum(high, low + lost) if x >= 1 else np.nan
         return log(x) + ln2 if x > lift else inside
 
     def atanh(x: Number) -> Number:
         a = abs(x)
         twice = 2.0 * a
-        inside = 0.5 * log1p(twice + twice * a / (1.0 - a)) if a <= 1 else np.nan
+        high, low = two_sum(twice, twice * a / (1.0 - a))
+        inside = 0.5 * log1p_of_sum(high, low) if a <= 1 else np.nan
         return x if a < f.tiny else np.copysign(inside, x)
 
     named = {"log2": log2, "log10": log10}

@@ -1,0 +1,238 @@
+"""LLVM text of folds by bin: one pass over the elements in their order, with a state for each bin.
+
+The elements are cut into pieces of fixed number, each with bins of its own; `kernel` folds the pieces of some groups, `merge` joins the
+pieces in their order. So what comes out does not depend on the number of threads. The pieces of a group are consecutive and
+advance together: an element that meets the bin of its neighbour does not wait for it.
+
+    state[bin] = op(state[bin], x)      (the first element of a bin is its state, without the neutral element)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.emit import Writer, cast, literal, llvm_type, memory_type, store
+from catad.scalar import Function
+
+FIELDS = ("count", "rest", "bins", "length", "pieces", "index", "flags")  # the table; addresses of arrays follow
+
+
+class Bins(NamedTuple):
+    """What is compiled: the operator on states of these dtypes, what is read and what is written.
+
+    A value with the dtype "" is the position of the element. `starts` are the neutral elements as text. With `flagged` a bin knows
+    whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results, ""
+    for a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces a
+    group has.
+    """
+
+    op: Function
+    index: str
+    values: tuple[str, ...]
+    states: tuple[str, ...]
+    starts: tuple[str, ...]
+    flagged: bool
+    outs: tuple[str, ...]
+    rows: bool
+    lanes: int
+
+
+class BinsText:
+    """The text of the kernels of a `Bins`."""
+
+    def __init__(self, what: Bins) -> None:
+        self.what = what
+        self.states = [np.dtype(s) for s in what.states]
+        self.w = Writer()
+
+    def text(self) -> str:
+        parts = []
+        for name, body in (("kernel", self._groups), ("merge", self._merge)):
+            self.w = self.w.beside()
+            body()
+            parts.append(self.w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
+        return self.w.module(parts)
+
+    # -- the table
+
+    def _entry(self, at: int) -> str:
+        return self.w.set(f"load i64, ptr {self.w.set(f'getelementptr i64, ptr %t, i64 {at}')}")
+
+    def _field(self, name: str) -> str:
+        return self._entry(FIELDS.index(name))
+
+    def _array(self, at: int) -> str:
+        return self.w.set(f"inttoptr i64 {self._entry(at)} to ptr")
+
+    def _value_array(self, k: int) -> str:
+        return self._array(len(FIELDS) + k)
+
+    def _state_array(self, k: int) -> str:
+        return self._array(len(FIELDS) + len(self.what.values) + k)
+
+    def _out_array(self, k: int) -> str:
+        return self._array(len(FIELDS) + len(self.what.values) + len(self.states) + k)
+
+    def _at(self, base: str, dtype: np.dtype, i: str) -> str:
+        return self.w.set(f"getelementptr {memory_type(dtype)}, ptr {base}, i64 {i}")
+
+    def _load(self, pointer: str, dtype: np.dtype) -> str:
+        raw = self.w.set(f"load {memory_type(dtype)}, ptr {pointer}, align {dtype.itemsize}")
+        return self.w.set(f"icmp ne i8 {raw}, 0") if dtype.kind == "b" else raw
+
+    # -- folding
+
+    def _groups(self) -> None:
+        w, what = self.w, self.what
+        count, length, size = self._field("count"), self._field("length"), self._size()
+        arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.values)]
+        states = [self._state_array(k) for k in range(len(self.states))]
+        flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
+        index = w.set(f"inttoptr i64 {self._field('index')} to ptr")
+
+        def group(g: str) -> None:
+            begin = w.set(f"mul i64 {g}, {length}")
+            end = w.least(w.set(f"add i64 {begin}, {length}"), count)
+            own = w.set(f"mul i64 {w.set(f'mul i64 {g}, {what.lanes}')}, {size}")
+            self._begin(states, flags, own, w.set(f"mul i64 {size}, {what.lanes}"))
+            bases = [w.set(f"add i64 {own}, {w.set(f'mul i64 {size}, {k}')}") for k in range(what.lanes)]
+            lanes = [
+                (
+                    [self._at(s, dtype, base) for s, dtype in zip(states, self.states, strict=True)],
+                    w.set(f"getelementptr i8, ptr {flags}, i64 {base}"),
+                )
+                for base in bases
+            ]
+            piece = w.set(f"sdiv i64 {w.set(f'sub i64 {end}, {begin}')}, {what.lanes}")
+            starts = [w.set(f"add i64 {begin}, {w.set(f'mul i64 {piece}, {k}')}") for k in range(what.lanes)]
+
+            def step(s: str) -> None:
+                for start, (own_states, own_flags) in zip(starts, lanes, strict=True):
+                    self._element(w.set(f"add i64 {start}, {s}"), index, arrays, own_states, own_flags)
+
+            w.loop("0", piece, step)
+            rest = w.set(f"add i64 {starts[-1]}, {piece}")
+            w.loop(rest, end, lambda i: self._element(i, index, arrays, *lanes[-1]))
+
+        w.loop("%first", "%last", group)
+
+    def _size(self) -> str:
+        return self.w.set(f"mul i64 {self._field('bins')}, {self._field('rest')}")
+
+    def _begin(self, states: Sequence[str], flags: str, first: str, count: str) -> None:
+        """Neutral elements in the bins of a group."""
+        w = self.w
+        end = w.set(f"add i64 {first}, {count}")
+        for base, dtype, start in zip(states, self.states, self.what.starts, strict=True):
+            w.loop(first, end, lambda j, a=base, d=dtype, e=start: store(w, e, self._at(a, d, j), d))  # type: ignore[misc]
+        if self.what.flagged:
+            w.loop(first, end, lambda j: w.do(f"store i8 0, ptr {w.set(f'getelementptr i8, ptr {flags}, i64 {j}')}"))
+
+    def _element(self, i: str, index: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
+        """Element i into its bin, if it has one."""
+        w, dtype = self.w, np.dtype(self.what.index)
+        bin_ = cast(w, self._load(self._at(index, dtype, i), dtype), dtype, np.dtype(np.int64))
+        inside = w.set(f"icmp ult i64 {bin_}, {self._field('bins')}")
+
+        def put() -> None:
+            if not self.what.rows:
+                self._number(i, i, bin_, arrays, states, flags)
+                return
+            rest = self._field("rest")
+            source, target = w.set(f"mul i64 {i}, {rest}"), w.set(f"mul i64 {bin_}, {rest}")
+            w.loop(
+                "0",
+                rest,
+                lambda c: self._number(
+                    i, w.set(f"add i64 {source}, {c}"), w.set(f"add i64 {target}, {c}"), arrays, states, flags
+                ),
+            )
+
+        w.when(inside, put)
+
+    def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
+        """`state[target] = op(state[target], x[source])`."""
+        w = self.w
+        x = []
+        for array, name, dtype in zip(arrays, self.what.values, self.states, strict=True):
+            given = np.dtype(name or np.int64)
+            value = self._load(self._at(array, given, source), given) if name else i
+            x.append(cast(w, value, given, dtype))
+        places = [self._at(s, dtype, target) for s, dtype in zip(states, self.states, strict=True)]
+        old = [self._load(p, dtype) for p, dtype in zip(places, self.states, strict=True)]
+        made = self._joined(old, x)
+        if self.what.flagged:
+            flag = w.set(f"getelementptr i8, ptr {flags}, i64 {target}")
+            there = w.set(f"icmp ne i8 {w.set(f'load i8, ptr {flag}')}, 0")
+            made = self._chosen(there, made, x)
+            w.do(f"store i8 1, ptr {flag}")
+        for value, place, dtype in zip(made, places, self.states, strict=True):
+            store(w, value, place, dtype)
+
+    def _joined(self, a: Sequence[str], b: Sequence[str]) -> list[str]:
+        kinds = tuple([*self.states, *self.states])
+        made = self.w.call(self.what.op, kinds, [*a, *b])
+        results = scalar.result_types(self.what.op, kinds)
+        return [cast(self.w, v, r, d) for v, r, d in zip(made, results, self.states, strict=True)]
+
+    def _chosen(self, condition: str, a: Sequence[str], b: Sequence[str]) -> list[str]:
+        kinds = [llvm_type(d) for d in self.states]
+        return [
+            self.w.set(f"select i1 {condition}, {k} {x}, {k} {y}") for k, x, y in zip(kinds, a, b, strict=True)
+        ]
+
+    # -- merging
+
+    def _merge(self) -> None:
+        """The pieces joined into the first, and that written as the result, for the numbers from the first to the last."""
+        w, what = self.w, self.what
+        size, pieces = self._size(), self._field("pieces")
+        states = [self._state_array(k) for k in range(len(self.states))]
+        flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
+
+        def piece(p: str) -> None:
+            base = w.set(f"mul i64 {p}, {size}")
+
+            def number(j: str) -> None:
+                k = w.set(f"add i64 {base}, {j}")
+                into = [self._at(s, d, j) for s, d in zip(states, self.states, strict=True)]
+                a = [self._load(place, d) for place, d in zip(into, self.states, strict=True)]
+                b = [self._load(self._at(s, d, k), d) for s, d in zip(states, self.states, strict=True)]
+                made = self._joined(a, b)
+                if what.flagged:
+                    left = w.set(f"getelementptr i8, ptr {flags}, i64 {j}")
+                    right = w.set(f"getelementptr i8, ptr {flags}, i64 {k}")
+                    x, y = (w.set(f"load i8, ptr {flag}") for flag in (left, right))
+                    made = self._chosen(w.set(f"icmp ne i8 {x}, 0"), made, b)
+                    made = self._chosen(w.set(f"icmp ne i8 {y}, 0"), made, a)
+                    w.do(f"store i8 {w.set(f'or i8 {x}, {y}')}, ptr {left}")
+                for value, place, dtype in zip(made, into, self.states, strict=True):
+                    store(w, value, place, dtype)
+
+            w.loop("%first", "%last", number)
+
+        w.loop("1", pieces, piece)
+        for k, (name, base, dtype) in enumerate(zip(what.outs, states, self.states, strict=True)):
+            if name:
+                self._write(base, dtype, self._out_array(k), np.dtype(name))
+
+    def _write(self, base: str, dtype: np.dtype, out: str, wanted: np.dtype) -> None:
+        w = self.w
+
+        def number(j: str) -> None:
+            value = cast(w, self._load(self._at(base, dtype, j), dtype), dtype, wanted)
+            store(w, value, self._at(out, wanted, j), wanted)
+
+        w.loop("%first", "%last", number)
+
+
+def start(value: float | int | bool, dtype: np.dtype) -> str:
+    """A neutral element as text."""
+    return literal(value, dtype)
+
+
+Kernel = Callable[[int, int, int], None]

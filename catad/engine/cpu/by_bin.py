@@ -1,0 +1,112 @@
+"""Running folds by bin: how the elements are cut, where the states lie, which thread does what."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from catad.engine.cpu import buffers, profile, target, threads
+from catad.engine.cpu.bins import Bins, BinsText
+from catad.engine.cpu.launch import _address, _bound
+
+PIECE = 1 << 16  # no piece of the elements is smaller
+MOST = 16  # groups of pieces at most
+CACHED = 1 << 13  # bytes of the states of a piece up to which several pieces advance together
+LANES = 4  # as many
+WRITTEN = 1 << 15  # numbers of bins that one call merges at least
+_Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+
+
+class Compiled:
+    """The kernels of a `Bins` as machine code."""
+
+    __slots__ = ("__weakref__", "calls", "module", "seconds", "text")
+
+    def __init__(self, text: str, names: Sequence[str]) -> None:
+        begun = time.perf_counter()
+        self.text = text
+        self.module = target.compiled(self.text, names)
+        self.calls = {name: _Call(self.module.address(name)) for name in names}
+        self.seconds = time.perf_counter() - begun
+
+
+_compiled: WeakValueDictionary[Any, Compiled] = WeakValueDictionary()
+
+
+def compiled(what: Bins) -> Compiled:
+    """The machine code of a fold by bin, made once while somebody holds it."""
+    found = _compiled.get(what)
+    if found is None:
+        found = _compiled[what] = Compiled(BinsText(what).text(), ("kernel", "merge"))
+    return found
+
+
+class FoldKernel:
+    """A fold by bin ready to run: `what` with one lane, and the bins.
+
+    Called with an index array (m,) and values (m, rest) or (m,), all C-contiguous; gives the results (bins, rest), in the order of
+    `what.outs` without those that nobody asked for.
+    """
+
+    def __init__(self, what: Bins, bins: int, name: str) -> None:
+        self.what, self.bins, self.name = what, bins, name
+        self.states = [np.dtype(s) for s in what.states]
+        self.bytes = sum(d.itemsize for d in self.states) + what.flagged
+        self.kept: dict[int, Compiled] = {}
+
+    def code(self, lanes: int) -> Compiled:
+        found = self.kept.get(lanes)
+        if found is None:
+            found = self.kept[lanes] = compiled(self.what._replace(lanes=lanes))
+        return found
+
+    def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
+        m, width = len(index), int(np.prod(rest, dtype=np.int64))
+        size = self.bins * width
+        groups, lanes = cut(m * max(width, 1), m, size, size * self.bytes)
+        code = self.code(lanes)
+        pieces = groups * lanes
+        outs = [buffers.empty((self.bins, *rest), np.dtype(o)) if o else None for o in self.what.outs]
+        states = []
+        for out, dtype in zip(outs, self.states, strict=True):
+            own = pieces == 1 and out is not None and out.dtype == dtype
+            states.append(out if own else buffers.empty((pieces * size,), dtype))
+        flags = np.empty(pieces * size if self.what.flagged else 0, np.uint8)
+        length = -(-m // groups)
+        addresses = [_address(index), _address(flags), *[0 if v is None else _address(v) for v in values]]
+        addresses += [_address(s) for s in states] + [0 if o is None else _address(o) for o in outs]
+        table = [m, width, self.bins, length, pieces, *addresses]
+        packed = (ctypes.c_int64 * len(table))(*table)
+        where = ctypes.addressof(packed)
+        begun = time.perf_counter() if profile.active() else 0.0
+        kernel, merge = code.calls["kernel"], code.calls["merge"]
+        run_all(kernel, where, [(g, g + 1) for g in range(groups)])
+        if any(o is not None and o is not s for o, s in zip(outs, states, strict=True)):
+            run_all(merge, where, threads.chunks(size, WRITTEN))
+        if begun:
+            moved = index.nbytes + sum(a.nbytes for a in (*values, *outs) if a is not None)
+            profile.record(self.name, code.seconds, time.perf_counter() - begun, moved)
+        return [o for o in outs if o is not None]
+
+
+def cut(work: int, count: int, size: int, held: int) -> tuple[int, int]:
+    """Groups of pieces, and pieces that advance together, for so much work, elements, bins and bytes of states.
+
+    They depend on nothing else, so that results do not depend on the number of threads.
+    """
+    lanes = LANES if held <= CACHED and count >= 16 * size and work >= PIECE else 1
+    groups = max(1, min(MOST, work // PIECE, work // (4 * lanes * max(size, 1)), count))
+    return groups, lanes
+
+
+def run_all(call: Callable[..., Any], where: int, parts: Sequence[tuple[int, int]]) -> None:
+    """A kernel on each part, in threads where there are several."""
+    if len(parts) == 1:
+        call(where, *parts[0])
+    else:
+        threads.run([_bound(call, where, part) for part in parts])  # type: ignore[arg-type]

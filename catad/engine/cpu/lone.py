@@ -1,0 +1,42 @@
+"""Kernels for boxes that no stage takes in and that are worth code of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catad.engine import notices
+from catad.engine.cpu.scatter import scatter
+from catad.errors import CannotPrint
+from catad.linear.gather import Put
+from catad.primitive import Primitive
+from catad.spaces import Tensor
+
+_MAKERS: dict[type, Callable[[Any, tuple[Tensor, ...]], Callable[..., Any] | None]] = {Put: scatter}
+
+
+def lone(primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
+    """What runs a box by itself: compiled code where there is some, else its array code."""
+    plain = primitive.kernel(ins)
+    maker = _MAKERS.get(type(primitive))
+    made = maker(primitive, ins) if maker is not None else None
+    return plain if made is None else _Compiled(made, plain)
+
+
+class _Compiled:
+    """Compiled code, and the array code where it cannot be printed; one notice says so."""
+
+    def __init__(self, made: Callable[..., Any], plain: Callable[..., Any]) -> None:
+        self.made: Callable[..., Any] | None = made
+        self.plain = plain
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        if self.made is not None:
+            try:
+                return self.made(xp, *[a if type(a) is np.ndarray else np.asarray(a) for a in arrays])
+            except CannotPrint as error:
+                notices.notice(str(error), str(error))
+                self.made = None
+        return self.plain(xp, *arrays)
