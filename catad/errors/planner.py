@@ -281,3 +281,11 @@ def unknown_edge_type(name: str, kind: int, first: int, last: int) -> str:
 def in_problem(message: str, name: str) -> str:
     """A message about a part of a problem, with the problem's name."""
     return f"{message}\n  {'problem:':<10}{name}"
+
+
+def no_program(thing: object) -> str:
+    return text(
+        "not a program whose linear graph could be planned",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a morphism, and the values or the spaces of its arguments",
+    )

@@ -66,6 +66,13 @@ def _progress(done: int, count: int, name: str) -> None:
         sys.stderr.flush()
 
 
+def _progress_cleared() -> None:
+    """Take the bar away where it would stand in the way of a line."""
+    if sys.stderr.isatty() and sys.stdout.isatty():
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
 def main(given: Sequence[str] | None = None) -> int:
     """Run the tool; the exit code."""
     arguments = _arguments(given)
@@ -74,7 +81,9 @@ def main(given: Sequence[str] | None = None) -> int:
         problems = load(arguments.file, arguments.name)
         for done, (name, problem) in enumerate(problems):
             _progress(done, len(problems), name)
-            print(json.dumps(solve(name, problem, options)), flush=True)
+            answer = json.dumps(solve(name, problem, options))
+            _progress_cleared()
+            print(answer, flush=True)
         _progress(len(problems), len(problems), "")
     except errors.CatadError as error:
         print(f"catad.planner: {error}", file=sys.stderr)

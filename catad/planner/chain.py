@@ -15,11 +15,10 @@ from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
-from catad import errors
 from catad.linear.block import Block, Chain, Sum
 from catad.linear.structure import Structure
 from catad.planner.brackets import PULL, PUSH, Tree, balanced, forward, reverse
-from catad.planner.cost import Model, value_of
+from catad.planner.cost import Model, short_of_memory, value_of
 from catad.planner.execute import Traced, meeting_peak, trace
 from catad.planner.factors import (
     Factors,
@@ -275,7 +274,7 @@ def best(
             ways = search.all(explicit)
             fitting = [way for way in ways if memory is None or way.peak + factors.nbytes <= memory]
             if not fitting:
-                raise errors.PlanError(errors.too_little_memory(memory, min(w.peak for w in ways) + factors.nbytes, True))
+                raise short_of_memory(memory, min(w.peak for w in ways) + factors.nbytes, True)
             return trace(factors, tree_of(fitting[0], n), model), True
     return _heuristic(factors, model, memory, explicit), False
 
@@ -291,7 +290,7 @@ def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: b
     tried = [end(factors, tree, model, explicit) for tree in trees]
     fitting = [traced for traced in tried if memory is None or traced.peak <= memory]
     if not fitting:
-        raise errors.PlanError(errors.too_little_memory(memory, min(traced.peak for traced in tried), False))
+        raise short_of_memory(memory, min(traced.peak for traced in tried), False)
     return min(fitting, key=lambda traced: (traced.value, traced.peak))
 
 

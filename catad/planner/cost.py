@@ -73,6 +73,19 @@ def _is_amount(value: Any) -> bool:
     return bool(value >= 0)  # not so for NaN
 
 
+def short_of_memory(limit: Any, least: int, exact: bool) -> errors.PlanError:
+    """The error that says that no plan fits, and the least that would do; `least_of` reads that again."""
+    error = errors.PlanError(errors.too_little_memory(limit, least, exact))
+    vars(error)["least"] = least
+    return error
+
+
+def least_of(error: errors.PlanError) -> int | None:
+    """The least memory that would do, in bytes, where that is what an error is about."""
+    found: int | None = vars(error).get("least")
+    return found
+
+
 def checked_limit(value: Any, name: str, positive: bool = False) -> Any:
     """A limit that a user gives: None, or a number at least 0, or above it."""
     if value is not None and not (_is_amount(value) and (value > 0 or not positive)):

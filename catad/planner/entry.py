@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from catad import errors
 from catad.linear.map import LinearMap
 from catad.linear.structure import Placed, Structure
-from catad.planner.cost import matrix
+from catad.planner.cost import least_of, matrix
 from catad.planner.factors import Factors, Part
 from catad.planner.keep import plan_factors, plan_structure
 from catad.planner.plan import Plan, Program_, factors_of_maps, spaces_text
 from catad.planner.profile import Profile
+from catad.planner.recompute import fitting
 from catad.planner.request import Request, checked
 from catad.spaces import Product, Space, Tensor, space_of
 from catad.terms import D
@@ -35,9 +37,10 @@ def plan(
     The first argument is a morphism (the values or the spaces of its arguments follow), a linear map, or a list of
     factors, the first applied first: linear maps, structures, or the sizes (rows, columns) of dense matrices. `want` is
     "jacobian" or "hessian"; `mode` "auto", "forward", "reverse" or a bracketing such as `[[0, 1], 2]`; `memory` limits the
-    peak, in bytes; `budget` the number of products that the exact search may look at, beyond which a good plan is taken that
-    need not be the best. What is known only by its application stays unmultiplied where nothing dense meets it; with `explicit`
-    it is written out, by pushing or pulling a basis, compressed where the pattern of its entries is known.
+    peak, in bytes (where nothing fits, parts of a program recompute their coefficients instead of keeping them); `budget` the
+    number of products that the exact search may look at, beyond which a good plan is taken that need not be the best. What is
+    known only by its application stays unmultiplied where nothing dense meets it; with `explicit` it is written out, by pushing
+    or pulling a basis, compressed where the pattern of its entries is known.
 
     `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the profile of the
     engine in force, which is measured once and kept in the user's cache folder; a `Profile`; or a function from two structures
@@ -82,11 +85,22 @@ def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Requ
         key, found = None, None
     if found is None:
         term = f if want == "jacobian" else _gradient(f)
-        structure = _derivative(term, dom)
-        found = plan_structure(structure, request=request).made_for(structure, Program_(term, dom))
+        try:
+            found = _planned(term, dom, request)
+        except errors.PlanError as error:
+            if least_of(error) is None or request.mode != "auto":
+                raise
+            found = fitting(term, dom, request, lambda other: _planned(other, dom, request, exact=False), error)
         if key is not None:
             kept[key] = found
     return found
+
+
+def _planned(term: D, dom: Space, request: Request, exact: bool = True) -> Plan:
+    """The plan for the derivative of a term; one that is not the program itself is not known to be the best."""
+    structure = _derivative(term, dom)
+    made = plan_structure(structure, request=request).made_for(structure, Program_(term, dom))
+    return made if exact else replace(made, exact=False, recomputes=True)
 
 
 def _gradient(term: D) -> D:

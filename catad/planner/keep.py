@@ -18,6 +18,7 @@ from catad.planner import brackets
 from catad.planner.bound import bound
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import best, end
+from catad.planner.cost import short_of_memory
 from catad.planner.execute import Execution, Traced, execute, trace
 from catad.planner.factors import Factors, factors_of
 from catad.planner.plan import Plan
@@ -64,7 +65,7 @@ def _plan_factors(factors: Factors, request: Request) -> Plan:
     else:
         traced, mode = trace(factors, mode, model), "by hand"
     if memory is not None and traced.peak > memory:
-        raise errors.PlanError(errors.too_little_memory(memory, traced.peak, False))
+        raise short_of_memory(memory, traced.peak, False)
     execution = execute(factors, traced)
     if mode == "auto" and model is None and _shares(factors):
         execution, cheapest = _sharing(factors, execution, request)

@@ -52,6 +52,7 @@ class Plan:
     request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
     program: Program_ | None = None
+    recomputes: bool = False  # `program` is not the one that was given: parts of it are checkpoints
     _made: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
 
     @property
@@ -125,6 +126,14 @@ class Plan:
             raise errors.PlanError(errors.plan_without_morphism())
         _, linear = above().linearize(self.program.term, *primals)
         return self.multiply(linear)
+
+    def run_as(self, f: D, *primals: Value) -> LinearMap:
+        """As `run`, for a plan that recomputes: its program must be `f` but for checkpoints."""
+        from catad.planner.recompute import without_checkpoints
+
+        if self.program is None or without_checkpoints(self.program.term) != f:
+            raise errors.PlanError(errors.other_program("it recomputes parts of another program"))
+        return self.run(*primals)
 
     def edited(self, bracketing: Any) -> Plan:
         """The plan with another bracketing: nested pairs of factor numbers, `[[0, 1], 2]`, or the name of a mode.

@@ -1,8 +1,8 @@
 """What an engine's kernels cost in seconds: a profile, measured once, kept in a file.
 
 The time of a box is `launch + bytes * per_byte + operations * per_operation`, with three numbers for each kind of kernel. For
-one profile the same program always gets the same plan. `CATAD_CACHE` names the folder of profiles; without it it is `catad` in
-`XDG_CACHE_HOME`, or in `~/.cache`. A file is written under another name first and then renamed: whoever reads it reads all.
+one profile the same program always gets the same plan. `CATAD_CACHE_DIR` names the folder of profiles, as of compiled code; without
+it it is that of the user's caches; an empty one keeps none. A file is written under another name first and then renamed: whoever reads it reads all.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catad import errors
+from catad.engine.cpu.store import folder
 
 
 class Rates(NamedTuple):
@@ -90,28 +91,21 @@ def _rates(entry: Mapping[str, Any]) -> Rates:
     return rates
 
 
-def folder() -> Path:
-    """Where profiles are kept."""
-    return _folder(os.environ.get("CATAD_CACHE"), os.environ.get("XDG_CACHE_HOME"))
-
-
-def _folder(given: str | None, caches: str | None) -> Path:
-    return Path(given) if given else (Path(caches) if caches else Path.home() / ".cache") / "catad"
-
-
 def stored(engine: str) -> Profile:
     """The profile of an engine: from its file, or measured now and stored there, where the folder can be written.
 
     A file that cannot be read as a profile is measured again and replaced.
     """
-    return _stored(engine, os.environ.get("CATAD_CACHE"), os.environ.get("XDG_CACHE_HOME"))
+    return _stored(engine, folder())
 
 
 @lru_cache(maxsize=64)
-def _stored(engine: str, given: str | None, caches: str | None) -> Profile:
+def _stored(engine: str, place: str | None) -> Profile:
     from catad.planner.calibrate import calibrate
 
-    path = _folder(given, caches) / f"profile-{engine}.json"
+    if place is None:
+        return calibrate(engine)
+    path = Path(place) / f"profile-{engine}.json"
     with suppress(OSError, errors.PlanError):
         return from_json(path.read_text(encoding="utf-8"), str(path))
     made = calibrate(engine)

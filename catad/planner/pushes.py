@@ -161,7 +161,7 @@ def _dense_grid(dom: Sequence[Tensor], second: Structure, there: Sequence[tuple[
         for r, end in enumerate(second.cod):
             if made[c][r] and leaf.size and end.size:
                 rows[r][c] = (_written(leaf, end), (len(sources),))
-                sources.append(computed(_image(second, there[c], columns, c, r)))
+                sources.append(computed(_image(second, there[c], columns, c, r, (*leaf.shape, *end.shape))))
     spaces = [part[0].slots[0] for r in zip(*rows, strict=True) for part in r if part is not None] if rows else []
     structure = assemble(rows, dom, second.cod, spaces)
     return Product(Zero(tuple(dom), second.cod), ()) if structure.is_zero else Product(structure, tuple(sources))
@@ -174,8 +174,11 @@ def _written(dom: Tensor, cod: Tensor) -> Delta:
     return delta(out, ins, (*ins, *out), (*dom.shape, *cod.shape), dom.dtype, cod.dtype, cod.dtype)
 
 
-def _image(second: Structure, flags: tuple[bool, ...], columns: Any, c: int, r: int) -> Any:
-    """The columns of argument leaf c at result leaf r; the boxes are the same for all r, so they are laid out once."""
+def _image(second: Structure, flags: tuple[bool, ...], columns: Any, c: int, r: int, shape: tuple[int, ...]) -> Any:
+    """The columns of argument leaf c at result leaf r; the boxes are the same for all r, so they are laid out once.
+
+    As an array of the given shape: the axes of the argument, then those of the result.
+    """
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
         wires = [w for w in columns(b, c, ls) if w is not None]
@@ -186,7 +189,8 @@ def _image(second: Structure, flags: tuple[bool, ...], columns: Any, c: int, r: 
         ]
         wiring, made = applying(second, flags)
         outs = batch(b, wiring, [*rs, *wires], [*[False] * len(rs), *[True] * len(wires)], count)
-        return outs[sum(made[:r])]
+        out: Wire = outs[sum(made[:r])]
+        return out if out.shape == shape else b.add(Reshaped(shape), out)[0]
 
     return compute
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from catad.planner.bare import matrix_chain, plan_chain
 from catad.planner.checkpoints import repeated_steps
-from catad.planner.elimination.bounds import Work
 from catad.planner.elimination.faces import Faces, matrix_free
 from catad.planner.elimination.graph import members
 from catad.planner.elimination.plan import BUDGET, SPEED, plan_graph
 from catad.planner.elimination.typed import plan_typed
+from catad.planner.elimination.work import Work
 from catad.planner.problem_file import (
     ChainProblem,
     CheckpointProblem,

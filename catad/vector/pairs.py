@@ -51,7 +51,7 @@ def pairs(monoid: Monoid, moved: tuple[int, ...]) -> Pairs | None:
     """
     d = monoid.width
     if monoid.lifts is not None:
-        from catad.vector.histogram import segmented
+        from catad.vector.bins import segmented
 
         found_ = pairs(monoid.lifts, tuple([k - 1 for k in moved]))
         return None if found_ is None else Pairs(segmented(found_.monoid), tuple([k + 1 for k in found_.live]), 1)

@@ -22,7 +22,8 @@ from catad.linear.linked import Linked
 from catad.primitive import box
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
-from catad.vector.histogram import by_bin, segmented
+from catad.vector.bins import segmented
+from catad.vector.histogram import by_bin
 from catad.vector.index import Integers
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, elements, monoid_of, parts

@@ -36,10 +36,11 @@ def test_the_exponential_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> No
 
     f = ct.D(lambda x: (lambda y: (y, ct.scale(y)))(ct.exp(x)))
     monkeypatch.setattr(np, "exp", counted)
-    y, linear = ct.linearize(f, X)
-    assert counts["exp"] == 1 and np.array_equal(y, linear.todense().diagonal())
-    ct.vjp(f, X)[1](X)
-    ct.jvp(f, (X,), (X,))
+    with ct.use_engine("reference"):  # the engine whose calls of NumPy can be counted
+        y, linear = ct.linearize(f, X)
+        assert counts["exp"] == 1 and np.array_equal(y, linear.todense().diagonal())
+        ct.vjp(f, X)[1](X)
+        ct.jvp(f, (X,), (X,))
     assert counts["exp"] == 3
 
 

@@ -28,7 +28,7 @@ def rates(launch: float, byte: float, operation: float) -> Profile:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("CATAD_CACHE", str(tmp_path / "profiles"))
+    monkeypatch.setenv("CATAD_CACHE_DIR", str(tmp_path / "profiles"))
     return tmp_path / "profiles"
 
 
@@ -130,7 +130,7 @@ def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, mon
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("CATAD_CACHE", str(tmp_path / "file" / "below"))
+    monkeypatch.setenv("CATAD_CACHE_DIR", str(tmp_path / "file" / "below"))
     with ct.use_engine("reference"):
         assert plan(SIZES, cost="time").cost.operations > 0
 

@@ -1,8 +1,8 @@
 """LLVM text of folds by bin: one pass over the elements in their order, with a state for each bin.
 
-The elements are cut into pieces of fixed number, each with bins of its own; `kernel` folds the pieces of some groups, `merge` joins the
-pieces in their order. So what comes out does not depend on the number of threads. The pieces of a group are consecutive and
-advance together: an element that meets the bin of its neighbour does not wait for it.
+The elements are cut into pieces of fixed number, each with bins of its own; `kernel` folds the pieces of some groups, `merge`
+joins the pieces in their order. So what comes out does not depend on the number of threads. The pieces of a group are consecutive
+and advance together: an element that meets the bin of its neighbour does not wait for it.
 
     state[bin] = op(state[bin], x)      (the first element of a bin is its state, without the neutral element)
 """
@@ -22,16 +22,16 @@ FIELDS = ("count", "rest", "bins", "length", "pieces", "index", "flags")  # the 
 
 
 class Bins(NamedTuple):
-    """What is compiled: the operator on states of these dtypes, what is read and what is written.
+    """What is compiled: the operator on states of these dtypes, what is read (`by` is the dtype of the indices) and written.
 
-    A value with the dtype "" is the position of the element. `starts` are the neutral elements as text. With `flagged` a bin knows
-    whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results, ""
-    for a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces a
-    group has.
+    A value with the dtype "" is the position of the element. `starts` are the neutral elements as text. With `flagged` a bin
+    knows whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results,
+    "" for a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces
+    a group has.
     """
 
     op: Function
-    index: str
+    by: str
     values: tuple[str, ...]
     states: tuple[str, ...]
     starts: tuple[str, ...]
@@ -44,6 +44,8 @@ class Bins(NamedTuple):
 class BinsText:
     """The text of the kernels of a `Bins`."""
 
+    entries: tuple[str, ...] = ("kernel", "merge")
+
     def __init__(self, what: Bins) -> None:
         self.what = what
         self.states = [np.dtype(s) for s in what.states]
@@ -51,11 +53,14 @@ class BinsText:
 
     def text(self) -> str:
         parts = []
-        for name, body in (("kernel", self._groups), ("merge", self._merge)):
+        for name, body in zip(self.entries, self._bodies(), strict=True):
             self.w = self.w.beside()
             body()
             parts.append(self.w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
         return self.w.module(parts)
+
+    def _bodies(self) -> Sequence[Callable[[], None]]:
+        return self._groups, self._merge
 
     # -- the table
 
@@ -134,7 +139,7 @@ class BinsText:
 
     def _element(self, i: str, index: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """Element i into its bin, if it has one."""
-        w, dtype = self.w, np.dtype(self.what.index)
+        w, dtype = self.w, np.dtype(self.what.by)
         bin_ = cast(w, self._load(self._at(index, dtype, i), dtype), dtype, np.dtype(np.int64))
         inside = w.set(f"icmp ult i64 {bin_}, {self._field('bins')}")
 
@@ -153,6 +158,11 @@ class BinsText:
             )
 
         w.when(inside, put)
+        if type(self)._outside is not BinsText._outside:
+            w.when(w.set(f"xor i1 {inside}, true"), lambda: self._outside(i))
+
+    def _outside(self, i: str) -> None:
+        """Element i, whose index is out of range: nothing."""
 
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """`state[target] = op(state[target], x[source])`."""
@@ -235,4 +245,18 @@ def start(value: float | int | bool, dtype: np.dtype) -> str:
     return literal(value, dtype)
 
 
-Kernel = Callable[[int, int, int], None]
+class WinnersText(BinsText):
+    """The first element of each bin that is the result of the bin, which is the second value: the winner of a minimum or maximum."""
+
+    def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
+        w, dtype = self.w, np.dtype(self.what.values[0])
+        x, total = self._load(self._at(arrays[0], dtype, source), dtype), self._load(self._at(arrays[1], dtype, target), dtype)
+        compare = "fcmp oeq" if dtype.kind == "f" else "icmp eq"
+
+        def first() -> None:
+            place, kind = self._at(states[0], self.states[0], target), llvm_type(self.states[0])
+            known, own = self._load(place, self.states[0]), cast(w, i, np.dtype(np.int64), self.states[0])
+            there = w.set(f"icmp sge {kind} {known}, 0")
+            store(w, w.set(f"select i1 {there}, {kind} {known}, {kind} {own}"), place, self.states[0])
+
+        w.when(w.set(f"{compare} {llvm_type(dtype)} {x}, {total}"), first)

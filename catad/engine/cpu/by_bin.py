@@ -16,8 +16,7 @@ from catad.engine.cpu.launch import _address, _bound
 
 PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
-CACHED = 1 << 13  # bytes of the states of a piece up to which several pieces advance together
-LANES = 4  # as many
+LANES = ((1 << 11, 4), (1 << 13, 2))  # bytes of the states of a piece up to which so many pieces advance together
 WRITTEN = 1 << 15  # numbers of bins that one call merges at least
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -38,11 +37,11 @@ class Compiled:
 _compiled: WeakValueDictionary[Any, Compiled] = WeakValueDictionary()
 
 
-def compiled(what: Bins) -> Compiled:
+def compiled(text: type[BinsText], what: Bins) -> Compiled:
     """The machine code of a fold by bin, made once while somebody holds it."""
-    found = _compiled.get(what)
+    found = _compiled.get((text, what))
     if found is None:
-        found = _compiled[what] = Compiled(BinsText(what).text(), ("kernel", "merge"))
+        found = _compiled[text, what] = Compiled(text(what).text(), text.entries)
     return found
 
 
@@ -53,8 +52,8 @@ class FoldKernel:
     `what.outs` without those that nobody asked for.
     """
 
-    def __init__(self, what: Bins, bins: int, name: str) -> None:
-        self.what, self.bins, self.name = what, bins, name
+    def __init__(self, what: Bins, bins: int, name: str, text: type[BinsText] = BinsText) -> None:
+        self.what, self.bins, self.name, self.printer = what, bins, name, text
         self.states = [np.dtype(s) for s in what.states]
         self.bytes = sum(d.itemsize for d in self.states) + what.flagged
         self.kept: dict[int, Compiled] = {}
@@ -62,7 +61,7 @@ class FoldKernel:
     def code(self, lanes: int) -> Compiled:
         found = self.kept.get(lanes)
         if found is None:
-            found = self.kept[lanes] = compiled(self.what._replace(lanes=lanes))
+            found = self.kept[lanes] = compiled(self.printer, self.what._replace(lanes=lanes))
         return found
 
     def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
@@ -99,7 +98,9 @@ def cut(work: int, count: int, size: int, held: int) -> tuple[int, int]:
 
     They depend on nothing else, so that results do not depend on the number of threads.
     """
-    lanes = LANES if held <= CACHED and count >= 16 * size and work >= PIECE else 1
+    lanes = 1
+    if count >= 16 * size and work >= PIECE:
+        lanes = next((most for limit, most in LANES if held <= limit), 1)
     groups = max(1, min(MOST, work // PIECE, work // (4 * lanes * max(size, 1)), count))
     return groups, lanes
 

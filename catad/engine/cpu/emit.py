@@ -231,16 +231,9 @@ class Element:
         stride, size = self.indexed(j)
         index = cast(w, self.value(by), self.dtypes[by], np.dtype(np.int64))
         there = w.set(f"icmp ult i64 {index}, {size}")
-        kept = w.slot(llvm_type(dtype))
-        zero = literal(0, dtype)
-        w.do(f"store {llvm_type(dtype)} {zero}, ptr {kept}")
-
-        def read() -> None:
-            at = w.set(f"getelementptr i8, ptr {self.pointer(j)}, i64 {w.set(f'mul i64 {index}, {stride}')}")
-            w.do(f"store {llvm_type(dtype)} {self._loaded(at, dtype)}, ptr {kept}")
-
-        w.when(there, read)
-        return w.set(f"load {llvm_type(dtype)}, ptr {kept}")
+        at = w.set(f"getelementptr i8, ptr {self.pointer(j)}, i64 {w.set(f'mul i64 {index}, {stride}')}")
+        w.support["zero"] = "@zero = internal constant i64 0"  # read instead: LLVM then sees a loop without branches
+        return self._loaded(w.set(f"select i1 {there}, ptr {at}, ptr @zero"), dtype)
 
     def _loaded(self, pointer: str, dtype: np.dtype[Any]) -> str:
         raw = self.w.set(f"load {memory_type(dtype)}, ptr {pointer}, align {dtype.itemsize}")

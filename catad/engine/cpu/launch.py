@@ -181,13 +181,16 @@ class StageKernel:
 
 
 def _streams(how: Layout, outs: Sequence[Any]) -> bool:
-    """Whether results are large enough to be written past the caches, and lie so that whole vectors are aligned."""
+    """Whether results are large enough to be written past the caches, and lie so that whole vectors are aligned.
+
+    The layout is used again for other results of the same shapes: only large ones are sure to be aligned as `buffers` does it.
+    """
     kernel, first = how.kernel, len(how.kernel.body.sources)
     if kernel.kind != POINTS or sum(out.nbytes for out in outs) < STREAMED or any(s.guarded for s in kernel.body.sources):
         return False
     rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
     straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])
-    return rows and straight and all(_address(out) % 64 == 0 for out in outs)
+    return rows and straight and all(out.nbytes >= buffers.LARGE for out in outs)
 
 
 def _normal(array: Any) -> bool:

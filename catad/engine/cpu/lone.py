@@ -8,13 +8,21 @@ from typing import Any
 import numpy as np
 
 from catad.engine import notices
+from catad.engine.cpu.bin_boxes import fold, prefixes, products, winner
 from catad.engine.cpu.scatter import scatter
 from catad.errors import CannotPrint
 from catad.linear.gather import Put
 from catad.primitive import Primitive
 from catad.spaces import Tensor
+from catad.vector.by_bin import FoldByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin
 
-_MAKERS: dict[type, Callable[[Any, tuple[Tensor, ...]], Callable[..., Any] | None]] = {Put: scatter}
+_MAKERS: dict[type, Callable[[Any, tuple[Tensor, ...]], Callable[..., Any] | None]] = {
+    Put: scatter,
+    FoldByBin: fold,
+    WinnerByBin: winner,
+    PrefixByBin: prefixes,
+    ProductOfOthersByBin: products,
+}
 
 
 def lone(primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any]:

@@ -8,54 +8,62 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.bins import FIELDS, Bins, BinsText, start
+from catad.engine.cpu import buffers
+from catad.engine.cpu.bins import Bins, BinsText, start
 from catad.engine.cpu.by_bin import Compiled, FoldKernel
-from catad.engine.cpu.emit import cast, store
+from catad.engine.cpu.emit import add, cast, literal, store
 from catad.engine.cpu.launch import _address
 from catad.linear.gather import Put, positions
 from catad.scalar import Function
 from catad.spaces import Tensor
 
 SPARSE = 4  # this many places for each element
+UNTOUCHED = 64  # and this many where most of the memory is never touched
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 
 
 class _Sparse(BinsText):
-    """Text that adds to zeros that are there already, and then writes what the elements' places hold."""
+    """Text that adds to zeros that are there already: `once` writes each element to its place and tells where there was one
+    already (as the marks, a bit for each place, say); `kernel` adds in double precision, and `finish` writes the sums of the
+    elements' places."""
 
-    def text(self) -> str:
-        parts = []
-        for name, body in (("kernel", self._add), ("finish", self._finish)):
-            self.w = self.w.beside()
-            body()
-            parts.append(self.w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
-        return self.w.module(parts)
+    entries = ("once", "kernel", "finish")
 
-    def _add(self) -> None:
-        w = self.w
+    def _bodies(self) -> Sequence[Callable[[], None]]:
+        return [lambda e=entry: self._all(e) for entry in self.entries]  # type: ignore[misc]
+
+    entry = ""
+
+    def _all(self, entry: str) -> None:
+        w, self.entry = self.w, entry
         index, flags = (w.set(f"inttoptr i64 {self._field(name)} to ptr") for name in ("index", "flags"))
         arrays, states = [self._value_array(0)], [self._state_array(0)]
         w.loop("%first", "%last", lambda i: self._element(i, index, arrays, states, flags))
 
-    def _finish(self) -> None:
-        self.writing = True
-        self._add()
-
-    writing = False
-
     def _number(self, i: str, source: str, target: str, arrays: Any, states: Any, flags: str) -> None:
-        if not self.writing:
+        w, (sum_,), wanted = self.w, self.states, np.dtype(self.what.outs[0])
+        if self.entry == "kernel":
             super()._number(i, source, target, arrays, states, flags)
             return
-        (given,), wanted = self.states, np.dtype(self.what.outs[0])
-        value = cast(self.w, self._load(self._at(states[0], given, target), given), given, wanted)
-        store(self.w, value, self._at(self._out_array(0), wanted, target), wanted)
+        place = self._at(self._out_array(0), wanted, target)
+        if self.entry == "finish":
+            value = cast(w, self._load(self._at(states[0], sum_, target), sum_), sum_, wanted)
+            store(w, value, place, wanted)
+            return
+        mark = w.set(f"getelementptr i8, ptr {flags}, i64 {w.set(f'lshr i64 {target}, 3')}")
+        bit = w.set(f"trunc i64 {w.set(f'and i64 {target}, 7')} to i8")
+        known, own = w.set(f"load i8, ptr {mark}"), w.set(f"shl i8 1, {bit}")
+        w.do(f"store i8 {w.set(f'or i8 {known}, {own}')}, ptr {mark}")
+        w.when(w.set(f"icmp ne i8 {w.set(f'and i8 {known}, {own}')}, 0"), lambda: w.do(f"store i8 1, ptr {states[0]}"))
+        zero = literal(0, wanted)
+        given = self._load(self._at(arrays[0], wanted, source), wanted)
+        store(w, add(w, wanted, given, zero), place, wanted)  # -0.0 becomes 0.0, as added to it
 
 
 class ScatterKernel:
@@ -86,7 +94,7 @@ class ScatterKernel:
             x = self._scattered(flat.reshape(-1), np.ascontiguousarray(v).reshape(-1), ())
             return x.reshape(how.shape(how.src))
         order = [how.dst.index(label) for label in (*how.by, *self.rest)]
-        lined = np.ascontiguousarray(np.transpose(v, order)).reshape(-1, *self.shape)
+        lined = np.ascontiguousarray(np.transpose(v, order)).reshape(index.size, *self.shape)
         x = self._scattered(np.ascontiguousarray(index).reshape(-1), lined, self.shape)
         return np.moveaxis(x, 0, how.axis)
 
@@ -95,16 +103,28 @@ class ScatterKernel:
         if len(index) * math.prod(rest) * SPARSE > size:
             return self.dense(index, [v], rest)[0]
         if self.sparse is None:
-            self.sparse = Compiled(_Sparse(self.what).text(), ("kernel", "finish"))
-        out = np.zeros((self.bins, *rest), self.dtype)
-        sums = out if self.total == self.dtype else np.zeros(size, self.total)
-        count = len(index)
-        table = [count, math.prod(rest), self.bins, count, 1, _address(index), 0, _address(v), _address(sums), _address(out)]
-        assert len(table) == len(FIELDS) + 3
-        packed = (ctypes.c_int64 * len(table))(*table)
-        self.sparse.calls["kernel"](ctypes.addressof(packed), 0, count)
-        if sums is not out:
-            self.sparse.calls["finish"](ctypes.addressof(packed), 0, count)
+            self.sparse = Compiled(_Sparse(self.what).text(), _Sparse.entries)
+        call, count = self.sparse.calls, len(index)
+        few = count * math.prod(rest) * UNTOUCHED < size
+        out = np.zeros((self.bins, *rest), self.dtype) if few else buffers.empty((self.bins, *rest), self.dtype)
+        if not few:
+            out.fill(0)
+
+        def run(name: str, flags: Any, sums: Any) -> None:
+            addresses = [_address(a) for a in (index, flags, v, sums, out)]
+            table = [count, math.prod(rest), self.bins, count, 1, *addresses]
+            packed = (ctypes.c_int64 * len(table))(*table)
+            call[name](ctypes.addressof(packed), 0, count)
+
+        if self.total == self.dtype:
+            run("kernel", out, out)
+            return out
+        twice = np.zeros(1, np.uint8)
+        run("once", np.zeros(size // 8 + 1, np.uint8), twice)
+        if twice[0]:  # sums in double precision, as everywhere
+            sums = np.zeros(size, self.total)
+            run("kernel", out, sums)
+            run("finish", out, sums)
         return out
 
 

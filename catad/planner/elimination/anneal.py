@@ -12,9 +12,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from catad.planner.elimination.bounds import Work
 from catad.planner.elimination.parts import reach
 from catad.planner.elimination.tree import Tree
+from catad.planner.elimination.work import Work
 
 HOT, COLD = 0.3, 0.04  # temperatures at the start and at the end, in mean costs of a vertex
 HOPELESS = 6.0  # temperatures above which a place is not looked beyond
@@ -38,6 +38,8 @@ def anneal(tree: Tree, floor: Sequence[int], work: Work, rng: random.Random) -> 
         rng.shuffle(vertices)
         temperature = scale * HOT * (COLD / HOT) ** (1 - work.left / start)
         for v in vertices:
+            if work.spent:
+                break
             relocate(tree, v, floor, temperature, work, rng)
         if tree.value < best.value:
             best = tree.copy()
@@ -75,13 +77,13 @@ def _later(tree: Tree, v: int, limit: float, work: Work) -> tuple[list[Place], P
     places: list[Place] = []
     passed: Prices = []
     u = tree.parent[v]
-    while u >= 0 and change <= limit:
+    while u >= 0 and change <= limit and not work.spent:
         gone = tree.below[u] ^ bit
         before = gone ^ 1 << u
-        price = sizes[u] * total(reach(preds, u, before)) * total(reach(succs, u, before))
+        price = sizes[u] * total(reach(preds, u, before, work)) * total(reach(succs, u, before, work))
         change += price - tree.cost[u]
         passed.append((u, price))
-        own = sizes[v] * total(reach(preds, v, gone)) * total(reach(succs, v, gone))
+        own = sizes[v] * total(reach(preds, v, gone, work)) * total(reach(succs, v, gone, work))
         places.append(Place(change + own - tree.cost[v], own, len(passed)))
         u = tree.parent[u]
         work.left -= 4
@@ -97,17 +99,17 @@ def _earlier(tree: Tree, v: int, limit: float, work: Work) -> tuple[list[Place],
     passed: Prices = []
     gone = tree.below[v] ^ bit
     stack = list(tree.children[v])
-    while stack and change <= limit:
+    while stack and change <= limit and not work.spent:
         u = stack.pop()
         gone ^= 1 << u
         stack += tree.children[u]
         price = tree.cost[u]
         if tree.below[u] & near:
             before = gone | bit
-            price = sizes[u] * total(reach(preds, u, before)) * total(reach(succs, u, before))
+            price = sizes[u] * total(reach(preds, u, before, work)) * total(reach(succs, u, before, work))
         change += price - tree.cost[u]
         passed.append((u, price))
-        own = sizes[v] * total(reach(preds, v, gone)) * total(reach(succs, v, gone))
+        own = sizes[v] * total(reach(preds, v, gone, work)) * total(reach(succs, v, gone, work))
         places.append(Place(change + own - tree.cost[v], own, len(passed)))
         work.left -= 4
     return places, passed

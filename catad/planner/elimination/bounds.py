@@ -12,29 +12,9 @@ from itertools import pairwise
 
 from catad.planner.elimination.graph import members
 from catad.planner.elimination.parts import Part
+from catad.planner.elimination.work import Work
 
-STEP = 0.3  # work for one step of a search for a path
-
-
-class Work:
-    """Work that is counted, so that a budget buys the same plan on every machine."""
-
-    def __init__(self, units: float) -> None:
-        self.left = units
-
-    @property
-    def spent(self) -> bool:
-        return self.left <= 0
-
-    def lend(self, units: float) -> Work:
-        """Some of the work, for a step that may leave some of it."""
-        lent = Work(min(units, self.left))
-        self.left -= lent.left
-        return lent
-
-    def take_back(self, lent: Work) -> None:
-        """What a step has left (or is behind)."""
-        self.left += lent.left
+STEP, WIDE = 0.3, 3e-4  # work for one step of a search for a path, and more for each vertex that a set has room for
 
 
 def bounds(part: Part, work: Work) -> list[int]:
@@ -78,12 +58,13 @@ class Cut:
     def _augmenting(self) -> list[State] | None:
         """A shortest path from v to an end on which more can flow."""
         sizes, through, m, sets = self.sizes, self.through, self.m, self.sets
+        step = STEP + WIDE * m
         start: State = (self.v, True)
         came: dict[State, State] = {start: start}
         entered = 0  # the vertices that were reached from the side of v
         queue = [start]
         for state in queue:
-            self.work.left -= STEP
+            self.work.left -= step
             u, passed = state
             if passed:
                 new = sets[u] & ~entered

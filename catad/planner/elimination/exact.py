@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from catad.planner.elimination.bounds import Work
 from catad.planner.elimination.parts import connected
+from catad.planner.elimination.work import Work
 
 Sets = Sequence[int] | Mapping[int, int]
 

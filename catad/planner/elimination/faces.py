@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from catad.planner.elimination.bounds import Work
+from catad.planner.elimination.work import Work
 
 
 class Edge(NamedTuple):
@@ -200,7 +200,9 @@ def matrix_free(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
     Best-first search, exact if the work suffices; else what a search through the most promising states only has found.
     """
     beam = work.lend(work.left / 3)
-    found = _through_few(faces, beam, most)
+    found = MatrixFreeResult(most, False, ())
+    for width in WIDTHS:
+        found = _through_few(faces, beam, found, width)
     work.take_back(beam)
     start = faces.start
     reached: dict[State, int] = {start: faces.paid}
@@ -228,13 +230,12 @@ def matrix_free(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
     return MatrixFreeResult(found.cost, not heap, found.steps)
 
 
-WIDTH = 24  # states that are followed at a time
+WIDTHS = (1, 5, 25)  # states that are followed at a time
 
 
-def _through_few(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
-    """The cheapest way through the most promising states of each step."""
+def _through_few(faces: Faces, work: Work, best: MatrixFreeResult, width: int) -> MatrixFreeResult:
+    """The cheapest way through the most promising states of each step, where it is cheaper than the best that is known."""
     level: dict[State, tuple[int, tuple[str, ...]]] = {faces.start: (faces.paid, ())}
-    best = MatrixFreeResult(most, False, ())
     while level and not work.spent:
         below: dict[State, tuple[int, tuple[str, ...]]] = {}
         for state, (spent, steps) in level.items():
@@ -248,7 +249,7 @@ def _through_few(faces: Faces, work: Work, most: int) -> MatrixFreeResult:
                 if now + faces.bound(after) < best.cost and (after not in below or now < below[after][0]):
                     below[after] = (now, (*steps, words))
         ranked = sorted(below.items(), key=lambda item: item[1][0] + faces.bound(item[0]))
-        level = dict(ranked[:WIDTH])
+        level = dict(ranked[:width])
     return best
 
 

@@ -14,17 +14,23 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
 
-SHORT = 512  # bits up to which peeling the lowest bit is faster than unpacking bytes
+if TYPE_CHECKING:
+    from catad.terms import D
+
+SHORT = 512  # bits up to which peeling off the lowest one is faster than unpacking bytes
+FEW = 24  # members up to which it is so in any set
 
 
 def members(x: int) -> list[int]:
     """The vertices in a set, ascending."""
-    if x.bit_length() > SHORT:
+    if x.bit_length() > SHORT and x.bit_count() > FEW:
         return _unpacked(x)
     found = []
     while x:
@@ -88,38 +94,52 @@ class Graph:
 
     def __init__(
         self,
-        edges: Iterable[tuple[int, int]],
+        edges: Iterable[Iterable[int]],
         inputs: Iterable[int],
         outputs: Iterable[int],
         sizes: Sequence[int] | None = None,
         vertices: int | None = None,
     ) -> None:
         pairs = [_edge(k, edge) for k, edge in enumerate(edges)]
-        ends = {"inputs": list(inputs), "outputs": list(outputs)}
+        starts, stops = list(inputs), list(outputs)
         if sizes is not None:
             n = len(sizes)
         elif vertices is not None:
             n = vertices
         else:
-            n = 1 + max([v for pair in [*pairs, *ends.values()] for v in pair if _is_whole(v)], default=-1)
-        for v, size in enumerate(sizes or ()):
+            n = 1 + max([int(v) for v in [*chain(*pairs), *starts, *stops] if _is_whole(v)], default=-1)
+        for v, size in enumerate(sizes if sizes is not None else ()):
             if not _is_whole(size) or size < 1:
                 raise errors.PlanError(errors.bad_vertex_size(v, size))
-        for name, some in ends.items():
-            for v in some:
-                _known(v, n, name)
         preds, succs = [0] * n, [0] * n
-        for k, (source, target) in enumerate(pairs):
-            _known(source, n, f"edge {k}, {source} -> {target}")
-            _known(target, n, f"edge {k}, {source} -> {target}")
+        for k, pair in enumerate(pairs):
+            source, target = (_known(v, n, f"edge {k}, {pair[0]} -> {pair[1]}") for v in pair)
             preds[target] |= 1 << source
             succs[source] |= 1 << target
         object.__setattr__(self, "preds", tuple(preds))
         object.__setattr__(self, "succs", tuple(succs))
-        object.__setattr__(self, "inputs", set_of(ends["inputs"]))
-        object.__setattr__(self, "outputs", set_of(ends["outputs"]))
-        object.__setattr__(self, "sizes", tuple(sizes) if sizes is not None else (1,) * n)
+        object.__setattr__(self, "inputs", set_of(_known(v, n, "inputs") for v in starts))
+        object.__setattr__(self, "outputs", set_of(_known(v, n, "outputs") for v in stops))
+        object.__setattr__(self, "sizes", tuple(map(int, sizes)) if sizes is not None else (1,) * n)
         self.topological()  # finds cycles
+
+    @staticmethod
+    def of(f: D, *primals_or_spaces: Any) -> Graph:
+        """The linear graph of a program at a point (values, or their spaces): its tangent wires, and which depends on which.
+
+        Every edge counts as dense: what elimination costs is a bound above what structured Jacobians would. The wires of the
+        arguments are the inputs, those of the results the outputs.
+
+        >>> import catad as ct
+        >>> graph = ct.Graph.of(ct.fork(ct.sin, ct.exp) >> ct.mul >> ct.sum(), ct.f64[3])
+        >>> graph
+        <graph of 3 vertices and 5 edges between 1 inputs and 1 outputs>
+        >>> ct.plan_graph(graph)
+        <plan 1 input, 1 output, 3 vertices: 27 multiplications (reverse 27, forward 63, Markowitz 27), optimal>
+        """
+        from catad.planner.elimination.programs import graph_of
+
+        return graph_of(f, *primals_or_spaces)
 
     @property
     def inner(self) -> int:
@@ -158,15 +178,18 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _edge(k: int, edge: object) -> tuple[int, int]:
-    if not isinstance(edge, Sequence) or len(edge) != 2:
-        raise errors.PlanError(errors.bad_edge(k, edge))
-    return edge[0], edge[1]
+def _edge(k: int, edge: Iterable[int]) -> tuple[int, int]:
+    try:
+        source, target = edge
+    except (TypeError, ValueError):
+        raise errors.PlanError(errors.bad_edge(k, edge)) from None
+    return source, target
 
 
-def _known(v: object, n: int, where: str) -> None:
-    if not _is_whole(v) or not 0 <= v < n:  # type: ignore[operator]
+def _known(v: int, n: int, where: str) -> int:
+    if not _is_whole(v) or not 0 <= v < n:
         raise errors.PlanError(errors.missing_vertex(v, n, where))
+    return int(v)
 
 
 def _cycle(preds: Sequence[int], missing: Sequence[int]) -> list[int]:

@@ -9,15 +9,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from catad import errors
-from catad.planner.elimination.bounds import Work, bounds
+from catad.planner.elimination.bounds import bounds
 from catad.planner.elimination.graph import Graph, members
 from catad.planner.elimination.orders import costs, greedy, markowitz_degree
 from catad.planner.elimination.parts import parts_of
 from catad.planner.elimination.solve import Solution, begin, improve_all
 from catad.planner.elimination.streams import in_streams
+from catad.planner.elimination.work import Work
 
 BUDGET = 0.05  # seconds
-SPEED = 50_000  # work in a second: a machine should do twice as much, for the plan depends on the work alone
+SPEED = 80_000  # work in a second: a machine should do twice as much, for the plan depends on the work alone
 LONG = 2.0  # seconds from which the search runs as two processes
 
 
@@ -134,12 +135,14 @@ def _begun(graph: Graph, tried: Sequence[Sequence[int]], seed: int, seconds: flo
     free, parts = parts_of(graph)
     work = Work(0.7 * SPEED * seconds)
     rng = random.Random(f"start {seed}")
-    solutions = []
-    for part in parts:
-        local = {v: k for k, v in enumerate(part.names[: part.m])}
-        known = [[local[v] for v in order if v in local] for order in tried]
-        solutions.append(begin(part, bounds(part, work), known, rng))
-    return free, solutions
+    place = {v: (number, k) for number, part in enumerate(parts) for k, v in enumerate(part.names[: part.m])}
+    known: list[list[list[int]]] = [[[] for _ in tried] for _ in parts]
+    for n, order in enumerate(tried):
+        for v in order:
+            if v in place:
+                number, k = place[v]
+                known[number][n].append(k)
+    return free, [begin(part, bounds(part, work), orders, rng) for part, orders in zip(parts, known, strict=True)]
 
 
 def _checked(graph: Graph, order: object) -> tuple[int, ...]:

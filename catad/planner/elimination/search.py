@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from catad.planner.elimination.bounds import Work
 from catad.planner.elimination.exact import Exact, OutOfWork
 from catad.planner.elimination.parts import connected
 from catad.planner.elimination.tree import Tree, subtree_window
+from catad.planner.elimination.work import Work
 
 SIZES = (4, 5, 6, 6, 7, 8, 10)  # of pieces: small ones are cheap, large ones see further
 PIECE = 3000  # work for one piece at most
@@ -37,7 +37,8 @@ def reorder_piece(tree: Tree, floor: Sequence[int], work: Work, rng: random.Rand
     if sum(old.values()) == sum([floor[v] for v in window]):
         work.left -= len(window)
         return
-    preds, succs = _reduced(tree, window, top, work)
+    work.left -= len(window)
+    preds, succs = tree.reduced(window, top, work)
     share = work.lend(PIECE)
     exact = Exact(preds, succs, tree.part.sizes, tree.total, floor, share, late=rng.random() < 0.5)
     prices: dict[int, int] = {}
@@ -62,8 +63,3 @@ def _piece(tree: Tree, floor: Sequence[int], rng: random.Random) -> tuple[list[i
         start = rng.randrange(tree.part.m)
     size = rng.choice(SIZES)
     return subtree_window(tree, start, size, [rng.random() for _ in range(size)])
-
-
-def _reduced(tree: Tree, window: Sequence[int], top: int, work: Work) -> tuple[dict[int, int], dict[int, int]]:
-    work.left -= len(window) + tree.below[top].bit_count() // 4
-    return tree.reduced(window, top)

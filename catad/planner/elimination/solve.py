@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from catad.planner.elimination.anneal import anneal
-from catad.planner.elimination.bounds import Work
 from catad.planner.elimination.exact import Exact, OutOfWork
 from catad.planner.elimination.orders import costs, fill, greedy, relative_degree
 from catad.planner.elimination.parts import Part
 from catad.planner.elimination.search import improve
 from catad.planner.elimination.tree import Tree
+from catad.planner.elimination.work import Work
 
 SMALL = 10  # vertices up to which dynamic programming comes first
 PROVABLE = 48  # vertices up to which it is tried at all

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from catad.planner.elimination.orders import costs
 from catad.planner.elimination.parts import Part, reach
+from catad.planner.elimination.work import Work
 
 
 class Tree:
@@ -66,13 +67,13 @@ class Tree:
             stack += self.children[v]
         return order[::-1]
 
-    def reduced(self, window: Sequence[int], top: int) -> tuple[dict[int, int], dict[int, int]]:
+    def reduced(self, window: Sequence[int], top: int, work: Work) -> tuple[dict[int, int], dict[int, int]]:
         """The neighbours of the vertices of a window once everything below it is gone."""
         gone = self.below[top]
         for v in window:
             gone ^= 1 << v
         preds, succs = self.part.preds, self.part.succs
-        return {v: reach(preds, v, gone) for v in window}, {v: reach(succs, v, gone) for v in window}
+        return {v: reach(preds, v, gone, work) for v in window}, {v: reach(succs, v, gone, work) for v in window}
 
     def reorder(self, window: Sequence[int], top: int, order: Iterable[int], price: dict[int, int]) -> None:
         """Put the vertices of a window, connected in the tree and with `top` above, in another order, at new costs."""

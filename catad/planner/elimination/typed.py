@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from catad.planner.elimination.bounds import Work
+from catad.planner.elimination.work import Work
 
 COPY = -1  # the type of an edge that copies
 

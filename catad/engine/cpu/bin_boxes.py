@@ -1,0 +1,88 @@
+"""The boxes of folds by bin as kernels: arrays brought into rows, and what is known about the operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.bins import Bins, WinnersText, start
+from catad.engine.cpu.by_bin import FoldKernel
+from catad.engine.cpu.launch import _normal
+from catad.engine.cpu.prefixes import PrefixKernel
+from catad.scalar import Function
+from catad.spaces import Tensor, product
+from catad.terms import above
+from catad.vector.by_bin import FoldByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.vector.monoid import Monoid, with_winner
+
+Kernel = Callable[..., Any]
+_FIRST = Function.make(
+    2, [scalar.apply("select", scalar.apply("ge", scalar.param(0), scalar.const(0)), scalar.param(0), scalar.param(1))]
+)
+_EXACT = ("add", "mul")  # recognised operators with op(neutral, x) = x to the last bit (sums of floats are `Put`s)
+
+
+def bins_of(monoid: Monoid, ins: tuple[Tensor, ...], values: tuple[str, ...], outs: tuple[str, ...]) -> Bins:
+    """What is compiled for an operator at these spaces of (indices, values...)."""
+    states = tuple([name or np.dtype(np.int64).str for name in values])
+    starts = tuple([start(e, np.dtype(s)) for e, s in zip(monoid.neutral, states, strict=True)])
+    rows = math.prod(ins[1].shape[1:]) != 1
+    flagged = scalar.recognise(monoid.op) not in _EXACT or not np.dtype(states[0]).kind == "f"
+    return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1)
+
+
+def fold(box: FoldByBin, ins: tuple[Tensor, ...]) -> Kernel:
+    """`FoldByBin`."""
+    names = tuple([s.dtype.str for s in ins[1:]])
+    run = FoldKernel(bins_of(box.monoid, ins, names, names), box.bins, "FoldByBin")
+    return _on_rows(lambda index, *values: run(index, values, values[0].shape[1:]))
+
+
+def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Kernel:
+    """`WinnerByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
+    position, dtype = np.dtype(np.int64).str, ins[1].dtype
+    what = bins_of(with_winner(box.monoid), ins, (dtype.str, ""), ("", position))
+    general = FoldKernel(what, box.bins, "WinnerByBin")
+    short = np.dtype(np.int32).str if ins[1].shape[0] < 2**31 else position
+    first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (short,), ("-1",), False, (position,), what.rows, 1)
+    equal = FoldKernel(first, box.bins, "WinnerByBin", WinnersText)
+
+    def run(index: Any, v: Any, total: Any) -> list[Any]:
+        if dtype.kind == "f" and np.isnan(total).any():
+            return general(index, [v, None], v.shape[1:])
+        return equal(index, [v, total], v.shape[1:])
+
+    return _on_rows(run)
+
+
+def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
+    """`PrefixByBin`."""
+    names = tuple([s.dtype.str for s in ins[1:]])
+    what = bins_of(box.monoid, ins, names, names)._replace(flagged=True)
+    run = PrefixKernel(what, box.bins, "PrefixByBin")
+    return _on_rows(lambda index, *values: run(index, values, values[0].shape[1:]))
+
+
+def products(box: ProductOfOthersByBin, ins: tuple[Tensor, ...]) -> Kernel:
+    """`ProductOfOthersByBin`: the product of the bin by the value where all products are normal numbers, else what it means."""
+    quotient = above().program_of(box.by_total, product(*ins))[0]
+    general = above().program_of(box.general, product(*ins[:2]))[0]
+
+    def run(xp: Any, *arrays: Any) -> Any:
+        if _normal(arrays[2]):
+            return quotient.cpu(xp, arrays)[0]
+        return general(xp, arrays[:2])[0]
+
+    return run
+
+
+def _on_rows(call: Callable[..., list[Any]]) -> Kernel:
+    def run(xp: Any, *arrays: Any) -> Any:
+        out = call(*[np.ascontiguousarray(a) for a in arrays])
+        return out[0] if len(out) == 1 else out
+
+    return run

@@ -1,0 +1,177 @@
+"""Bins by sorting: what a fold by bin means, for any operator.
+
+The values are sorted by bin, stably, and folded segment by segment: a scan with the operator lifted to (segment starts here, value),
+read at the ends of the segments (Bruun and Larsen 2022, section 6.1). The prefixes of each element within its bin are read
+before each place and go back to where their elements stand. It is made of smaller combinators and has no rule of its own. Indices
+out of range sort into one bin more, which nobody reads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import scalar
+from catad.linear.contract import contract
+from catad.linear.gather import Take, rows_of
+from catad.linear.linked import Linked
+from catad.primitive import box
+from catad.scalar import Function
+from catad.spaces import Tensor
+from catad.terms import D
+from catad.vector.index import Integers
+from catad.vector.map import mapped
+from catad.vector.monoid import Monoid
+from catad.vector.scan import Scan, turned
+from catad.vector.sort import StableOrder
+
+if TYPE_CHECKING:
+    from catad.scalar import Node
+    from catad.wiring import Builder, Wire
+
+
+@box
+class SortByBin(Integers):
+    """Indices (m,) to: positions in stable order of bins (m,), where segments start (m,), the last place of each bin (bins,).
+
+    The last place of an empty bin is -1; indices out of range sort last. Axis `axis` counts the indices.
+    """
+
+    bins: int
+    axis: int = 0
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        shape = ins[0].shape
+        ends = (*shape[: self.axis], self.bins, *shape[self.axis + 1 :])
+        return Tensor(shape, np.int64), Tensor(shape, np.bool_), Tensor(ends, np.int64)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        index = xp.moveaxis(arrays[0], self.axis, -1)
+        m = index.shape[-1]
+        key = _bin_of(xp, index, self.bins).astype(np.min_scalar_type(self.bins))  # short numbers are sorted by radix
+        order = xp.argsort(key, axis=-1, kind="stable")
+        ordered = xp.take_along_axis(key, order, axis=-1)
+        starts = xp.ones(index.shape, dtype=bool)
+        if m:
+            starts[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+        count = math.prod(index.shape[:-1])
+        rows = ordered.reshape(count, m)
+        last = xp.full((count, self.bins), -1, dtype=np.int64)
+        for i in range(count if m else 0):
+            end = xp.searchsorted(rows[i], xp.arange(self.bins), side="right")
+            begin = xp.searchsorted(rows[i], xp.arange(self.bins), side="left")
+            last[i] = xp.where(end > begin, end - 1, -1)
+        last = last.reshape(*index.shape[:-1], self.bins)
+        return tuple([xp.moveaxis(a, -1, self.axis) for a in (order, starts, last)])
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(SortByBin(self.bins, self.axis + 1), *ins)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.SortByBin({self.bins}, {self.axis})"
+
+
+@box
+class Alone(Integers):
+    """Indices to whether each is the only one of its bin. Axis `axis` counts the indices."""
+
+    bins: int
+    axis: int = 0
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor(ins[0].shape, np.bool_),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        key = xp.moveaxis(_bin_of(xp, arrays[0], self.bins), self.axis, -1)
+        count = math.prod(key.shape[:-1])
+        rows = xp.arange(count).reshape(*key.shape[:-1], 1) * (self.bins + 1)  # each row has bins of its own
+        flat = (key + rows).reshape(-1)
+        alone = xp.bincount(flat, minlength=count * (self.bins + 1)) == 1
+        return xp.moveaxis(alone[flat].reshape(key.shape), -1, self.axis)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(Alone(self.bins, self.axis + 1), *ins)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.Alone({self.bins}, {self.axis})"
+
+
+def _bin_of(xp: Any, index: Any, bins: int) -> Any:
+    """The bin of each index; one more for those out of range."""
+    return xp.where((index >= 0) & (index < bins), index, bins).astype(np.int64)
+
+
+def segmented(monoid: Monoid) -> Monoid:
+    """The operator lifted to (segment starts here, element): what stands before a start does not matter."""
+    d, free = monoid.width, monoid.free
+    first, second = scalar.param(0), scalar.param(d + 1)
+    left = [scalar.param(1 + k) for k in range(d)]
+    right = [scalar.param(d + 2 + k) for k in range(d)]
+    joined = scalar.substitute(monoid.op, [*left, *right, *[scalar.param(2 * d + 2 + k) for k in range(free)]])
+    chosen = [scalar.apply("select", second, r, j) for r, j in zip(right, joined, strict=True)]
+    tree = (None, monoid.tree)
+    outputs = [scalar.apply("or", first, second), *chosen]
+    trees = (tree, tree, *[None] * free)
+    op = Function.make(2 * d + 2 + free, outputs, tree, trees, f"segmented {monoid.op.name or 'op'}")
+    return Monoid(op, (False, *monoid.neutral), tree, None, free, monoid)
+
+
+def by_sorting(
+    b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, free: Sequence[Wire]
+) -> list[Wire]:
+    """Any operator: sort by bin, fold each segment, read the ends of the segments."""
+    order, starts, last = b.add(SortByBin(bins), index)
+    ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
+    axes = tuple(range(values[0].ndim))
+    flags = contract(b, [(0,)], [starts], axes, values[0].shape)
+    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered, *free)
+    end = contract(b, [(0,)], [last], axes, (bins, *values[0].shape[1:]))
+    read = [b.add(Take(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
+    return or_neutral(b, monoid, end, read)
+
+
+def or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire]) -> list[Wire]:
+    """What was read, and the neutral element where the position is negative: in an empty bin."""
+    there = scalar.apply("ge", scalar.param(0), scalar.const(0))
+    out = []
+    for k, wire in enumerate(read):
+        node = scalar.apply("select", there, scalar.param(1), scalar.const(monoid.neutral[k]))
+        out += mapped(b, [node], [position, wire])
+    return out
+
+
+def prefixes_by_sorting(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, after: bool) -> list[Wire]:
+    """Whether anything stands before each value in its bin, and the fold of that; `after`: what stands behind it.
+
+    Where nothing does, and where the index is out of range, false and the neutral element.
+    """
+    if after:
+        back = [turned(b, v, 0) for v in values]
+        found = prefixes_by_sorting(b, monoid.flipped, turned(b, index, 0), back, bins, False)
+        return [turned(b, w, 0) for w in found]
+    order, starts, _ = b.add(SortByBin(bins), index)
+    ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
+    axes, shape = tuple(range(values[0].ndim)), values[0].shape
+    flags = contract(b, [(0,)], [starts], axes, shape)
+    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
+    back_to = b.add(StableOrder(0), order)[0]  # a permutation's own order is its inverse
+    first = contract(b, [(0,)], b.add(Take(rows_of(starts.shape, order.shape)), back_to, starts), axes, shape)
+    own = contract(b, [(0,)], [index], axes, shape)
+    there = scalar.apply("and", scalar.apply("not", scalar.param(0)), inside(scalar.param(1), bins))
+    out = mapped(b, [there], [first, own])
+    for k, s in enumerate(sums):
+        (before,) = b.add(Linked(0, 1), flags, s)
+        (read,) = b.add(Take(rows_of(shape, order.shape)), back_to, before)
+        node = scalar.apply("select", scalar.param(0), scalar.param(1), scalar.const(monoid.neutral[k]))
+        out += mapped(b, [node], [out[0], read])
+    return out
+
+
+def inside(index: Node, bins: int) -> Node:
+    """Whether an index names a bin."""
+    return scalar.apply("and", scalar.apply("ge", index, scalar.const(0)), scalar.apply("lt", index, scalar.const(bins)))
