@@ -38,6 +38,7 @@ from catad.planner.elimination.graph import Graph
 from catad.planner.elimination.plan import plan_graph
 from catad.planner.entry import plan
 from catad.planner.plan import Plan
+from catad.planner.profile import Profile as CostProfile
 from catad.spaces import (
     Product,
     Space,
@@ -207,6 +208,7 @@ __all__ = [
     "ArgumentError",
     "CatadError",
     "CatadNotice",
+    "CostProfile",
     "D",
     "DenseLimitError",
     "DerivativeError",

@@ -1,7 +1,7 @@
 """What holds for all tests: a cache of compiled code for this session alone, and the profiles of Hypothesis.
 
-The profile "ci" draws the same examples on every run; it is loaded where CI or HYPOTHESIS_PROFILE=ci is set. Compiled code is kept in a
-temporary folder, so that no test finds what an earlier session, or the user, has compiled.
+The profile "ci" draws the same examples on every run; it is loaded where CI or HYPOTHESIS_PROFILE=ci is set. Compiled code is
+kept in a temporary folder, so that no test finds what an earlier session, or the user, has compiled.
 """
 
 import atexit
@@ -40,9 +40,11 @@ def pytest_addoption(parser):
         default="numpy",
         help="run every program of the suite on arrays of this library: strict offers only what CuPy documents",
     )
+    parser.addoption("--slow", action="store_true", help="run the tests marked `slow`, which take minutes, as well")
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes minutes, and runs with --slow only")
     chosen = config.getoption("--arrays")
     if chosen == "numpy":
         return
@@ -59,7 +61,11 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Tests marked `gpu` run where CuPy finds a GPU; `numpy_only` ones, whose own code calls NumPy, on NumPy's arrays."""
+    """Tests marked `slow` run with --slow, `gpu` where CuPy finds a GPU; `numpy_only` ones, which call NumPy, on its arrays."""
+    if not config.getoption("--slow"):
+        for item in items:
+            if "slow" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="takes minutes: run with --slow"))
     if config.getoption("--arrays") != "numpy":
         for item in items:
             if "numpy_only" in item.keywords:

@@ -230,7 +230,9 @@ def bad_bare_factor(factor: object, k: int) -> str:
 
 
 def bad_count(name: str, value: object) -> str:
-    return text("a number of steps or checkpoints that is none", given=f"{name}={abbreviated(value)}", expected="0, 1, 2, ...")
+    return text(
+        "a number of steps or checkpoints that is none", given=f"{name}={abbreviated(value)}", expected="0, 1, 2, ..."
+    )
 
 
 def no_checkpoint(steps: int) -> str:

@@ -1,8 +1,9 @@
 """What an engine's kernels cost in seconds: a profile, measured once, kept in a file.
 
 The time of a box is `launch + bytes * per_byte + operations * per_operation`, with three numbers for each kind of kernel. For
-one profile the same program always gets the same plan. `CATAD_CACHE_DIR` names the folder of profiles, as of compiled code; without
-it it is that of the user's caches; an empty one keeps none. A file is written under another name first and then renamed: whoever reads it reads all.
+one profile the same program always gets the same plan. `CATAD_CACHE_DIR` names the folder of profiles, as of compiled code;
+without it it is that of the user's caches; an empty one keeps none. A file is written under another name first and then
+renamed: whoever reads it reads all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Bins by sorting: what a fold by bin means, for any operator.
 
-The values are sorted by bin, stably, and folded segment by segment: a scan with the operator lifted to (segment starts here, value),
-read at the ends of the segments (Bruun and Larsen 2022, section 6.1). The prefixes of each element within its bin are read
-before each place and go back to where their elements stand. It is made of smaller combinators and has no rule of its own. Indices
-out of range sort into one bin more, which nobody reads.
+The values are sorted by bin, stably, and folded segment by segment: a scan with the operator lifted to (segment starts here,
+value), read at the ends of the segments (Bruun and Larsen 2022, section 6.1). The prefixes of each element within its bin are
+read before each place and go back to where their elements stand. It is made of smaller combinators and has no rule
+of its own. Indices out of range sort into one bin more, which nobody reads.
 """
 
 from __future__ import annotations
@@ -145,7 +145,9 @@ def or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire])
     return out
 
 
-def prefixes_by_sorting(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, after: bool) -> list[Wire]:
+def prefixes_by_sorting(
+    b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, after: bool
+) -> list[Wire]:
     """Whether anything stands before each value in its bin, and the fold of that; `after`: what stands behind it.
 
     Where nothing does, and where the index is out of range, false and the neutral element.

@@ -1,8 +1,8 @@
 """`histogram` and `reduce_by_index`: folds of the values that share a bin.
 
-For `+` it is a `Put`, whose Jacobian is the `ScatterAdd` itself; for any other operator a `FoldByBin`, whose Jacobian is a weighted
-one. With free numbers it is a sort by bin and a segmented scan (Bruun and Larsen 2022, section 6.1), made of smaller combinators.
-Indices out of range are dropped.
+For `+` it is a `Put`, whose Jacobian is the `ScatterAdd` itself; for any other operator a `FoldByBin`, whose Jacobian is a
+weighted one. With free numbers it is a sort by bin and a segmented scan, made of smaller combinators (Bruun and Larsen 2022,
+section 6.1). Indices out of range are dropped.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from catad.linear.gather import Put, rows_of
 from catad.spaces import flatten, rebuild
 from catad.terms import D
 from catad.vector.bins import by_sorting
-from catad.vector.by_bin import FoldByBin
+from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import LastWriter
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_types, chooses, monoid_of, parts
@@ -146,10 +146,11 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
     `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. With `params=k` the operator
     takes k more numbers, which follow in the domain. `op` may be a `ct.monoid`. Errors as `scan`.
 
-    Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, which operators other than `+`
-    need and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4, 6.2.1 and 6.4.1). Passes over
-    the n values, of the histogram and of its gradient: `+` 1 and 1; a minimum or maximum 7 and 7; a declared inverse 4 beside the
-    value's; any other operator on numbers 4 and 9, of which one sorts, one is a segmented scan and one its recurrence.
+    Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, by which array libraries fold
+    with operators other than `+` and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4, 6.2.1
+    and 6.4.1). Passes over the n values, of the histogram and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or maximum
+    1 and 3; a declared inverse 4 beside the value's; any other operator on numbers 1 and 3, of which one folds each bin from both
+    sides.
 
     >>> import catad as ct, numpy as np
     >>> ct.histogram(ct.add, 0.0, 3)(np.array([0, 2, 2, -1]), np.array([1.0, 2.0, 3.0, 4.0]))
@@ -164,8 +165,8 @@ def reduce_by_index(op: Any, neutral: Any = None, params: int = 0) -> D:
     """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
     As `ct.histogram` on indices and values, then the operator on dst and the bins; a bin where nothing arrives stays as it is.
-    Work O(n + bins), depth O(log n), as of the histogram; passes over the n values, of the result and of its gradient: any
-    other operator on numbers 4 and 10. Errors as `ct.histogram`; dst, with one row for each bin, has the values' dtype.
+    Work O(n + bins), depth O(log n), as of the histogram; passes over the n values, of the result and of its gradient: `*`
+    1 and 4. Errors as `ct.histogram`; dst, with one row for each bin, has the values' dtype.
 
     >>> import catad as ct, numpy as np
     >>> ct.reduce_by_index(ct.add, 0.0)(np.ones(3), np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))

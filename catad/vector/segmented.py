@@ -258,9 +258,9 @@ def segmented_fold(op: Any, neutral: Any = None, segments: int | None = None, by
     number of segments is data: `segments=` says it, and another number is an error at run time.
 
     It is a histogram whose bins are the segments, and so is its derivative: one gather for `+` and for a minimum or maximum,
-    a segmented scan and its recurrence for any other operator. Work O(n + k), depth O(log n), beside the sort of `ct.histogram`;
-    passes over the n elements, of the value by lengths and of its gradient: any other operator on numbers 5 and 10. Errors as
-    `ct.segmented_scan`.
+    the folds of each segment from both sides for any other operator. Work O(n + k), depth O(log n), beside the sort of
+    `ct.histogram`; passes over the n elements, of the value by lengths and of its gradient: `*` 2 and 5, any other operator on
+    numbers 2 and 4. Errors as `ct.segmented_scan`.
 
     >>> import catad as ct, numpy as np
     >>> x = np.array([1.0, 2.0, 3.0, 4.0])

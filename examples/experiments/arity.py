@@ -65,7 +65,8 @@ def measure(k: int, n: int, widths: list[int], rounds: int) -> dict[str, Any]:
     gradients = {name: seconds for name, seconds in taken.items() if name != "value"}
     moved = (2 * k + 2) * w.nbytes
     return {
-        "k": k, "n": n, "seconds": taken, "compile seconds": compiling, "fastest": min(gradients, key=lambda name: gradients[name]),
+        "k": k, "n": n, "seconds": taken, "compile seconds": compiling,
+        "fastest": min(gradients, key=lambda name: gradients[name]),
         "bandwidth": moved / taken["one pass"], "partials per second": k * n / taken["one pass"],
         "over value": taken["one pass"] / taken["value"],
     }  # fmt: skip

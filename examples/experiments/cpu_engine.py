@@ -2,12 +2,12 @@
 
 What the engine should reach and the other experiments do not measure, each ratio taken side by side in one process (float32):
 sums, prefix sums and histograms of 10^7 numbers against NumPy's; a scan of 10^6 products of 2x2 matrices and its pullback against
-`lax.scan` and `lax.associative_scan`; seconds of compiling in a process that finds nothing on disk, and in a second one; a warm call on
-8 elements over the same ufunc; the peak memory of a gradient through 10 maps against its inputs and outputs. Prints a table with
-the bounds, draws the ratios, and writes them as JSON too:
+`lax.scan` and `lax.associative_scan`; seconds of compiling in a process that finds nothing on disk, and in a second one; a warm
+call on 8 elements over the same ufunc; the peak memory of a gradient through 10 maps against its inputs and outputs. Prints a
+table with the bounds, draws the ratios, and writes them as JSON too:
 
-    python examples/experiments/cpu_engine.py [--n N] [--steps N] [--only primal scan compile call memory] [--no-peers] [--no-associative]
-                                              [--json FILE] [--out DIR] [--rounds N]
+    python examples/experiments/cpu_engine.py [--n N] [--steps N] [--only primal scan compile call memory] [--no-peers]
+                                              [--no-associative] [--json FILE] [--out DIR] [--rounds N]
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import arity
 import futhark_tables
 import hm_lstm
 import measuring
@@ -53,7 +54,7 @@ def primals(n: int, rounds: int) -> list[Bound]:
     }  # fmt: skip
     out = []
     for name, (f, argument, peer, theirs, bound) in pairs.items():
-        taken = measuring.side_by_side({"catad": lambda f=f, a=argument: f(a), "numpy": theirs}, rounds)
+        taken = measuring.side_by_side({"catad": lambda f=f, a=argument: f(a), "numpy": theirs}, rounds, settled=True)
         moved = sum(a.nbytes for a in measuring.leaves((argument, f(argument))))
         why = f"{1e3 * taken['catad']:.2f} ms, {moved / taken['catad'] / 1e9:.1f} GB/s; NumPy {1e3 * taken['numpy']:.2f} ms"
         out.append(Bound(f"primal {name}, {n}", peer, taken["numpy"] / taken["catad"], bound, True, why))
@@ -78,7 +79,7 @@ def scans(n: int, rounds: int, peers: bool, associative: bool) -> tuple[list[Bou
             notes = [f"JAX is not here: {error}"]
     out = []
     for what, own in runs.items():
-        taken = measuring.side_by_side(own, rounds)
+        taken = measuring.side_by_side(own, rounds, settled=True)
         notes.append(f"scan of 2x2 products, {what}: " + ", ".join(f"{name} {1e3 * s:.2f} ms" for name, s in taken.items()))
         theirs = {name: s for name, s in taken.items() if name != "catad"}
         if theirs:
@@ -127,33 +128,34 @@ def _add_jax(runs: dict[str, dict[str, Callable[[], Any]]], x: Any, w: Any, asso
 # -- compiling
 
 
-def programs(name: str) -> Callable[[], Any]:
-    """The program of a name, on arrays just large enough that the engine compiles it."""
+def program(name: str) -> tuple[ct.D, Any]:
+    """The term of a name and its argument: arrays just large enough that the engine compiles for them."""
     n = 8192
-    if name == "HM-LSTM with gradients":
-        x, w = hm_lstm.arguments(128, "random rows")
-        return lambda f=hm_lstm.fused(): f(x, w)
-    if name == "20-ary map and its partials":
-        import arity
-
-        xs = tuple([futhark_tables.numbers(n, 1.0, k) for k in range(20)])
-        return lambda f=measuring.value_and_pullback(arity.chain(20)): f(xs, np.ones(n, np.float32))
-    if name.startswith("histogram"):
-        term, point = ct.histogram(futhark_tables.saturating, 0.0, 31), (np.arange(n) % 31, futhark_tables.numbers(n))
-        return lambda f=measuring.value_and_pullback(term): f(point, np.ones(31, np.float32))
-    d = 2 if "2x2" in name else 5
-    term = (ct.scan if name.startswith("scan") else ct.fold)(*futhark_tables.matrices(d))
-    point = futhark_tables.matrix(d)(n)
-    ones = np.ones(n, np.float32) if name.startswith("scan") else np.ones((), np.float32)
-    return lambda f=measuring.value_and_pullback(term): f(point, tuple([ones] * d * d))
+    ones = np.ones(n, np.float32)
+    if name == COMPILED[0]:
+        return hm_lstm.fused(), hm_lstm.arguments(128, "random rows")
+    if name.startswith("20-ary"):
+        f, point, cotangent = arity.chain(20), tuple([futhark_tables.numbers(n, 1.0, k) for k in range(20)]), ones
+    elif name.startswith("histogram"):
+        f, cotangent = ct.histogram(futhark_tables.saturating, 0.0, 31), np.ones(31, np.float32)
+        point = np.arange(n) % 31, futhark_tables.numbers(n)
+    else:
+        d = 2 if "2x2" in name else 5
+        f = (ct.scan if name.startswith("scan") else ct.fold)(*futhark_tables.matrices(d))
+        point = futhark_tables.matrix(d)(n)
+        cotangent = measuring.like(point, np.ones_like if name.startswith("scan") else lambda _: np.float32(1.0))
+    return measuring.value_and_pullback(f), (point, cotangent)
 
 
 def child(name: str) -> dict[str, float]:
     """In a process of its own: what compiling cost in the first call, and how long that call was over a warm one."""
-    run = programs(name)
+    f, x = program(name)
     with ct.profile() as p:
-        first = measuring.first_call(run)
-    return {"compile": sum(stage.compile_seconds for stage in p.stages), "first": first - measuring.first_call(run)}
+        first = measuring.first_call(lambda: f(x))
+    return {
+        "compile": sum(stage.compile_seconds for stage in p.stages),
+        "first": first - measuring.first_call(lambda: f(x)),
+    }
 
 
 def compiling(rounds: int) -> tuple[list[Bound], list[str]]:
@@ -181,15 +183,15 @@ def compiling(rounds: int) -> tuple[list[Bound], list[str]]:
     slow = max(COMPILED, key=lambda name: least(warm, name))
     lstm = COMPILED[0]
     return [
-        Bound(f"compile: {lstm}", "seconds", least(cold, lstm), 0.2, False, "includes loading LLVM"),
+        Bound(f"compile: {lstm}", "seconds", least(cold, lstm), 0.2, False, "with loading LLVM"),
         Bound(f"compile: slowest of {len(COMPILED)} programs", "seconds", least(cold, worst), 0.6, False, worst),
         Bound("compile: slowest in a second process", "seconds", least(warm, slow), 0.02, False, slow),
     ], notes
 
 
-def _in_a_process(name: str, folder: str) -> dict[str, float]:
-    command = [sys.executable, str(Path(__file__).resolve()), "--child", name]
-    environment = {**os.environ, "CATAD_CACHE_DIR": folder}
+def _in_a_process(name: str, folder: str | None = None, n: int = 0) -> dict[str, float]:
+    command = [sys.executable, str(Path(__file__).resolve()), "--child", name, "--n", str(n)]
+    environment = {**os.environ, **({"CATAD_CACHE_DIR": folder} if folder else {})}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -214,22 +216,24 @@ def small_call(rounds: int, calls: int = 2000) -> list[Bound]:
 
 
 def memory(n: int) -> list[Bound]:
-    """The most bytes of arrays alive in a gradient through 10 maps and a sum, with its input, over input and output.
+    """The peak of a gradient through 10 maps and a sum. All are one pass with their partials: nothing is kept between."""
+    found = _in_a_process("memory", n=n)
+    why = f"{found['peak'] / 1e6:.1f} MB for {found['needed'] / 1e6:.1f} MB of input and output, {found['steps']:.0f} steps"
+    work, ratio = f"peak memory of a gradient through 10 fused maps, {n}", found["peak"] / found["needed"]
+    return [Bound(work, "inputs + outputs", ratio, 1.1, False, why)]
 
-    All ten are one pass with the sum and the partials: so nothing is kept between.
-    """
+
+def peak(n: int) -> dict[str, float]:
+    """In a process of its own, where no memory of earlier results lies ready: the most bytes of arrays in the gradient."""
     f = ct.grad(ct.compose(*[ct.sin, ct.tanh] * 5, ct.sum()))
-    f(np.ones(8192, np.float32))
+    f(np.ones(8192, np.float32))  # compiled
     tracemalloc.start()
     x = np.linspace(0.0, 1.0, n, dtype=np.float32)
     tracemalloc.reset_peak()
-    before = tracemalloc.get_traced_memory()[0]
     gradient = f(x)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    why = f"{(peak - before) / x.nbytes:.2f} times the input beside it; steps: {f.source('steps', ct.space_of(x))!r}"
-    ratio = (x.nbytes + peak - before) / (x.nbytes + gradient.nbytes)
-    return [Bound(f"peak memory of a gradient through 10 fused maps, {n}", "inputs + outputs", ratio, 1.1, False, why)]
+    most = tracemalloc.get_traced_memory()[1]
+    steps = len(f.source("steps", ct.space_of(x)).splitlines())
+    return {"peak": most, "needed": x.nbytes + gradient.nbytes, "steps": steps}
 
 
 def main() -> None:
@@ -245,7 +249,7 @@ def main() -> None:
         child={"help": "compile this program and print what that cost"},
     )
     if found.child:
-        print(json.dumps(child(found.child)))
+        print(json.dumps(peak(found.n) if found.child == "memory" else child(found.child)))
         return
     bounds, notes = [], []
     if "primal" in found.only:

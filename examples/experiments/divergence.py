@@ -1,10 +1,10 @@
 """What divergent control costs: the HM-LSTM cell and its cotangents where neighbours take different branches.
 
-The gates of an n x n cell (see `hm_lstm.py`) hold the same zeros and ones, in runs of equal pairs along the rows: runs of 1 are fully
-random, and a run of a whole row is one decision a row. Each branch is taken equally often at every length, so only divergence
-differs. With gates of shape (n, 1) the decision can be taken outside the innermost loop. J. Revels et al., Dynamic automatic
-differentiation of GPU broadcast kernels, 2018 (figure 2), compare random with warp-uniform control on GPUs in the same way. Beside
-them: the branches one by one. Prints a table, draws it, and writes it as JSON too:
+The gates of an n x n cell (see `hm_lstm.py`) hold the same zeros and ones, in runs of equal pairs along the rows: runs of 1 are
+fully random, and a run of a whole row is one decision a row. Each branch is taken equally often at every length, so only
+divergence differs. With gates of shape (n, 1) the decision can be taken outside the innermost loop. J. Revels et al., Dynamic
+automatic differentiation of GPU broadcast kernels, 2018 (figure 2), compare random with warp-uniform control on GPUs in the same
+way. Beside them: the branches one by one. Prints a table, draws it, and writes it as JSON too:
 
     python examples/experiments/divergence.py [--n N] [--runs LENGTH ...] [--json FILE] [--out DIR] [--rounds N]
 """
@@ -51,7 +51,7 @@ def measure(n: int, lengths: list[int], rounds: int) -> list[dict[str, Any]]:
     def runner(pair: tuple[np.ndarray, np.ndarray]) -> Callable[[], Any]:
         return lambda: wanted((*pair, *x[2:]), w)
 
-    taken = measuring.side_by_side({name: runner(pair) for name, pair in gates.items()}, rounds)
+    taken = measuring.side_by_side({name: runner(pair) for name, pair in gates.items()}, rounds, settled=True)
     uniform = taken["whole rows"]
     moved = {name: 10 * w.nbytes + 2 * pair[0].nbytes for name, pair in gates.items()}
     return [
@@ -81,9 +81,9 @@ def main() -> None:
     print(measuring.table(("gates", "ms", "over whole rows", "GB/s"), lines))
     divergent = next(row for row in rows if row["gates"].startswith("runs of"))
     print(
-        f"divergent control ({divergent['gates']}) costs {divergent['over whole rows'] - 1:+.1%} of the same work in whole rows.\n"
-        "Gates of shape (n, n) are read at each element and both sides are computed by vectors that are then chosen from, whatever the\n"
-        "gates hold; gates of shape (n, 1) let each row run the loop of its own branch, and save what the others compute and read."
+        f"divergent control ({divergent['gates']}) costs {divergent['over whole rows'] - 1:+.1%} over whole rows.\n"
+        "Gates of shape (n, n) are read at each element; vectors compute both sides and choose, whatever the gates hold.\n"
+        "Gates of shape (n, 1) let each row run the loop of its own branch, and save what the others compute and read."
     )
     own = [row for row in rows if row["gates"].startswith("runs of")]
     at = [int(row["gates"].split()[-1]) for row in own]

@@ -1,14 +1,14 @@
 """The cell update of an HM-LSTM and its gradients in one pass, against reverse mode by boxes and against JAX and PyTorch.
 
 The cell (J. Revels et al., Dynamic automatic differentiation of GPU broadcast kernels, 2018, section 3.1) takes one of three
-branches, as the gates z and zb say. Wanted are its value and the cotangents of c, f, i and g for a given cotangent, float32, n x n;
-the gates have shape (n, 1) or (n, n), and are random or all alike. Measured are
+branches, as the gates z and zb say. Wanted are its value and the cotangents of c, f, i and g for a given cotangent, float32,
+n x n; the gates have shape (n, 1) or (n, n), and are random or all alike. Measured are
 
 - fused: the function with its `if`s, forward mode inside reverse, one pass over memory;
 - where: the same in one term of `ct.where`s, whose boxes catad fuses before it differentiates them;
-- boxes: those boxes one by one, each a stage of its own with its pullback, both sides of each branch: reverse mode as a tape has it;
+- boxes: those boxes one by one, each a stage of its own with its pullback, both sides of each branch: as a tape has it;
 - jax.jit and torch.compile, where they are installed: value and pullback in one compiled function, on arrays that are theirs;
-- copy: `np.copyto` of five of the arrays to five others, the traffic of the cell with (n, 1) gates; on as many threads as is faster.
+- copy: `np.copyto` of five of the arrays to five others, the traffic of the cell with (n, 1) gates, on one thread or all.
 
 Prints a table, draws it, and writes it as JSON too:
 
@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from statistics import median
 from typing import Any
 
 import measuring
@@ -38,7 +37,7 @@ Runs = dict[str, Callable[[], Any]]
 def cell(z: Any, zb: Any, c: Any, f: Any, i: Any, g: Any) -> Any:
     if z == 1:
         return ct.sigmoid(i) * ct.tanh(g)
-    elif zb == 0:
+    elif zb == 0:  # noqa: RET505 (the three branches as the paper has them)
         return c
     else:
         return ct.sigmoid(f) * c + ct.sigmoid(i) * ct.tanh(g)
@@ -99,7 +98,7 @@ def by_jax(x: tuple[np.ndarray, ...], w: np.ndarray) -> tuple[str, Callable[[], 
 
 
 def by_torch(x: tuple[np.ndarray, ...], w: np.ndarray) -> tuple[str, Callable[[], Any]]:
-    """PyTorch's name and version, and a call. One graph with `func.vjp` was 2.6 times faster than `autograd.grad` of a compiled cell."""
+    """PyTorch's name and version, and a call: one graph with `func.vjp`, faster than `autograd.grad` of a compiled cell."""
     import torch
 
     torch.set_num_threads(ct.get_num_threads())
@@ -130,8 +129,8 @@ def arguments(n: int, gates: str) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     return (z.astype(np.float32), zb.astype(np.float32), c, f, i, g), w
 
 
-def copying(x: tuple[np.ndarray, ...], w: np.ndarray) -> Callable[[], float]:
-    """Seconds that copying five arrays takes, by one thread or by one a core: whichever is less."""
+def copying(x: tuple[np.ndarray, ...], w: np.ndarray) -> Runs:
+    """Copying five arrays to five others, by one thread and by one a core."""
     sources = [*x[2:], w]
     targets = [np.zeros_like(a) for a in sources]
     threads = ct.get_num_threads()
@@ -146,11 +145,7 @@ def copying(x: tuple[np.ndarray, ...], w: np.ndarray) -> Callable[[], float]:
         for source, target in zip(sources, targets, strict=True):
             np.copyto(target, source)
 
-    def measured() -> float:
-        taken = measuring.side_by_side({"one": alone, "all": lambda: list(pool.map(piece, range(threads)))}, 7)
-        return min(taken.values())
-
-    return measured
+    return {"copy, one thread": alone, "copy, all threads": lambda: list(pool.map(piece, range(threads)))}
 
 
 def runs_of(x: tuple[np.ndarray, ...], w: np.ndarray, peers: bool) -> tuple[Runs, dict[str, str]]:
@@ -188,10 +183,9 @@ def measure(n: int, gates: str, rounds: int, peers: bool) -> dict[str, Any]:
     x, w = arguments(n, gates)
     runs, missing = runs_of(x, w, peers)
     agree(runs)
-    copy = copying(x, w)
-    before = copy()
-    taken = measuring.side_by_side(runs, rounds)
-    copied = median([before, copy()])
+    everything = measuring.side_by_side({**runs, **copying(x, w)}, rounds, settled=True)
+    taken = {name: everything[name] for name in runs}
+    copied = min(s for name, s in everything.items() if name not in runs)
     moved = sum(a.nbytes for a in (*x, w)) + 5 * w.nbytes
     bandwidth = 10 * w.nbytes / copied
     return {
@@ -209,8 +203,8 @@ def bounds(rows: list[dict[str, Any]]) -> list[measuring.Bound]:
         theirs = {name: s for name, s in row["seconds"].items() if name.startswith(("jax", "torch"))}
         work = f"HM-LSTM value + 4 cotangents, {row['n']}^2, z {row['shape']}"
         why = (
-            f"{row['of copy']:.0%} of what copying reaches: {row['bytes'] / 1e6:.0f} MB in {1e3 * row['seconds']['fused']:.1f} ms; "
-            "at 100% the ratio to the peer would be "
+            f"{row['of copy']:.0%} of what copying reaches, {row['bytes'] / 1e6:.0f} MB in "
+            f"{1e3 * row['seconds']['fused']:.1f} ms; at 100% the ratio to the peer would be "
         )
         if theirs:
             name = min(theirs, key=lambda name: theirs[name])

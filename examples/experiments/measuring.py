@@ -45,10 +45,12 @@ class Bound(NamedTuple):
         return {**self._asdict(), "holds": self.holds}
 
 
-def side_by_side(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+def side_by_side(runs: Mapping[str, Callable[[], Any]], rounds: int, settled: bool = False) -> dict[str, float]:
     """Median seconds of several things, run in turn so that they meet the same noise, after two runs that warm up.
 
-    Results are dropped before the next run: what a library does with memory that is free again is part of its speed.
+    Results are dropped before the next run: what a library does with memory that is free again is part of its speed. With
+    `settled` each turn begins with a run that is not timed: threads of other libraries keep a core busy for some milliseconds
+    after their work is done, and caches and free memory are theirs.
     """
     for run in runs.values():
         run()
@@ -56,6 +58,8 @@ def side_by_side(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str
     taken: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            if settled:
+                run()
             start = time.perf_counter()
             result = run()
             taken[name].append(time.perf_counter() - start)

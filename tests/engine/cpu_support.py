@@ -1,4 +1,4 @@
-"""What the tests of the CPU engine share: both engines side by side, random scalar functions, thresholds that small arrays pass."""
+"""What the tests of the CPU engine share: both engines side by side, random scalar functions, lowered thresholds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,27 @@ from catad.engine.program import program_of
 from catad.spaces import flatten
 
 _numbers = itertools.count()
-SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, -2.5, 7.0, 1e10, 1e30, -1e30, 1e-30, np.inf, -np.inf, np.nan, 1e-310, 5e-324, 1e-40]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.0,
+    3.0,
+    -2.5,
+    7.0,
+    1e10,
+    1e30,
+    -1e30,
+    1e-30,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1e-310,
+    5e-324,
+    1e-40,
+]
 
 
 def define(source: str, **scope: Any) -> Callable[..., Any]:
@@ -177,4 +197,6 @@ def functions(draw: Any, depth: int = 12, nesting: int = 2) -> str:
     names = ["x", "y", "z"]
     body = draw(blocks(names, draw(st.integers(1, depth)), nesting))
     last = f"return {draw(expressions(names, 3))}, z"
-    return "\n".join(["def f(p, q):", "    x, y, z = p, q, p * 0.5", *["    " + line for line in body], f"    {last}"]) + "\n"
+    return (
+        "\n".join(["def f(p, q):", "    x, y, z = p, q, p * 0.5", *["    " + line for line in body], f"    {last}"]) + "\n"
+    )

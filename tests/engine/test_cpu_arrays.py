@@ -86,7 +86,12 @@ def test_cotangents_of_broadcast_arguments_are_summed(data):
 
 
 def test_numbers_of_numpy_and_python_are_arguments():
-    for x, y in ((np.float32(2.0), np.float32(3.0)), (np.float64(2.0), 3.0), (np.arange(3.0), np.float64(2)), (np.ones(4), 2)):
+    for x, y in (
+        (np.float32(2.0), np.float32(3.0)),
+        (np.float64(2.0), 3.0),
+        (np.arange(3.0), np.float64(2)),
+        (np.ones(4), 2),
+    ):
         assert_same(on("cpu", F, x, y), on("reference", F, x, y))
     with ct.use_engine("cpu"):
         assert type(ct.sin(np.float32(1.0))) is np.float32
@@ -164,7 +169,7 @@ def test_results_of_sixteen_megabytes_go_past_the_caches():
 
 
 def test_many_results_below_the_size_that_is_aligned(monkeypatch):
-    """Results that are large together but small one by one come from NumPy, wherever it puts them: none may go past the caches."""
+    """Results that are small one by one come from NumPy, wherever it puts them: none may be written in aligned vectors."""
     monkeypatch.setattr("catad.engine.cpu.launch.STREAMED", 1 << 12)
     f = ct.compile(ct.map(lambda x: (x + 1.0, x + 2.0, x + 3.0, x + 4.0)), ct.f64[640])
     x = np.arange(640.0)
@@ -177,5 +182,5 @@ def test_many_results_below_the_size_that_is_aligned(monkeypatch):
 def test_float32_and_float64_side_by_side_in_one_pass():
     x, y = np.linspace(0.1, 2, 300, dtype=np.float32), np.linspace(0.1, 2, 300)
     f = ct.map(lambda x, y: (x * x, x * y, y > x)) >> ct.cross(ct.scan(ct.add, 0.0), ct.id, ct.id)
-    assert len([item for item in items(f, ct.f32[300], ct.f64[300])]) == 1
+    assert len(items(f, ct.f32[300], ct.f64[300])) == 1
     assert_near(on("cpu", f, x, y), on("reference", f, x, y))

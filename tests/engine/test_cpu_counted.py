@@ -153,25 +153,33 @@ def test_idle_memory_is_bounded_and_given_back():
     assert buffers._waiting == 0 and not buffers._idle
 
 
-def test_two_thousand_programs_leave_bounded_memory_behind():
-    """Different functions, each called and dropped; what later ones leave behind is small beside what they took."""
+def some_programs(start, count):
+    """Call and drop different functions; the resident bytes and the kernels that are left."""
     x = np.linspace(0.1, 1.0, 8)
+    for k in range(start, start + count):
+        f = ct.map(lambda x, a=float(k), b=1.0 / (k + 1): a * x + b) >> (ct.sum() if k % 2 else ct.scan(ct.add, 0.0))
+        with ct.use_engine("cpu"):
+            got = np.asarray(f(x))
+        want = (k * x + 1.0 / (k + 1)).sum() if k % 2 else np.cumsum(k * x + 1.0 / (k + 1))
+        assert np.allclose(got, want)
+    gc.collect()
+    return resident(), sum(isinstance(thing, StageKernel) for thing in gc.get_objects())
 
-    def some(start, count):
-        for k in range(start, start + count):
-            f = ct.map(lambda x, a=float(k), b=1.0 / (k + 1): a * x + b) >> (ct.sum() if k % 2 else ct.scan(ct.add, 0.0))
-            with ct.use_engine("cpu"):
-                got = np.asarray(f(x))
-            want = (k * x + 1.0 / (k + 1)).sum() if k % 2 else np.cumsum(k * x + 1.0 / (k + 1))
-            assert np.allclose(got, want)
-        gc.collect()
-        return resident(), sum(isinstance(thing, StageKernel) for thing in gc.get_objects())
 
-    some(0, 600)
-    before, kernels = some(600, 200)
-    after, more = some(800, 1200)
+def test_programs_that_are_dropped_leave_no_kernels_behind():
+    _, kernels = some_programs(10_000, 40)
+    _, more = some_programs(20_000, 120)
+    assert more <= kernels + 20
+
+
+@pytest.mark.slow
+def test_two_thousand_programs_leave_bounded_memory_behind():
+    """What later ones leave behind is small beside what they took: 50 kB each at the most."""
+    some_programs(0, 600)
+    before, kernels = some_programs(600, 200)
+    after, more = some_programs(800, 1200)
     assert more <= kernels + 50
-    assert after - before <= 60 << 20, "50 kB a program at the most"
+    assert after - before <= 1200 * 50_000
 
 
 def resident():

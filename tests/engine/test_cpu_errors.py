@@ -1,4 +1,4 @@
-"""What bad input gets: a notice and the reference where nothing can be printed, a saved text where LLVM fails, nothing half-written."""
+"""What bad input gets: a notice where nothing can be printed, a saved text where LLVM fails, nothing half-written."""
 
 from __future__ import annotations
 
@@ -121,3 +121,10 @@ def test_a_bad_index_is_the_same_error_on_both_engines():
 def test_an_unknown_engine_is_refused_by_name():
     with pytest.raises(ct.EngineError, match="gpu"), ct.use_engine("gpu"):
         pass
+
+
+def test_the_reference_makes_again_what_a_stage_would_have_made_again():
+    """A product with zeros: its gradient reads an array that compiled code computes anew and nobody stores."""
+    g = ct.tangent(ct.map(lambda x: x + 1.0) >> ct.fold(lambda a, b: a * b, 1.0, axis=-1) >> ct.map(lambda y: y * y))
+    x = np.array([[-1.0, -2.0, 0.0], [-2.0, -2.0, 0.0]])
+    assert_same(on("cpu", g, (x, x)), on("reference", g, (x, x)))

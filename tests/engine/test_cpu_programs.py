@@ -128,7 +128,12 @@ def derivatives_large(f, x, note):
     assert_near(on("cpu", back, (x, w)), on("reference", back, (x, w)), eps=1 << 16, note=note)
 
 
-OPERATORS = {"+": (ct.add, 0.0), "*": (lambda a, b: a * b, 1.0), "max": (ct.maximum, -np.inf), "sat": (lambda a, b: min(a + b, 10.0), 0.0)}
+OPERATORS = {
+    "+": (ct.add, 0.0),
+    "*": (lambda a, b: a * b, 1.0),
+    "max": (ct.maximum, -np.inf),
+    "sat": (lambda a, b: min(a + b, 10.0), 0.0),
+}
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -159,7 +164,14 @@ def test_histograms_gathers_and_segments(name, count):
 def test_a_product_with_zeros_and_one_that_overflows_or_vanishes_by_halves():
     """The gradient of a product is read from the whole where that is a normal number, and else from both sides."""
     g = ct.grad(ct.fold(lambda a, b: a * b, 1.0))
-    for x in ([2.0, 3.0, 4.0], [2.0, 0.0, 4.0], [0.0, 0.0, 4.0], [1e200, 1e200, 1e-300], [1e-200, 1e-200, 1e300], [np.inf, 2.0, 0.0]):
+    for x in (
+        [2.0, 3.0, 4.0],
+        [2.0, 0.0, 4.0],
+        [0.0, 0.0, 4.0],
+        [1e200, 1e200, 1e-300],
+        [1e-200, 1e-200, 1e300],
+        [np.inf, 2.0, 0.0],
+    ):
         assert_near(on("cpu", g, np.array(x)), on("reference", g, np.array(x)))
 
 

@@ -14,8 +14,11 @@ import pytest
 
 import catad as ct
 from catad.planner.__main__ import main
+from catad.planner.elimination.graph import members
 from catad.planner.problem_file import load
 from catad.planner.solutions import Options, solve
+
+from .graphs import Case, eliminated
 
 LION = [(0, 1), (1, 2), (1, 5), (2, 3), (2, 4), (2, 5)]
 
@@ -244,6 +247,24 @@ def test_a_plan_of_the_lion() -> None:
     picture = plan.draw()
     assert picture.startswith("<svg") and picture.count("<circle") == 6 and "stroke-dasharray" in picture
     assert plan._repr_svg_() == picture
+
+
+def test_the_graph_of_a_program() -> None:
+    """Two results of a pair: one of both, one of the second; what is zero by structure is no edge."""
+    f = ct.cross(ct.flip(), ct.scan(lambda a, b: a + b, 0.0)) >> ct.fork(ct.exr >> ct.flip(), ct.matmul)
+    graph = ct.Graph.of(f, ct.f64[4], ct.f64[4])
+    assert (graph.inputs.bit_count(), graph.outputs.bit_count(), graph.inner.bit_count()) == (2, 2, 2)
+    assert sorted(graph.sizes) == [1, 4, 4, 4, 4, 4]
+    plan = ct.plan_graph(graph)
+    reached = eliminated_edges(graph, plan.order)
+    assert len(reached) == 3  # the first argument does not reach the first result
+    with pytest.raises(ct.PlanError, match="a morphism, and"):
+        ct.Graph.of(3)  # type: ignore[arg-type]
+
+
+def eliminated_edges(graph: ct.Graph, order: tuple[int, ...]) -> set[tuple[int, int]]:
+    case = Case(set(graph.edges()), members(graph.inputs), members(graph.outputs), list(graph.sizes))
+    return eliminated(case, order)[1]
 
 
 def test_plans_are_data() -> None:

@@ -153,10 +153,12 @@ def stated(f: Any) -> str:
         (ct.scan, "affine maps {} and {}", "scan affine"),
         (ct.histogram, "`+` {} and {}", "histogram +"),
         (ct.histogram, "a minimum or maximum {} and {}", "histogram max"),
-        (ct.histogram, "any other operator on numbers {} and {}", "histogram *"),
-        (ct.reduce_by_index, "any other operator on numbers {} and {}", "reduce_by_index *"),
+        (ct.histogram, "`*` {} and {}", "histogram *"),
+        (ct.histogram, "any other operator on numbers {} and {}", "histogram soft"),
+        (ct.reduce_by_index, "`*` {} and {}", "reduce_by_index *"),
         (ct.segmented_scan, "an operator on numbers {} and {}", "segmented_scan *"),
-        (ct.segmented_fold, "any other operator on numbers {} and {}", "segmented_fold *"),
+        (ct.segmented_fold, "`*` {} and {}", "segmented_fold *"),
+        (ct.segmented_fold, "any other operator on numbers {} and {}", "segmented_fold soft"),
     ],
 )
 def test_docstrings_state_the_passes_over_the_elements(function: Any, phrase: str, name: str) -> None:

@@ -50,7 +50,9 @@ def test_inputs_per_step() -> None:
             s = np.tanh(s * u[k] + 0.1)
         return s
 
-    assert loop(0.5, u) == plain(0.5, u)
+    with ct.use_engine("reference"):  # whose tanh is NumPy's; that of compiled code is within 2 ulp
+        assert loop(0.5, u) == plain(0.5, u)
+    assert np.isclose(loop(0.5, u), plain(0.5, u), rtol=1e-15, atol=0.0)
     for memory in (None, 2):
         ds, du = ct.grad(ct.iterate(f, n, inputs=True, memory=memory))(0.5, u)
         h = 1e-6

@@ -16,7 +16,8 @@ from catad.engine.cpu.prefixes import PrefixKernel
 from catad.scalar import Function
 from catad.spaces import Tensor, product
 from catad.terms import above
-from catad.vector.by_bin import FoldByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.vector.by_bin import PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.monoid import Monoid, with_winner
 
 Kernel = Callable[..., Any]
@@ -31,7 +32,7 @@ def bins_of(monoid: Monoid, ins: tuple[Tensor, ...], values: tuple[str, ...], ou
     states = tuple([name or np.dtype(np.int64).str for name in values])
     starts = tuple([start(e, np.dtype(s)) for e, s in zip(monoid.neutral, states, strict=True)])
     rows = math.prod(ins[1].shape[1:]) != 1
-    flagged = scalar.recognise(monoid.op) not in _EXACT or not np.dtype(states[0]).kind == "f"
+    flagged = scalar.recognise(monoid.op) not in _EXACT or np.dtype(states[0]).kind != "f"
     return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1)
 
 

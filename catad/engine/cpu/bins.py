@@ -184,16 +184,14 @@ class BinsText:
             store(w, value, place, dtype)
 
     def _joined(self, a: Sequence[str], b: Sequence[str]) -> list[str]:
-        kinds = tuple([*self.states, *self.states])
+        kinds = (*self.states, *self.states)
         made = self.w.call(self.what.op, kinds, [*a, *b])
         results = scalar.result_types(self.what.op, kinds)
         return [cast(self.w, v, r, d) for v, r, d in zip(made, results, self.states, strict=True)]
 
     def _chosen(self, condition: str, a: Sequence[str], b: Sequence[str]) -> list[str]:
         kinds = [llvm_type(d) for d in self.states]
-        return [
-            self.w.set(f"select i1 {condition}, {k} {x}, {k} {y}") for k, x, y in zip(kinds, a, b, strict=True)
-        ]
+        return [self.w.set(f"select i1 {condition}, {k} {x}, {k} {y}") for k, x, y in zip(kinds, a, b, strict=True)]
 
     # -- merging
 
@@ -246,11 +244,14 @@ def start(value: float | int | bool, dtype: np.dtype) -> str:
 
 
 class WinnersText(BinsText):
-    """The first element of each bin that is the result of the bin, which is the second value: the winner of a minimum or maximum."""
+    """The winner of a minimum or maximum: the first element of each bin that is the result of the bin, the second value."""
 
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         w, dtype = self.w, np.dtype(self.what.values[0])
-        x, total = self._load(self._at(arrays[0], dtype, source), dtype), self._load(self._at(arrays[1], dtype, target), dtype)
+        x, total = (
+            self._load(self._at(arrays[0], dtype, source), dtype),
+            self._load(self._at(arrays[1], dtype, target), dtype),
+        )
         compare = "fcmp oeq" if dtype.kind == "f" else "icmp eq"
 
         def first() -> None:

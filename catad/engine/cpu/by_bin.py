@@ -48,8 +48,8 @@ def compiled(text: type[BinsText], what: Bins) -> Compiled:
 class FoldKernel:
     """A fold by bin ready to run: `what` with one lane, and the bins.
 
-    Called with an index array (m,) and values (m, rest) or (m,), all C-contiguous; gives the results (bins, rest), in the order of
-    `what.outs` without those that nobody asked for.
+    Called with an index array (m,) and values (m, rest) or (m,), all C-contiguous; gives the results (bins, rest), in the order
+    of `what.outs` without those that nobody asked for.
     """
 
     def __init__(self, what: Bins, bins: int, name: str, text: type[BinsText] = BinsText) -> None:

@@ -123,7 +123,7 @@ class StageKernel:
         outs = [buffers.empty(shape, dtype) for shape, dtype in self.results]
         if 0 in self.stage.shape:
             return outs[0] if len(outs) == 1 else outs
-        arrays = tuple([a if type(a) is np.ndarray else np.asarray(a) for a in arrays])
+        arrays = tuple([a if type(a) is np.ndarray and a.flags.aligned else _aligned(a) for a in arrays])
         key = tuple([a.strides for a in arrays])
         try:
             call = self.calls[key]
@@ -191,6 +191,12 @@ def _streams(how: Layout, outs: Sequence[Any]) -> bool:
     rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
     straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])
     return rows and straight and all(out.nbytes >= buffers.LARGE for out in outs)
+
+
+def _aligned(array: Any) -> Any:
+    """A NumPy array with its numbers where code may expect them: at multiples of their size."""
+    found = np.asarray(array)
+    return found if found.flags.aligned else found.copy()
 
 
 def _normal(array: Any) -> bool:

@@ -14,7 +14,8 @@ from catad.errors import CannotPrint
 from catad.linear.gather import Put
 from catad.primitive import Primitive
 from catad.spaces import Tensor
-from catad.vector.by_bin import FoldByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.vector.by_bin import PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.vector.fold_by_bin import FoldByBin
 
 _MAKERS: dict[type, Callable[[Any, tuple[Tensor, ...]], Callable[..., Any] | None]] = {
     Put: scatter,

@@ -36,7 +36,7 @@ class _Prefixes(BinsText):
         last = w.set(f"sub i64 {count}, 1")
         for side in (0, 1):
             base = w.set(f"mul i64 {size}, {side}")
-            states = [self._at(s, d, base) for s, d in zip(whole, self.states, strict=True)]
+            states = [self._at(a, d, base) for a, d in zip(whole, self.states, strict=True)]
             own = w.set(f"getelementptr i8, ptr {flags}, i64 {base}")
             first = len(self.states) * side + side
             outs = [self._out_array(first + k) for k in range(len(self.states) + 1)]
@@ -44,18 +44,17 @@ class _Prefixes(BinsText):
             def run(side: int = side, states: Any = states, own: str = own, outs: Any = outs) -> None:
                 self.side, self.outs = side, outs
                 self._begin(states, own, "0", size)
-
-                def step(s: str) -> None:
-                    i = s if side == 0 else w.set(f"sub i64 {last}, {s}")
-                    self._element(i, index, arrays, states, own)
-
-                w.loop("0", count, step)
+                w.loop("0", count, lambda i: self._element(self._place(i, last), index, arrays, states, own))
 
             w.when(w.set(f"icmp eq i64 %first, {side}"), run)
         return w.module([w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last")])
 
     side = 0
     outs: Sequence[str] = ()
+
+    def _place(self, step: str, last: str) -> str:
+        """The element of a step."""
+        return step if self.side == 0 else self.w.set(f"sub i64 {last}, {step}")
 
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """Note the state, and take the element in."""
@@ -124,4 +123,3 @@ class PrefixKernel:
             moved = 2 * index.nbytes + 2 * sum(a.nbytes for a in values) + sum(a.nbytes for a in outs)
             profile.record(self.name, self.code.seconds, time.perf_counter() - begun, moved)
         return outs
-

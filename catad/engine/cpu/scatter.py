@@ -1,7 +1,7 @@
 """Adding by index on a CPU: `Put` as a fold by bin with double-precision sums.
 
-Where there are far more places than elements, nothing but the places that elements go to is touched: the zeros come from the system
-as it gives memory out, so the one-hot gradient of a maximum costs one store.
+Where there are far more places than elements, nothing but the places that elements go to is touched: the zeros come from the
+system as it gives memory out, so the one-hot gradient of a maximum costs one store.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def steps(wiring: Wiring) -> list[Step]:
         if isinstance(item, Stage):
             outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
             if outs:
-                out.append(_stage(found, g, item, outs))
+                out.append(_stage(found, g, item, outs, wanted))
         else:
             out.append((lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs))
     return out
@@ -39,19 +39,24 @@ def _reads(item: Item) -> set[int]:
     return set(item.ins)
 
 
-def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...]) -> Step:
+def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...], wanted: set[int]) -> Step:
     wiring = found.wiring
     made = ready(stage, outs, [space.dtype for space in wiring.wires])
     reads = {p.wire: None for p in made.reads if p.wire >= 0}
-    members, ins = _members(found, g, outs, reads)
+    members, ins = _members(found, g, outs, reads, wanted)
     shapes = [wiring.wires[k].shape for k in outs]
     name = " ".join(dict.fromkeys(stage.members))
     other = _general(wiring, members, ins, outs) if stage.normal else _Reference(wiring, members, ins, outs)
     return StageKernel(made, ins, shapes, other, name), ins, outs
 
 
-def _members(found: Partition, g: int, outs: Sequence[int], reads: dict[int, None]) -> tuple[list[Box], tuple[int, ...]]:
-    """The boxes of a stage with the views between them, in order, and the wires that they or the stage read from outside."""
+def _members(
+    found: Partition, g: int, outs: Sequence[int], reads: dict[int, None], wanted: set[int]
+) -> tuple[list[Box], tuple[int, ...]]:
+    """The boxes of a stage with the views between them, in order, and the wires that they or the stage read from outside.
+
+    What an earlier stage makes and nobody stores is made again here, as the stage does it.
+    """
     maker = {k: box for box in found.wiring.boxes for k in box.outs}
     maker |= {k: copied(found.wiring, k, source) for k, (source, _) in found.aliases.items()}
     order: list[Box] = []
@@ -67,7 +72,9 @@ def _members(found: Partition, g: int, outs: Sequence[int], reads: dict[int, Non
             continue
         seen.add(k)
         own = found.produced.get(k) == g or k in found.views or k in found.aliases or k in found.indices
-        if box is not None and own:
+        earlier = found.produced.get(k, -1)
+        again = earlier >= 0 and isinstance(found.items[earlier], Stage) and k not in wanted
+        if box is not None and (own or again):
             stack.append((k, True))
             stack += [(i, False) for i in box.ins]
         else:

@@ -131,11 +131,11 @@ class Graph:
         arguments are the inputs, those of the results the outputs.
 
         >>> import catad as ct
-        >>> graph = ct.Graph.of(ct.fork(ct.sin, ct.exp) >> ct.mul >> ct.sum(), ct.f64[3])
+        >>> graph = ct.Graph.of(ct.fork(ct.scan(lambda a, b: a + b, 0.0), ct.flip()) >> ct.matmul, ct.f64[3])
         >>> graph
-        <graph of 3 vertices and 5 edges between 1 inputs and 1 outputs>
+        <graph of 2 vertices and 4 edges between 1 inputs and 1 outputs>
         >>> ct.plan_graph(graph)
-        <plan 1 input, 1 output, 3 vertices: 27 multiplications (reverse 27, forward 63, Markowitz 27), optimal>
+        <plan 1 input, 1 output, 2 vertices: 18 multiplications (reverse 18, forward 18, Markowitz 18), optimal>
         """
         from catad.planner.elimination.programs import graph_of
 

@@ -19,6 +19,7 @@ from catad.planner.elimination.work import Work
 
 BUDGET = 0.05  # seconds
 SPEED = 80_000  # work in a second: a machine should do twice as much, for the plan depends on the work alone
+BEGINNING = 1.2  # work that a vertex takes before any search, and as much again for every thousand others
 LONG = 2.0  # seconds from which the search runs as two processes
 
 
@@ -121,11 +122,13 @@ def plan_graph(graph: Graph, budget: float | None = None, seed: int = 0) -> Grap
     tried = [forward, forward[::-1], markowitz]
     rivals = [sum(costs(preds, succs, sizes, order).values()) for order in tried]
     free, solutions = _begun(graph, tried, seed, seconds)
+    units, beginning = SPEED * seconds, BEGINNING * len(preds) * (1 + len(preds) / 1000)
     if not all(known.optimal for known in solutions):
-        improve_all(solutions, SPEED * min(seconds, LONG), seed)
+        improve_all(solutions, min(max(units - beginning, 0), SPEED * LONG), seed)
+    further = units - SPEED * LONG - 2 * beginning
     open_parts = [known for known in solutions if not known.optimal]
-    if open_parts and seconds > LONG:
-        in_streams(open_parts, SPEED * (seconds - LONG), seed)
+    if open_parts and further > 0:
+        in_streams(open_parts, further, seed)
     order = [*free, *[known.part.names[v] for known in solutions for v in known.order]]
     cost, bound = sum([known.value for known in solutions]), sum([known.bound for known in solutions])
     return GraphPlan(graph, tuple(order), cost, bound, *rivals)

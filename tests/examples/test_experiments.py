@@ -1,0 +1,166 @@
+"""The experiments on small sizes: they run, their figures are what they say, and what they measure computes the right thing."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from example_support import FOLDER
+
+import catad as ct
+
+EXPERIMENTS = FOLDER / "experiments"
+SMALL = {
+    "hm_lstm": ["--sizes", "80", "--no-peers", "--rounds", "2"],
+    "arity": ["--n", "5000", "--arities", "1", "2", "5", "--widths", "2", "--rounds", "2"],
+    "divergence": ["--n", "96", "--runs", "1", "32", "--rounds", "2"],
+    "futhark_tables": ["--n", "5000", "--bins", "31", "--rounds", "2", "--rows", "+", "affine", "2x2", "argmax", "satur"],
+    "cpu_engine": ["--n", "50000", "--steps", "5000", "--no-peers", "--rounds", "2", "--only", "primal", "scan", "memory"],
+}  # fmt: skip
+
+
+@pytest.fixture
+def experiment(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Imports an experiment as a script does, with its folder on the path."""
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))
+    return importlib.import_module
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_runs_small(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(EXPERIMENTS / f"{name}.py"), *SMALL[name], "--json", "found.json", "--out", "pictures"]
+    paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert set(found) == {"machine", "rows", "bounds"} and (found["rows"] or found["bounds"])
+    for row in found["bounds"]:
+        assert row["holds"] == (row["measured"] >= row["bound"] if row["least"] else row["measured"] <= row["bound"])
+        assert row["work"] in done.stdout and row["measured"] > 0
+    (picture,) = (tmp_path / "pictures").iterdir()
+    assert picture.stem == name and picture.stat().st_size > 1000
+
+
+def test_all_forms_of_the_cell_agree_with_calculus(experiment: Any) -> None:
+    hm_lstm = experiment("hm_lstm")
+    for gates in hm_lstm.GATES:
+        x, w = hm_lstm.arguments(24, gates)
+        z, zb, c, f, i, g = [a.astype(np.float64) for a in x]
+        si, sf, tg = 1 / (1 + np.exp(-i)), 1 / (1 + np.exp(-f)), np.tanh(g)
+        flush, copy = np.broadcast_to(z == 1, c.shape), np.broadcast_to((z != 1) & (zb == 0), c.shape)
+        update, joins = ~flush & ~copy, ~copy
+        expected = (
+            np.where(copy, c, joins * si * tg + update * sf * c),
+            w * (copy + update * sf), w * update * c * sf * (1 - sf),
+            w * joins * si * (1 - si) * tg, w * joins * si * (1 - tg**2),
+        )  # fmt: skip
+        for form in (hm_lstm.fused(), hm_lstm.by_where()):
+            for a, b in zip(_flat(form(x, w)), expected, strict=True):
+                np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+        for a, b in zip(_flat(hm_lstm.by_boxes(x, w)), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
+
+
+def test_the_fused_cell_is_one_stage_and_the_boxes_are_many(experiment: Any) -> None:
+    hm_lstm = experiment("hm_lstm")
+    x, w = hm_lstm.arguments(80, "random rows")
+    with ct.use_engine("cpu"):
+        fused = hm_lstm.fused().source("steps", ct.space_of((x, w)))
+        with ct.profile() as p:
+            hm_lstm.by_boxes(x, w)
+    assert len(fused.splitlines()) == 1 and "compiled" in fused
+    assert sum(stage.calls for stage in p.stages) > 8
+
+
+def test_chunks_give_the_partials_of_one_pass(experiment: Any) -> None:
+    arity = experiment("arity")
+    k, n = 5, 7
+    xs = tuple(np.random.default_rng(0).uniform(0.5, 1.5, (k, n)))
+    s, partials = np.tanh(xs[0]), [1 - np.tanh(xs[0]) ** 2]
+    for x in xs[1:]:
+        new = np.tanh(s * x)
+        partials = [*[(1 - new**2) * x * p for p in partials], (1 - new**2) * s]
+        s = new
+    for width in (1, 2, 3, 5):
+        found = [_flat(term((xs, np.ones(n)))) for term in arity.chunks(k, width)]
+        assert max(len(part) - (j == 0) for j, part in enumerate(found)) == width
+        for a, b in zip([leaf for part in found for leaf in part], [s, *partials], strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("length", [1, 8, 60])
+def test_gates_in_runs(experiment: Any, length: int) -> None:
+    divergence = experiment("divergence")
+    n = 60
+    z, zb = divergence.gates_in_runs(n, length)
+    pairs = np.stack([z, zb], axis=-1)
+    counts = [int((pairs == branch).all(axis=-1).sum()) for branch in divergence.BRANCHES.values()]
+    assert sum(counts) == n * n and max(counts) - min(counts) <= 2 * n
+    starts = pairs[:, ::length]
+    assert np.array_equal(np.repeat(starts, length, axis=1)[:, :n], pairs)
+    assert length == n or len(np.unique(pairs[0], axis=0)) > 1
+
+
+def test_operators_of_the_tables(experiment: Any) -> None:
+    tables = experiment("futhark_tables")
+    rng = np.random.default_rng(0)
+    for d in (2, 3, 4, 5):
+        op, neutral = tables.matrices(d)
+        a, b = rng.uniform(size=(2, d, d))
+        np.testing.assert_allclose(op(tuple(a.ravel()), tuple(b.ravel())), (a @ b).ravel())
+        np.testing.assert_array_equal(neutral, np.eye(d).ravel())
+    f, g = rng.uniform(size=(2, 6)).tolist()
+    x, after = rng.uniform(size=2), lambda f, x: np.array(f[:2]) + np.reshape(f[2:], (2, 2)) @ x
+    np.testing.assert_allclose(after(tables.affine_2d(f, g), x), after(g, after(f, x)))
+    p, q = (2.0, 3.0), (5.0, 7.0)
+    assert tables.without(tables.sums_of_products(p, q), q) == pytest.approx(p)
+    assert tables.greater((1.0, 4), (1.0, 2)) == (1.0, 2) and tables.greater((1.0, 4), (3.0, 5)) == (3.0, 5)
+    names = [(row.kind, row.name) for row in tables.all_rows(["scan", "fold", "histogram"], [31, 1023])]
+    assert len(set(names)) == len(names) == 10 + 7 + 2 * 9
+
+
+def test_published_figures_stand_beside_their_bins(experiment: Any) -> None:
+    tables = experiment("futhark_tables")
+    said = {
+        bins: {row.name.split(",")[0]: row.published for row in tables.histograms(bins)} for bins in (31, 1023, 1_000_000)
+    }
+    assert [said[bins]["*"][0] for bins in said] == ["2.6", "2.8", "12.9"]
+    assert [said[bins]["saturating +"] for bins in said] == [
+        ("52.4", "50.6", "2.4"),
+        ("96.7", "81.2", "3.5"),
+        ("33.7", "19.0", "4.8"),
+    ]
+
+
+def test_peak_memory_counts_input_and_output(experiment: Any) -> None:
+    cpu_engine = experiment("cpu_engine")
+    with ct.use_engine("reference"):
+        many = cpu_engine.peak(200_000)
+    assert many["peak"] > 2 * many["needed"]  # array code keeps what lies between: the measure sees it
+
+
+def test_charts_without_matplotlib(experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measuring = experiment("measuring")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    series = {"a < b": ([1, 10, 100], [1.0, 2.0, 4.0]), "one point": ([10], [3.0])}
+    panels = [measuring.Panel("plain", "x", "y", series), measuring.Panel("logarithmic", "x", "y", series, True)]
+    file = measuring.chart(tmp_path, "drawn", panels)
+    lines = list(ElementTree.parse(file).iter("{http://www.w3.org/2000/svg}polyline"))
+    assert file.suffix == ".svg" and len(lines) == 4
+    ends = [[tuple(map(float, p.split(","))) for p in line.get("points", "").split()] for line in lines]
+    assert ends[0][0][0] < ends[0][1][0] < ends[0][2][0] and ends[0][0][1] > ends[0][2][1]
+    steps = np.diff([x for x, _ in ends[2]])
+    assert steps[0] == pytest.approx(steps[1], abs=0.2)  # factors of ten are equally far apart
+
+
+def _flat(value: Any) -> list[Any]:
+    return [leaf for part in value for leaf in _flat(part)] if isinstance(value, tuple) else [value]
