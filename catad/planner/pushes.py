@@ -244,9 +244,11 @@ def _term(structure: Structure, pattern: Pattern) -> tuple[Delta, tuple[int, ...
 def _repeated(b: Builder, wire: Wire, n: int) -> Wire:
     """The last axis of an array again and again, n long; made when the program runs, since it may be large."""
     before, period = wire.shape[:-1], wire.shape[-1]
-    times = -(-n // period)
     m = wire.ndim
     labels = tuple(range(m))
+    if not period:  # nothing, or nothing but zeros
+        return contract(b, [()], [_constant(b, np.zeros((), wire.dtype))], labels, (*before, n))
+    times = -(-n // period)
     wide = contract(b, [labels], [wire], (*labels[:-1], m, m - 1), (*wire.shape, times))
     (wide,) = b.add(Reshaped((*before, times * period)), wide)
     cut = axis(times * period, n, 0, 1, 0, 1, n)

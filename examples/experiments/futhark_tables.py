@@ -208,7 +208,10 @@ def scalars(row: Row, n: int) -> int:
 
 
 def measure(row: Row, n: int, rounds: int) -> dict[str, Any]:
-    """Seconds of the primal, of value and pullback, and of value and tangent, side by side."""
+    """Seconds of the primal, of value and pullback, and of value and tangent, side by side.
+
+    `floor` is how many times the primal's bytes a derivative reads and writes at least: value, argument and their tangents.
+    """
     x = row.argument(scalars(row, n))
     rng = np.random.default_rng(3)
     pullback, push = measuring.value_and_pullback(row.term), ct.tangent(row.term)
@@ -218,7 +221,7 @@ def measure(row: Row, n: int, rounds: int) -> dict[str, Any]:
         return rng.uniform(0.5, 1.5, leaf.shape).astype(leaf.dtype)
 
     w, v = measuring.like(y, random), measuring.like(x, random)
-    steps = profiled(lambda: pullback(x, w))
+    steps = {"vjp": profiled(lambda: pullback(x, w)), "jvp": profiled(lambda: push(x, v))}
     taken = measuring.side_by_side(
         {"primal": lambda: row.term(x), "vjp": lambda: pullback(x, w), "jvp": lambda: push(x, v)}, rounds
     )
@@ -226,8 +229,13 @@ def measure(row: Row, n: int, rounds: int) -> dict[str, Any]:
         "kind": row.kind, "name": row.name, "elements": scalars(row, n), "seconds": taken,
         "vjp": taken["vjp"] / taken["primal"], "jvp": taken["jvp"] / taken["primal"],
         "published vjp (thesis)": row.published[0], "published vjp (IFL)": row.published[1], "published jvp": row.published[2],
-        "stages": steps, "bytes": sum(a.nbytes for a in measuring.leaves((x, y))),
+        "stages": steps, "floor": moved((x, y, w, v)) / moved((x, y)),
     }  # fmt: skip
+
+
+def moved(value: Any) -> int:
+    """Bytes of all arrays in a value."""
+    return sum(a.nbytes for a in measuring.leaves(value))
 
 
 def profiled(run: Callable[[], Any]) -> list[dict[str, Any]]:
@@ -247,8 +255,9 @@ def bounds(measured: list[tuple[Row, dict[str, Any]]]) -> list[measuring.Bound]:
         for what, limit in zip(("vjp", "jvp"), row.limits, strict=True):
             if limit is not None:
                 work = f"{row.kind} {row.name}: {what} / primal"
-                parts = ", ".join(f"{s['stage']} {s['ms']:.1f} ms" for s in found["stages"]) if what == "vjp" else ""
-                why = f"primal {1e3 * found['seconds']['primal']:.1f} ms; {parts}"
+                parts = ", ".join(f"{s['stage']} {s['ms']:.1f} ms" for s in found["stages"][what])
+                floor = f"the least that must be moved is {found['floor']:.1f} times the primal's bytes"
+                why = f"primal {1e3 * found['seconds']['primal']:.1f} ms; {what}: {parts}; {floor}"
                 out.append(measuring.Bound(work, "own primal", found[what], limit, False, why))
     return out
 

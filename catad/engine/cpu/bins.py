@@ -45,6 +45,7 @@ class BinsText:
     """The text of the kernels of a `Bins`."""
 
     entries: tuple[str, ...] = ("kernel", "merge")
+    backwards = False  # whether the elements of a piece come last first
 
     def __init__(self, what: Bins) -> None:
         self.what = what
@@ -115,15 +116,30 @@ class BinsText:
             piece = w.set(f"sdiv i64 {w.set(f'sub i64 {end}, {begin}')}, {what.lanes}")
             starts = [w.set(f"add i64 {begin}, {w.set(f'mul i64 {piece}, {k}')}") for k in range(what.lanes)]
 
+            last = w.set(f"add i64 {starts[-1]}, {piece}")
+
             def step(s: str) -> None:
                 for start, (own_states, own_flags) in zip(starts, lanes, strict=True):
-                    self._element(w.set(f"add i64 {start}, {s}"), index, arrays, own_states, own_flags)
+                    self._element(self._walked(start, s, piece), index, arrays, own_states, own_flags)
 
+            def rest() -> None:
+                left = w.set(f"sub i64 {end}, {last}")
+                w.loop("0", left, lambda s: self._element(self._walked(last, s, left), index, arrays, *lanes[-1]))
+
+            if self.backwards:
+                rest()
             w.loop("0", piece, step)
-            rest = w.set(f"add i64 {starts[-1]}, {piece}")
-            w.loop(rest, end, lambda i: self._element(i, index, arrays, *lanes[-1]))
+            if not self.backwards:
+                rest()
 
         w.loop("%first", "%last", group)
+
+    def _walked(self, start: str, step: str, count: str) -> str:
+        """The element of a step of so many."""
+        if not self.backwards:
+            return self.w.set(f"add i64 {start}, {step}")
+        end = self.w.set(f"add i64 {start}, {self.w.set(f'sub i64 {count}, 1')}")
+        return self.w.set(f"sub i64 {end}, {step}")
 
     def _size(self) -> str:
         return self.w.set(f"mul i64 {self._field('bins')}, {self._field('rest')}")
@@ -244,20 +260,22 @@ def start(value: float | int | bool, dtype: np.dtype) -> str:
 
 
 class WinnersText(BinsText):
-    """The winner of a minimum or maximum: the first element of each bin that is the result of the bin, the second value."""
+    """The winner of a minimum or maximum: the first element of each bin that is the result of the bin, the second value.
+
+    The last one written is the first, since elements come last first. Which are equal cannot be foreseen: so there is no branch,
+    and what does not count is written beside.
+    """
+
+    backwards = True
 
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
-        w, dtype = self.w, np.dtype(self.what.values[0])
+        w, dtype, (own,) = self.w, np.dtype(self.what.values[0]), self.states
         x, total = (
             self._load(self._at(arrays[0], dtype, source), dtype),
             self._load(self._at(arrays[1], dtype, target), dtype),
         )
         compare = "fcmp oeq" if dtype.kind == "f" else "icmp eq"
-
-        def first() -> None:
-            place, kind = self._at(states[0], self.states[0], target), llvm_type(self.states[0])
-            known, own = self._load(place, self.states[0]), cast(w, i, np.dtype(np.int64), self.states[0])
-            there = w.set(f"icmp sge {kind} {known}, 0")
-            store(w, w.set(f"select i1 {there}, {kind} {known}, {kind} {own}"), place, self.states[0])
-
-        w.when(w.set(f"{compare} {llvm_type(dtype)} {x}, {total}"), first)
+        equal = w.set(f"{compare} {llvm_type(dtype)} {x}, {total}")
+        beside = w.slot(memory_type(own))
+        place = w.set(f"select i1 {equal}, ptr {self._at(states[0], own, target)}, ptr {beside}")
+        store(w, cast(w, i, np.dtype(np.int64), own), place, own)

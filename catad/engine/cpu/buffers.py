@@ -7,15 +7,18 @@ than was in use; `release()` gives all of it back.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
-LARGE = 1 << 20  # bytes: smaller results come from NumPy
+LARGE = 1 << 17  # bytes: smaller results come from NumPy
 KEPT = 1 << 29  # bytes that may lie idle
 _ALIGNED = 64
+_STEPS = 64  # results begin at different places of a page: a pass over many arrays else finds all of them in one set of a cache
+_turns = itertools.count()
 
 _lock = threading.RLock()  # a block may die while this thread holds it
 _idle: OrderedDict[int, Any] = OrderedDict()  # by identity, the longest idle first
@@ -31,7 +34,7 @@ class _Block:
 
     def __init__(self, raw: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.raw = raw
-        at = -raw.__array_interface__["data"][0] % _ALIGNED
+        at = -raw.__array_interface__["data"][0] % _ALIGNED + _ALIGNED * ((9 * next(_turns) + 4) % _STEPS)
         address = raw.__array_interface__["data"][0] + at
         self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
 
@@ -51,7 +54,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     size = count * dtype.itemsize
     if size < LARGE:
         return np.empty(shape, dtype)
-    return np.asarray(_Block(_raw(size + _ALIGNED), shape, dtype))
+    return np.asarray(_Block(_raw(size + _ALIGNED * _STEPS), shape, dtype))
 
 
 def _raw(size: int) -> Any:

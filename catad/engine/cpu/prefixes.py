@@ -12,13 +12,12 @@ import math
 import time
 from collections.abc import Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from catad.engine.cpu import buffers, profile
 from catad.engine.cpu.bins import Bins, BinsText
-from catad.engine.cpu.by_bin import Compiled, run_all
+from catad.engine.cpu.by_bin import Compiled, compiled, run_all
 from catad.engine.cpu.emit import store
 from catad.engine.cpu.launch import _address
 
@@ -26,6 +25,8 @@ from catad.engine.cpu.launch import _address
 class _Prefixes(BinsText):
     """Text of `kernel(table, side, side + 1)`: side 0 runs forwards, 1 backwards. Of the table's arrays the states are those of
     both sides, one after the other; results follow it: for each side whether there is anything, and the folds."""
+
+    entries = ("kernel",)
 
     def text(self) -> str:
         w = self.w
@@ -92,9 +93,6 @@ class _Prefixes(BinsText):
         w.loop("0", rest, lambda c: one(w.set(f"add i64 {source}, {c}")))
 
 
-_compiled: WeakValueDictionary[Bins, Compiled] = WeakValueDictionary()
-
-
 class PrefixKernel:
     """The prefixes ready to run: an index array (m,) and values (m, rest), C-contiguous, to the results of `PrefixByBin`."""
 
@@ -105,10 +103,7 @@ class PrefixKernel:
 
     def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
         if self.code is None:
-            found = _compiled.get(self.what)
-            if found is None:
-                found = _compiled[self.what] = Compiled(_Prefixes(self.what).text(), ("kernel",))
-            self.code = found
+            self.code = compiled(_Prefixes, self.what)
         m, width = len(index), math.prod(rest)
         size = self.bins * width
         outs = [buffers.empty((m, *rest), d) for d in (np.dtype(np.bool_), *self.states) * 2]
