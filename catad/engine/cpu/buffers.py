@@ -17,7 +17,9 @@ import numpy as np
 LARGE = 1 << 17  # bytes: smaller results come from NumPy
 KEPT = 1 << 29  # bytes that may lie idle
 _ALIGNED = 64
-_STEPS = 64  # results begin at different places of a page: a pass over many arrays else finds all of them in one set of a cache
+_STEPS = (
+    64  # results begin at different places of a page: a pass over many arrays else finds all of them in one set of a cache
+)
 _turns = itertools.count()
 
 _lock = threading.RLock()  # a block may die while this thread holds it

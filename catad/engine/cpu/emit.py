@@ -130,11 +130,16 @@ class Writer:
 
     def least(self, a: str, b: str) -> str:
         """The smaller of two i64."""
-        return self.set(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+        return self._extreme("smin", a, b)
 
     def most(self, a: str, b: str) -> str:
         """The larger of two i64."""
-        return self.set(f"call i64 @llvm.smax.i64(i64 {a}, i64 {b})")
+        return self._extreme("smax", a, b)
+
+    def _extreme(self, which: str, a: str, b: str) -> str:
+        name = f"llvm.{which}.i64"
+        self.support[name] = f"declare i64 @{name}(i64, i64)"
+        return self.set(f"call i64 @{name}(i64 {a}, i64 {b})")
 
     def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "") -> str:
         """The whole function."""
@@ -143,9 +148,8 @@ class Writer:
 
     def module(self, functions: Sequence[str]) -> str:
         """The functions with all that they call."""
-        declared = "declare i64 @llvm.smin.i64(i64, i64)\ndeclare i64 @llvm.smax.i64(i64, i64)\n"
         own = [printed.text for printed in self.functions.values()]
-        return "\n".join([declared, *self.support.values(), *own, *functions])
+        return "\n".join([*self.support.values(), *own, *functions])
 
 
 @lru_cache(maxsize=4096)
