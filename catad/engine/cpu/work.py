@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -38,28 +40,14 @@ def is_view(box: Box) -> bool:
 
 def work_of(wiring: Wiring, box: Box) -> Work | None:
     """The box as work at each index of a stage; None where it can only be run by itself."""
-    primitive = box.primitive
-    if isinstance(primitive, Map):
-        return _map(wiring, box, primitive.function)
-    if isinstance(primitive, ProductOfOthers):
-        return _others(wiring, box, primitive)
-    if isinstance(primitive, Contract):
-        return _contract(wiring, box, primitive)
-    if isinstance(primitive, Scan):
-        return _scan(wiring, box, primitive)
-    if isinstance(primitive, Recur):
-        return _recur(wiring, box, primitive)
-    if isinstance(primitive, Take):
-        return _take(wiring, box, primitive)
-    if isinstance(primitive, Fold):
-        return _fold(wiring, box, primitive)
-    return None
+    maker = _MAKERS.get(type(box.primitive))
+    return None if maker is None else maker(wiring, box, box.primitive)
 
 
-def _map(wiring: Wiring, box: Box, function: Function) -> Work:
+def _map(wiring: Wiring, box: Box, pointwise: Map) -> Work:
     shape = wiring.wires[box.outs[0]].shape
     reads = tuple([(k, spread(wiring.wires[k].shape, shape)) for k in box.ins])
-    return Work("map", function, shape, reads, box.outs)
+    return Work("map", pointwise.function, shape, reads, box.outs)
 
 
 def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
@@ -140,6 +128,17 @@ def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
     places = straight(len(shape)).axes
     stores = ((*places[: fold.axis], *places[fold.axis + 1 :]),) * len(box.outs)
     return Work("fold", fold.monoid.op, shape, reads, box.outs, (fold.axis,), direction, stores)
+
+
+_MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
+    Map: _map,
+    ProductOfOthers: _others,
+    Contract: _contract,
+    Scan: _scan,
+    Recur: _recur,
+    Take: _take,
+    Fold: _fold,
+}
 
 
 @lru_cache(maxsize=4096)
