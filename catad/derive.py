@@ -15,7 +15,7 @@ from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
 from catad.planner.keep import plan_structure
 from catad.planner.plan import Plan
-from catad.planner.request import checked, engine_of
+from catad.planner.request import checked
 from catad.spaces import (
     Product,
     Space,
@@ -250,7 +250,7 @@ class Jacobian:
             raise errors.DerivativeError(errors.integers_alone(dom, self.f))
         if isinstance(self.mode, Plan):
             return self.mode.multiply(L)
-        request = checked(self.mode, "time", engine=engine_of(common_module(L.slots)))
+        request = checked(self.mode, "time", xp=common_module(L.slots))
         return plan_structure(L.structure, request=request).multiply(L)
 
     def __repr__(self) -> str:

@@ -6,7 +6,6 @@ put down to bytes, or to operations where these are many more than the numbers r
 
 from __future__ import annotations
 
-import importlib
 import time
 from collections.abc import Callable
 from statistics import median
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from catad.engine.choice import ENGINES
 from catad.engine.program import Program
 from catad.linear.contract import Contract
 from catad.linear.gather import Put, Take, rows_of
@@ -65,9 +63,8 @@ def _matmul(n: int) -> tuple[Primitive, list[Any]]:
     return Contract(((0, 1), (2, 0)), (2, 1), (side, side, side)), [np.ones((side, side)), np.ones((side, side))]
 
 
-def calibrate(engine: str) -> Profile:
-    """Measure the kernels as they run now, on NumPy's arrays, or on those of the library that `engine` names."""
-    xp = _library(engine)
+def calibrate(xp: Any, engine: str) -> Profile:
+    """Measure the kernels on arrays of a library as they run now, by the engine of that name."""
     rates: dict[str, Rates] = {}
     for name, (make, by_operations) in _kernels().items():
         (small, *_), (large, nbytes, operations) = _measured(xp, *make(1)), _measured(xp, *make(LARGE))
@@ -77,13 +74,6 @@ def calibrate(engine: str) -> Profile:
     rates[OTHERS] = Rates(median(launches), median(per_byte), 0.0)
     rates["Reshaped"] = Rates(min(launches), 0.0, 0.0)
     return Profile(engine, tuple(sorted(rates.items())))
-
-
-def _library(engine: str) -> Any:
-    """The array library of an engine: NumPy, unless it is named itself."""
-    if engine in ENGINES:
-        return np
-    return importlib.import_module(engine)
 
 
 def _measured(xp: Any, primitive: Primitive, arguments: list[Any]) -> tuple[float, int, int]:

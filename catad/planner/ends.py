@@ -18,7 +18,7 @@ from catad.linear.structure import Placed, Structure, widest
 from catad.planner.factors import Factors, Part, factors_of
 from catad.planner.keep import plan_factors
 from catad.planner.plan import Plan
-from catad.planner.request import Request, checked, engine_of
+from catad.planner.request import Request, checked
 from catad.spaces import Tensor
 
 
@@ -50,7 +50,7 @@ def pulled_back(structure: Structure, xp: Any, slots: Sequence[Any], cotangents:
     """The cotangents (count, ...) of the argument leaves, for those of the result leaves, as planned."""
     if count == 0 or not structure.cod or not structure.dom:
         return [xp.zeros((count, *leaf.shape), dtype=leaf.dtype) for leaf in structure.dom]
-    plan = plan_rows(structure, count, checked("auto", "time", engine=engine_of(xp)))
+    plan = plan_rows(structure, count, checked("auto", "time", xp=xp))
     dom, end = space_of_leaves(structure.dom), Tensor((count,), widest(*structure.cod))
     made: LinearMap = plan.run_on(dom, end, [*slots, *cotangents])
     matrix = xp.asarray(made.T.todense(force=True)).reshape(structure.columns, count).T

@@ -19,7 +19,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from catad import errors
+from catad.engine.choice import chosen
 from catad.engine.cpu.store import folder
 
 
@@ -92,24 +95,24 @@ def _rates(entry: Mapping[str, Any]) -> Rates:
     return rates
 
 
-def stored(engine: str) -> Profile:
-    """The profile of an engine: from its file, or measured now and stored there, where the folder can be written.
+def stored(xp: Any) -> Profile:
+    """The profile of what runs arrays of a library now: from its file, or measured and stored there if that can be written.
 
     A file that cannot be read as a profile is measured again and replaced.
     """
-    return _stored(engine, folder())
+    return _stored(xp, chosen() if xp is np else xp.__name__, folder())
 
 
 @lru_cache(maxsize=64)
-def _stored(engine: str, place: str | None) -> Profile:
+def _stored(xp: Any, engine: str, place: str | None) -> Profile:
     from catad.planner.calibrate import calibrate
 
     if place is None:
-        return calibrate(engine)
+        return calibrate(xp, engine)
     path = Path(place) / f"profile-{engine}.json"
     with suppress(OSError, errors.PlanError):
         return from_json(path.read_text(encoding="utf-8"), str(path))
-    made = calibrate(engine)
+    made = calibrate(xp, engine)
     with suppress(OSError):  # then it is measured again by the next process
         store(made, path)
     return made

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.engine.choice import chosen
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.brackets import Tree
@@ -60,30 +59,25 @@ def checked(
     memory: Any = None,
     budget: Any = None,
     explicit: bool = False,
-    engine: str | None = None,
+    xp: Any = np,
 ) -> Request:
-    """A request of what a user gives, for an engine (that in force); raises `PlanError` for what is none."""
+    """A request of what a user gives, for arrays of a library; raises `PlanError` for what is none."""
     checked_limit(memory, "memory")
     checked_limit(budget, "budget", positive=True)
     if isinstance(mode, str) and mode not in MODES:
         raise errors.PlanError(errors.unknown_mode(mode))
-    return Request(mode, model_of(cost, engine), memory, budget, bool(explicit))
+    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit))
 
 
-def model_of(cost: str | Profile | Callable[[Structure, Structure], float], engine: str | None = None) -> Model:
-    """What is made small, by name: "operations", "time" by the profile of an engine (that in force); a profile; a function."""
+def model_of(cost: str | Profile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:
+    """What is made small: "operations"; "time", by the profile of the engine of these arrays; a profile; a function."""
     if isinstance(cost, str):
         if cost not in COSTS:
             raise errors.PlanError(errors.unknown_cost(cost))
-        return None if cost == "operations" else stored(engine or chosen())
+        return None if cost == "operations" else stored(xp)
     if isinstance(cost, Profile) or callable(cost):
         return cost
     raise errors.PlanError(errors.unknown_cost(cost))
-
-
-def engine_of(xp: Any) -> str:
-    """The engine that runs arrays of a library: that in force for NumPy's, else the library itself, by its name."""
-    return chosen() if xp is np else xp.__name__
 
 
 def name_of(model: Model) -> str:

@@ -70,6 +70,7 @@ def test_all_forms_of_the_cell_agree_with_calculus(experiment: Any) -> None:
             np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6)
 
 
+@pytest.mark.numpy_only
 def test_the_fused_cell_is_one_stage_and_the_boxes_are_many(experiment: Any) -> None:
     hm_lstm = experiment("hm_lstm")
     x, w = hm_lstm.arguments(80, "random rows")

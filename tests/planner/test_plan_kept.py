@@ -79,7 +79,7 @@ def test_a_profile_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.Mo
 
     measured = []
     real = calibrate.calibrate
-    monkeypatch.setattr(calibrate, "calibrate", lambda engine: measured.append(engine) or real(engine))
+    monkeypatch.setattr(calibrate, "calibrate", lambda xp, engine: measured.append(engine) or real(xp, engine))
     with ct.use_engine("reference"):
         first = plan(SIZES, cost="time")
     assert measured == ["reference"] and [file.name for file in cache.iterdir()] == ["profile-reference.json"]
@@ -120,11 +120,12 @@ def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, mon
     with pytest.raises(ct.PlanError, match=r"profile that cannot be read(.|\n)*somewhere"):
         profile.from_json(text, "somewhere")
     cache.mkdir()
-    file = cache / "profile-odd.json"
+    file = cache / "profile-reference.json"
     file.write_text(text)
     made = profile.from_json(TEXT, "here")
-    monkeypatch.setattr(calibrate, "calibrate", lambda engine: made)
-    assert profile.stored("odd") == made
+    monkeypatch.setattr(calibrate, "calibrate", lambda xp, engine: made)
+    with ct.use_engine("reference"):
+        assert profile.stored(np) == made
     assert profile.from_json(file.read_text(), "there").rates == made.rates
 
 
