@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import folds, launch, nest, partition
+from catad.engine.cpu import by_bin, folds, keys, launch, nest, partition
 from catad.engine.cpu.stage import Stage
 from catad.engine.program import program_of
 from catad.spaces import flatten
@@ -133,9 +133,16 @@ def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of folds, chunks of lanes and blocks past the caches so small that short arrays have many; code is made anew."""
-    monkeypatch.setattr(launch, "_compiled", type(launch._compiled)())
+    printed_anew(monkeypatch)
     for module, name, value in ((folds, "TILE", 64), (launch, "TILE", 64), (nest, "WIDTH", 16), (nest, "BLOCK", 64)):
         monkeypatch.setattr(module, name, value)
+
+
+def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels are found by their text alone, and none is kept: for tests that change what is printed."""
+    monkeypatch.setattr(by_bin, "_compiled", type(by_bin._compiled)())
+    monkeypatch.setattr(launch, "_compiled", type(launch._compiled)())
+    monkeypatch.setattr(keys, "sources", lambda: None)
 
 
 # -- random scalar functions: text, so that plain Python runs them as well

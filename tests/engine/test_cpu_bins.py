@@ -20,6 +20,8 @@ from catad.vector.by_bin import PrefixByBin
 from catad.vector.monoid import monoid_of
 from catad.wiring import wire
 
+from .cpu_support import printed_anew
+
 pytestmark = [pytest.mark.numpy_only, pytest.mark.skipif(not target.available(), reason="there is no LLVM here")]
 
 INF = np.inf
@@ -250,7 +252,7 @@ def wrong(kind: type, name: str, made: Any) -> bool:
     """Whether comparisons as above see a fault in a printer."""
     patch = pytest.MonkeyPatch()
     patch.setattr(kind, name, made)
-    by_bin._compiled.clear()
+    printed_anew(patch)
     rng, m = np.random.default_rng(6), 3 * by_bin.PIECE
     index = rng.integers(-1, 6, m)
     try:

@@ -14,7 +14,7 @@ from catad.engine import notices
 from catad.engine.cpu import buffers, emit, launch
 from catad.errors import CannotPrint
 
-from .cpu_support import assert_near, assert_same, on
+from .cpu_support import assert_near, assert_same, on, printed_anew
 
 X = np.linspace(0.0, 1.0, 50)
 
@@ -30,7 +30,7 @@ def no_cosine(monkeypatch):
         return printed(function, dtypes, name)
 
     monkeypatch.setattr(emit, "llvm_function", refuse)
-    monkeypatch.setattr(launch, "_compiled", type(launch._compiled)())
+    printed_anew(monkeypatch)
     notices.forget()
     yield
     notices.forget()
@@ -64,7 +64,7 @@ def test_a_notice_turned_into_an_error_leaves_the_program_usable(no_cosine):
 
 
 def test_the_text_that_llvm_refuses_is_saved_and_named(monkeypatch):
-    monkeypatch.setattr(launch, "_compiled", type(launch._compiled)())
+    printed_anew(monkeypatch)
     text = launch.Nest.text
     monkeypatch.setattr(launch.Nest, "text", lambda self: text(self).replace("ret void", "ret i7 what"))
     f = ct.map(lambda x: x * 3.0 + 0.125)

@@ -198,13 +198,14 @@ def test_many_programs_in_bounded_memory(cache, counts, monkeypatch) -> None:
 
     monkeypatch.setattr(target, "KEPT", 16)
     unload()
+    held = len(target._modules)  # by programs of other tests
     sizes = []
     for k in range(300):
         assert call(target.compiled(half(k + 0.125), ["half"]), "half", 2.0) == 2 * k + 0.25
         if k in (49, 299):
             gc.collect()
             sizes.append(resident())
-    assert counts == {"compiled": 300} and len(target._modules) <= 16
+    assert counts == {"compiled": 300} and len(target._modules) <= held + 16
     assert sizes[1] - sizes[0] < 250 * 25_000
 
 

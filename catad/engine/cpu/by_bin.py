@@ -12,6 +12,7 @@ import numpy as np
 
 from catad.engine.cpu import buffers, profile, target, threads
 from catad.engine.cpu.bins import Bins, BinsText
+from catad.engine.cpu.keys import key_of
 from catad.engine.cpu.launch import _address, _bound
 
 PIECE = 1 << 16  # no piece of the elements is smaller
@@ -24,24 +25,23 @@ _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 class Compiled:
     """The kernels of a `Bins` as machine code."""
 
-    __slots__ = ("__weakref__", "calls", "module", "seconds", "text")
+    __slots__ = ("__weakref__", "calls", "module", "seconds")
 
-    def __init__(self, text: str, names: Sequence[str]) -> None:
+    def __init__(self, printer: type[BinsText], what: Bins) -> None:
         begun = time.perf_counter()
-        self.text = text
-        self.module = target.compiled(self.text, names)
-        self.calls = {name: _Call(self.module.address(name)) for name in names}
+        self.module = target.compiled(lambda: printer(what).text(), printer.entries, key_of(printer, what))
+        self.calls = {name: _Call(self.module.address(name)) for name in printer.entries}
         self.seconds = time.perf_counter() - begun
 
 
 _compiled: WeakValueDictionary[Any, Compiled] = WeakValueDictionary()
 
 
-def compiled(text: type[BinsText], what: Bins) -> Compiled:
+def compiled(printer: type[BinsText], what: Bins) -> Compiled:
     """The machine code of a fold by bin, made once while somebody holds it."""
-    found = _compiled.get((text, what))
+    found = _compiled.get((printer, what))
     if found is None:
-        found = _compiled[text, what] = Compiled(text(what).text(), text.entries)
+        found = _compiled[printer, what] = Compiled(printer, what)
     return found
 
 

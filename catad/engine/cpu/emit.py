@@ -218,15 +218,29 @@ class Element:
             return self.pointer(j)
         if source.by >= 0:
             return self._taken(j, source.by, dtype)
-        if not source.guarded or self.inside is None:
+        if source.guard < 0 or self.inside is None:
             return self._loaded(self.pointer(j), dtype)
-        kept = self.w.slot(llvm_type(dtype))
-        self.w.do(f"store {llvm_type(dtype)} {literal(source.fill, dtype)}, ptr {kept}")
-        self.w.when(
-            self.inside(j),
-            lambda: self.w.do(f"store {llvm_type(dtype)} {self._loaded(self.pointer(j), dtype)}, ptr {kept}"),
-        )
-        return self.w.set(f"load {llvm_type(dtype)}, ptr {kept}")
+        self._load_guarded(source.guard)
+        return self.at[j]
+
+    def _load_guarded(self, guard: int) -> None:
+        """All that one guard decides about, or what is read instead, where it fails."""
+        assert self.inside is not None
+        kept: dict[int, tuple[str, str]] = {}
+        for j, source in enumerate(self.body.sources):
+            if source.guard == guard and source.by < 0 and not source.is_index:
+                dtype = np.dtype(source.dtype)
+                kind = llvm_type(dtype)
+                kept[j] = kind, self.w.slot(kind)
+                self.w.do(f"store {kind} {literal(source.fill, dtype)}, ptr {kept[j][1]}")
+
+        def load() -> None:
+            for j, (kind, slot) in kept.items():
+                value = self._loaded(self.pointer(j), np.dtype(self.body.sources[j].dtype))
+                self.w.do(f"store {kind} {value}, ptr {slot}")
+
+        self.w.when(self.inside(guard), load)
+        self.at.update({j: self.w.set(f"load {kind}, ptr {slot}") for j, (kind, slot) in kept.items()})
 
     def _taken(self, j: int, by: int, dtype: np.dtype[Any]) -> str:
         """The number at an index, zero where the array has none; nothing is read there."""

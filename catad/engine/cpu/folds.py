@@ -68,7 +68,7 @@ class Folds(Nest):
     def _row(self) -> str:
         w, loop = self.w, self.loops - 1
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = {j: f"%g{j}" for j in self.guarded}
+        flags = [f"%g{guard}" for guard in self.guards]
         width = WIDTH if self.commutes else CHAINS
         rooms = {(k, i): (w.slot(llvm_type(dtype), width), llvm_type(dtype)) for k, i, dtype in self.states}
 
@@ -76,7 +76,7 @@ class Folds(Nest):
             return lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
 
         def element(i: str, at: str, first: bool) -> None:
-            self._element(i, loop, bases, strides, flags, bool(self.guarded), state(at)).run(first)
+            self._element(i, loop, bases, strides, flags, bool(self.guards), state(at)).run(first)
 
         count = w.set("sub i64 %e, %b")
         many = w.set(f"icmp sge i64 {count}, {width * (4 if self.commutes else 64)}")

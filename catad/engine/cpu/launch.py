@@ -17,6 +17,7 @@ import numpy as np
 from catad.engine import notices
 from catad.engine.cpu import buffers, profile, target, threads
 from catad.engine.cpu.folds import TILE, Folds
+from catad.engine.cpu.keys import key_of
 from catad.engine.cpu.nest import Nest
 from catad.engine.cpu.plan import FOLDS, LINE, POINTS, Kernel, Layout, Ready, layout
 from catad.errors import CannotPrint
@@ -30,17 +31,25 @@ _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
 class Compiled:
     """A kernel as machine code."""
 
-    __slots__ = ("__weakref__", "call", "finish", "module", "seconds", "states", "text")
+    __slots__ = ("__weakref__", "call", "finish", "kernel", "module", "seconds", "states")
 
     def __init__(self, kernel: Kernel) -> None:
         begun = time.perf_counter()
-        nest = Folds(kernel) if kernel.kind == FOLDS else Nest(kernel)
-        self.text = nest.text()
-        self.module = target.compiled(self.text, nest.entries)
+        self.kernel = kernel
+        nest = self._nest()
+        self.module = target.compiled(nest.text, nest.entries, key_of(type(nest), kernel))
         self.call = _Call(self.module.address("kernel"))
         self.finish = _Call(self.module.address("finish")) if "finish" in nest.entries else None
         self.states = len(nest.states) if isinstance(nest, Folds) else 0
         self.seconds = time.perf_counter() - begun
+
+    @property
+    def text(self) -> str:
+        """The LLVM text."""
+        return self._nest().text()
+
+    def _nest(self) -> Nest:
+        return Folds(self.kernel) if self.kernel.kind == FOLDS else Nest(self.kernel)
 
 
 _compiled: WeakValueDictionary[Kernel, Compiled] = WeakValueDictionary()  # for as long as a stage holds it
@@ -67,10 +76,9 @@ class Call:
         for j, offset in enumerate(how.offsets):
             self.bases.append(len(self.table))
             self.table += [offset if indices[j] else 0, *[loop.strides[j] for loop in how.loops]]
-        for j, source in enumerate(how.kernel.body.sources):
-            if source.guarded:
-                for loop in how.loops:
-                    self.table += loop.guards[j] or (0, loop.size)
+        for guard in range(how.kernel.body.guards):
+            for loop in how.loops:
+                self.table += loop.guards[guard] or (0, loop.size)
         for pair in how.indexed:
             self.table += pair
         self.work = math.prod(sizes)
@@ -186,7 +194,7 @@ def _streams(how: Layout, outs: Sequence[Any]) -> bool:
     The layout is used again for other results of the same shapes: only large ones are sure to be aligned as `buffers` does it.
     """
     kernel, first = how.kernel, len(how.kernel.body.sources)
-    if kernel.kind != POINTS or sum(out.nbytes for out in outs) < STREAMED or any(s.guarded for s in kernel.body.sources):
+    if kernel.kind != POINTS or sum(out.nbytes for out in outs) < STREAMED or kernel.body.guards:
         return False
     rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
     straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])

@@ -1,7 +1,7 @@
 """LLVM text of the loops around the work: one function a kernel, over a range of rows.
 
-A table of 64-bit integers gives the sizes of the loops, then for each array its address and strides, then for each guarded source
-the interval of each loop. A row is one setting of the outer loops. Along the innermost loop the guarded ends are run apart from
+A table of 64-bit integers gives the sizes of the loops, then for each array its address and strides, then for each guard the
+interval of each loop. A row is one setting of the outer loops. Along the innermost loop the guarded ends are run apart from
 the middle, which needs no guards.
 """
 
@@ -45,7 +45,7 @@ rest:
   ret void
 }}
 """
-WIDE = 500  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
+WIDE = 300  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
 METADATA = """!0 = !{}
 !1 = !{i32 1}
 !2 = distinct !{!2, !3}
@@ -63,7 +63,7 @@ class Nest:
         self.kernel, self.body = kernel, kernel.body
         self.loops = kernel.outer + (2 if kernel.kind == LANES else 1)
         self.arrays: list[Source | Sink] = [*self.body.sources, *self.body.sinks]
-        self.guarded = [j for j, source in enumerate(self.body.sources) if source.guarded]
+        self.guards = range(self.body.guards)
         self.indexed = [j for j, source in enumerate(self.body.sources) if source.by >= 0]
         self.w = Writer()
         if sum(scalar.operations(op.data) for op in self.body.ops if isinstance(op.data, Function)) > WIDE:
@@ -73,7 +73,7 @@ class Nest:
 
     @property
     def length(self) -> int:
-        guards = 2 * len(self.guarded) * self.loops
+        guards = 2 * len(self.guards) * self.loops
         return self.loops + len(self.arrays) * (1 + self.loops) + guards + 2 * len(self.indexed)
 
     def _entry(self, w: Writer, at: int) -> str:
@@ -89,8 +89,8 @@ class Nest:
     def _base(self, j: int) -> str:
         return self._entry(self.w, self.loops + j * (1 + self.loops))
 
-    def _interval(self, j: int, loop: int) -> tuple[str, str]:
-        start = self.loops + len(self.arrays) * (1 + self.loops) + 2 * self.guarded.index(j) * self.loops + 2 * loop
+    def _interval(self, guard: int, loop: int) -> tuple[str, str]:
+        start = self.loops + len(self.arrays) * (1 + self.loops) + 2 * guard * self.loops + 2 * loop
         return self._entry(self.w, start), self._entry(self.w, start + 1)
 
     def _indexed(self, j: int) -> tuple[str, str]:
@@ -114,7 +114,7 @@ class Nest:
         outer = range(self.kernel.outer)
         strides = [[self._stride(j, k) for k in outer] for j in range(len(self.arrays))]
         bases = [self._base(j) for j in range(len(self.arrays))]
-        intervals = {j: [self._interval(j, k) for k in outer] for j in self.guarded}
+        intervals = [[self._interval(guard, k) for k in outer] for guard in self.guards]
 
         def row(unit: str) -> None:
             r, more = self._unit(unit)
@@ -127,10 +127,10 @@ class Nest:
                 if self.kernel.streaming:
                     at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self._stride(j, self.loops - 1)}, %b')}")
                 given.append(f"i64 {at}" if _is_index(array) else f"ptr {w.set(f'inttoptr i64 {at} to ptr')}")
-            for j in self.guarded:
+            for guard in self.guards:
                 flag = "true"
                 for k in outer:
-                    lo, hi = intervals[j][k]
+                    lo, hi = intervals[guard][k]
                     low, high = w.set(f"icmp sge i64 {index[k]}, {lo}"), w.set(f"icmp slt i64 {index[k]}, {hi}")
                     flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
                 given.append(f"i1 {flag}")
@@ -166,7 +166,7 @@ class Nest:
         given = ["ptr noalias readonly %t", *more]
         for j, array in enumerate(self.arrays):
             given.append(f"i64 %a{j}" if _is_index(array) else f"ptr noalias {self._aligned(array)} %a{j}")
-        given += [f"i1 %g{j}" for j in self.guarded]
+        given += [f"i1 %g{guard}" for guard in self.guards]
         return self.w.text("row", ", ".join(given), "internal", "alwaysinline")
 
     def _aligned(self, array: Source | Sink) -> str:
@@ -189,23 +189,29 @@ class Nest:
             return w.set(f"getelementptr inbounds {kind}, ptr {base}, i64 {w.set(f'sub i64 0, {i}')}")
         return w.set(f"getelementptr i8, ptr {base}, i64 {w.set(f'mul i64 {i}, {stride}')}")
 
-    def _split(self, begin: str, end: str, flags: dict[int, str], loop: int, part: Callable[[str, str, bool], None]) -> None:
-        """Run a range of the innermost loop: guarded, then where all guards hold, then guarded."""
+    def _split(self, begin: str, end: str, flags: list[str], loop: int, part: Callable[[str, str, bool], None]) -> None:
+        """Run a range of the innermost loop: guarded, then where all guards hold, then guarded, by the same code as before."""
         w = self.w
-        if not self.guarded:
+        if not self.guards:
             part(begin, end, False)
             return
         low, high, every = begin, end, "true"
-        for j in self.guarded:
-            lo, hi = self._interval(j, loop)
+        for guard in self.guards:
+            lo, hi = self._interval(guard, loop)
             low, high = w.most(low, lo), w.least(high, hi)
-            every = w.set(f"and i1 {every}, {flags[j]}")
+            every = w.set(f"and i1 {every}, {flags[guard]}")
         low = w.least(low, end)
         low = w.set(f"select i1 {every}, i64 {low}, i64 {end}")
         high = w.most(low, high)
-        part(begin, low, True)
-        part(low, high, False)
-        part(high, end, True)
+
+        def side(turn: str) -> None:
+            first = w.set(f"icmp eq i64 {turn}, 0")
+            begins = w.set(f"select i1 {first}, i64 {begin}, i64 {high}")
+            ends = w.set(f"select i1 {first}, i64 {low}, i64 {end}")
+            part(begins, ends, True)
+            w.when(first, lambda: part(low, high, False))
+
+        w.loop("0", "2", side)
 
     def _element(
         self,
@@ -213,16 +219,16 @@ class Nest:
         loop: int,
         bases: list[str],
         strides: list[str],
-        flags: dict[int, str],
+        flags: list[str],
         guarded: bool,
         state: Callable[[int, int], str],
     ) -> Element:
         w = self.w
 
-        def inside(j: int) -> str:
-            lo, hi = self._interval(j, loop)
+        def inside(guard: int) -> str:
+            lo, hi = self._interval(guard, loop)
             low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
-            return w.set(f"and i1 {flags[j]}, {w.set(f'and i1 {low}, {high}')}")
+            return w.set(f"and i1 {flags[guard]}, {w.set(f'and i1 {low}, {high}')}")
 
         def pointer(j: int) -> str:
             return self._address(j, bases[j], i, loop, strides[j])
@@ -241,7 +247,7 @@ class Nest:
         """No states: the innermost loop from %b to %e."""
         loop = self.loops - 1
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = {j: f"%g{j}" for j in self.guarded}
+        flags = [f"%g{guard}" for guard in self.guards]
 
         buffers = self._buffers() if self.kernel.streaming else {}
 
@@ -279,7 +285,7 @@ class Nest:
         still = {
             j
             for j, source in enumerate(self.body.sources)
-            if self.kernel.classes[j] == "z" and not source.guarded and source.by < 0
+            if self.kernel.classes[j] == "z" and source.guard < 0 and source.by < 0
         }
         sides(MOST)
 
@@ -319,7 +325,7 @@ class Nest:
         w, loop = self.w, self.loops - 1
         n = self._size(loop)
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = {j: f"%g{j}" for j in self.guarded}
+        flags = [f"%g{guard}" for guard in self.guards]
         states = {
             (k, i): w.slot(llvm_type(dtype))
             for k, op in enumerate(self.body.ops)
@@ -378,19 +384,19 @@ class Nest:
 
         w.loop("%b", "%e", chunk, WIDTH)
 
-    def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], dict[int, str]]:
+    def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], list[str]]:
         """Addresses at a step of the axis, and whether the guards hold there."""
-        w, bases, flags = self.w, [], {}
+        w, bases, flags = self.w, [], []
         for j, array in enumerate(self.arrays):
             far = w.set(f"mul i64 {along[j]}, {s}")
             if _is_index(array):
                 bases.append(w.set(f"add i64 %a{j}, {far}"))
             else:
                 bases.append(w.set(f"getelementptr i8, ptr %a{j}, i64 {far}"))
-        for j in self.guarded:
-            lo, hi = self._interval(j, axis)
+        for guard in self.guards:
+            lo, hi = self._interval(guard, axis)
             low, high = w.set(f"icmp sge i64 {s}, {lo}"), w.set(f"icmp slt i64 {s}, {hi}")
-            flags[j] = w.set(f"and i1 %g{j}, {w.set(f'and i1 {low}, {high}')}")
+            flags.append(w.set(f"and i1 %g{guard}, {w.set(f'and i1 {low}, {high}')}"))
         return bases, flags
 
     def _store_folds(self, state: Callable[[int, int], str], pointer: Callable[[int], str]) -> None:

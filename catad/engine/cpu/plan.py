@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad.engine.cpu.access import Access, Affine
+from catad.engine.cpu.access import Access, Affine, Guard
 from catad.engine.cpu.stage import Coordinates, FoldResult, Op, Stage
 
 POINTS, LINE, LANES, FOLDS = "points", "line", "lanes", "folds"
 
 
 class Source(NamedTuple):
-    """A load of a kernel: its value, its dtype, whether it is a loop index, whether it is guarded, the fill;
-    and the value that gives its position along an indexed axis."""
+    """A load of a kernel: its value, its dtype, whether it is a loop index, which guard it has (-1: none) and what is read
+    where that fails; and the value that gives its position along an indexed axis."""
 
     value: int
     dtype: str
     is_index: bool
-    guarded: bool
+    guard: int
     fill: float | None
     by: int = -1
 
@@ -43,6 +43,11 @@ class Body(NamedTuple):
     sources: tuple[Source, ...]
     ops: tuple[Op, ...]
     sinks: tuple[Sink, ...]
+
+    @property
+    def guards(self) -> int:
+        """How many guards the sources have."""
+        return 1 + max([source.guard for source in self.sources], default=-1)
 
 
 class Kernel(NamedTuple):
@@ -92,13 +97,15 @@ def ready(stage: Stage, wanted: Sequence[int], dtypes: Sequence[np.dtype]) -> Re
         writes.append(Place(wire, Access(own)))
     needed = _needed(stage, [value for value, _ in sinks])
     numbers: dict[int, int] = {}
+    guards: dict[tuple[Guard, ...], int] = {}  # equal ones are tested once
     sources, reads = [], []
     for value, load in stage.inputs:
         if value in needed:
             numbers[value] = len(numbers)
-            guarded = bool(load.access.guards)
-            fill = load.access.fill if guarded else None
-            sources.append(Source(numbers[value], load.dtype.str, load.wire < 0, guarded, fill, load.by))
+            holds = load.access.guards
+            guard = guards.setdefault(holds, len(guards)) if holds else -1
+            fill = load.access.fill if holds else None
+            sources.append(Source(numbers[value], load.dtype.str, load.wire < 0, guard, fill, load.by))
             reads.append(Place(load.wire, load.access, load.axis, load.size))
     ops: list[Op] = []
     place: dict[int, int] = {}
@@ -139,7 +146,7 @@ def _needed(stage: Stage, roots: Sequence[int | FoldResult]) -> _Needed:
 
 
 class Loop(NamedTuple):
-    """One loop of a nest: its size, whether states are carried along it, the stride of each array, each guard's interval."""
+    """One loop of a nest: its size, whether states are carried along it, the stride of each array, the interval of each guard."""
 
     size: int
     carried: bool
@@ -170,8 +177,9 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
             if at.label >= 0:
                 steps[j][at.label] += at.s * stride
     loops = []
+    guarded = _guards(stage)
     for k, size in enumerate(stage.shape):
-        guards = tuple([next(((g.lo, g.hi) for g in p.access.guards if g.label == k), None) for p in stage.reads])
+        guards = tuple([next(((g.lo, g.hi) for g in own if g.label == k), None) for own in guarded])
         column = [own[k] for own in steps]
         if k in stage.axis and stage.direction < 0:
             offsets = [o + s * (size - 1) for o, s in zip(offsets, column, strict=True)]
@@ -181,6 +189,12 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
     found = _nest(stage, loops, offsets)
     indexed = [(own[p.axis], p.size) for p, own in zip(stage.reads, strides, strict=False) if p.axis >= 0]
     return found and found._replace(indexed=tuple(indexed))
+
+
+def _guards(stage: Ready) -> list[tuple[Guard, ...]]:
+    """The guards by their numbers."""
+    found = {source.guard: place.access.guards for source, place in zip(stage.body.sources, stage.reads, strict=True)}
+    return [found[k] for k in range(max(found, default=-1) + 1)]
 
 
 def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
@@ -195,7 +209,7 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
     sizes = [np.dtype(a.dtype).itemsize if not (isinstance(a, Source) and a.is_index) else 0 for a in arrays]
     if not stage.axis:
         if not plain:
-            plain = [_unit(len(sizes), len(stage.reads))]
+            plain = [_unit(len(sizes), len(loops[0].guards) if loops else 0)]
         kind, order = POINTS, plain
     elif not plain or not carried or _weight(carried[0]) < _weight(plain[-1]):
         kind = FOLDS if all(op.kind in ("map", "fold") for op in stage.body.ops) and _only_folds(stage.body) else LINE
@@ -212,8 +226,8 @@ def _only_folds(body: Body) -> bool:
     return all(isinstance(sink.value, FoldResult) for sink in body.sinks)
 
 
-def _unit(arrays: int, reads: int) -> Loop:
-    return Loop(1, False, (0,) * arrays, (None,) * reads)
+def _unit(arrays: int, guards: int) -> Loop:
+    return Loop(1, False, (0,) * arrays, (None,) * guards)
 
 
 def _weight(loop: Loop) -> int:

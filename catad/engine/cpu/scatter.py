@@ -103,7 +103,7 @@ class ScatterKernel:
         if len(index) * math.prod(rest) * SPARSE > size:
             return self.dense(index, [v], rest)[0]
         if self.sparse is None:
-            self.sparse = Compiled(_Sparse(self.what).text(), _Sparse.entries)
+            self.sparse = Compiled(_Sparse, self.what)
         call, count = self.sparse.calls, len(index)
         few = count * math.prod(rest) * UNTOUCHED < size
         out = np.zeros((self.bins, *rest), self.dtype) if few else buffers.empty((self.bins, *rest), self.dtype)

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
@@ -106,12 +106,13 @@ def _missing() -> str | None:
     return None
 
 
-def compiled(text: str, names: Sequence[str]) -> Module:
+def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | None = None) -> Module:
     """The functions `names` that the LLVM IR `text` defines, compiled for this machine, optimised, ready to be called.
 
-    `text` is a module without target triple and data layout. The same text gives the same `Module` again while that is in
-    use. Raises `EngineError` where LLVM refuses the text (it is saved to a file that the message names), where a name is not
-    defined in it, and where it calls what this process does not have.
+    `text` is a module without target triple and data layout; or, with a key that only the same text has, what prints it
+    where no code is found under that key. The same gives the same `Module` again while that is in use. Raises `EngineError`
+    where LLVM refuses the text (it is saved to a file that the message names), where a name is not defined in it, and where
+    it calls what this process does not have.
 
     >>> import ctypes
     >>> module = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }", ["half"])
@@ -119,15 +120,17 @@ def compiled(text: str, names: Sequence[str]) -> Module:
     1.5
     """
     wanted = tuple(names)
-    key = hashlib.sha256("\0".join((text, *wanted)).encode()).digest()
-    module = _found(key)
+    if key is None:
+        text = key = text if isinstance(text, str) else text()
+    known = hashlib.sha256("\0".join((key, *wanted)).encode()).digest()
+    module = _found(known)
     if module is None:
         with _lock:
-            module = _found(key)  # somebody else may have compiled it meanwhile
+            module = _found(known)  # somebody else may have compiled it meanwhile
             if module is None:
-                module = _made(text, wanted)
+                module = _made(text, wanted, key)
                 with _keeping:
-                    _modules[key] = _recent[key] = module
+                    _modules[known] = _recent[known] = module
                     while len(_recent) > KEPT:
                         _recent.popitem(last=False)
     return module
@@ -149,15 +152,16 @@ def forget() -> None:
         _recent.clear()
 
 
-def _made(text: str, names: tuple[str, ...]) -> Module:
+def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str) -> Module:
     start = time.perf_counter()
-    name = hashlib.sha256("\0".join((text, __version__, OPTIONS, *host())).encode()).hexdigest() + ".o"
+    name = hashlib.sha256("\0".join((key, __version__, OPTIONS, *host())).encode()).hexdigest() + ".o"
     code = store.read(name)
     if code is not None:
         with contextlib.suppress(errors.EngineError):  # whole, but not what this name stands for: compiled anew
             module = Module(_loaded(code, names, text), names, "disk", time.perf_counter() - start)
             counts["loaded"] += 1
             return module
+    text = text if isinstance(text, str) else text()
     code = _object(text)
     module = Module(_loaded(code, names, text), names, "compiled", time.perf_counter() - start)
     counts["compiled"] += 1
@@ -319,10 +323,11 @@ def _optimise(llvm: _LLVM, module: Any) -> None:
         builder.close()
 
 
-def _saved(text: str) -> str:
+def _saved(text: str | Callable[[], str]) -> str:
     """Write the text to a file in the temporary folder that stays there; its name."""
     import tempfile  # 5 ms, which only a failure should cost
 
+    text = text if isinstance(text, str) else text()
     try:
         handle, name = tempfile.mkstemp(prefix="catad-", suffix=".ll")
         with os.fdopen(handle, "w") as file:
@@ -335,7 +340,7 @@ def _saved(text: str) -> str:
 # ---- loading -------------------------------------------------------------------------------------------------------------
 
 
-def _loaded(code: bytes, names: tuple[str, ...], text: str) -> _Loaded:
+def _loaded(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Loaded:
     try:
         placed = objects.place(code) if objects.placeable() else None
     except objects.Unplaceable:
@@ -362,7 +367,7 @@ class _Linked:
         return int(self._tracker[name])
 
 
-def _linked(code: bytes, names: tuple[str, ...], text: str) -> _Linked:
+def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Linked:
     """Load through LLVM: every platform that it knows, at the price of importing it."""
     with _lock:
         llvm = _llvm()

@@ -1,0 +1,93 @@
+"""Kernels found on disk without being printed; what is computed otherwise, or printed by another printer, has another name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad import scalar
+from catad.engine.cpu import keys, target
+
+from .compiling import cache, script
+
+__all__ = ["cache"]  # a fixture
+
+pytestmark = [pytest.mark.skipif(not target.available(), reason="no llvmlite here"), pytest.mark.usefixtures("cache")]
+
+PROGRAM = """
+import numpy as np
+import catad as ct
+from catad.engine.cpu import emit, target
+
+printed = []
+real = emit.llvm_function
+emit.llvm_function = lambda *given: (printed.append(given), real(*given))[1]
+
+
+def collatz(x):
+    steps = 0.0
+    while x > 1.5:
+        x = x * 0.5 if x > 3.0 else x - 1.0
+        steps = steps + 1.0
+    return steps * x
+
+
+f = ct.map(collatz) >> ct.fork(ct.scan(lambda a, b: a + b - a * b, 0.0), ct.id)
+h = ct.histogram(lambda a, b: a + b - a * b, 0.0, 5)
+x = np.linspace(0.0, 9.0, 40)
+with ct.use_engine("cpu"):
+    made = [*f(x), ct.grad(f >> ct.exl >> ct.sum())(x), h((np.arange(40) % 5, x))]
+print(len(printed), target.counts["compiled"], target.counts["loaded"], [float(a.sum()).hex() for a in made])
+"""
+
+
+@pytest.fixture
+def run(cache, tmp_path):
+    """The program in a process of its own, after other lines: what it says that it did."""
+
+    def run_after(lines: str = "") -> list[str]:
+        file = tmp_path / "program.py"  # loops are read from a file
+        file.write_text(f"{lines}\n{PROGRAM}")
+        return script(cache, f"import runpy; runpy.run_path({str(file)!r})").split(maxsplit=3)
+
+    return run_after
+
+
+def test_a_second_process_prints_nothing(run) -> None:
+    printed, compiled, loaded, sums = run()
+    assert int(printed) > 0 and int(compiled) > 0 and int(loaded) == 0
+    assert run() == ["0", "0", compiled, sums]
+
+
+@pytest.mark.parametrize("made_by", ["'another'", "None"])
+def test_another_printer_compiles_anew(run, made_by: str) -> None:
+    first = run()
+    assert run(f"from catad.engine.cpu import keys\nkeys.sources = lambda: {made_by}") == first
+
+
+FUNCTIONS = [
+    lambda x: x * 2, lambda x: x * 2.0, lambda x: x * np.float64(2.0), lambda x: x * np.float32(2.0), lambda x: 2.0 + x,
+    lambda x: x * 0.0, lambda x: x * -0.0, lambda x: x * np.nan, lambda x: x * 2 if x > 0 else x,
+    lambda x: x * 2 if x >= 0 else x, lambda x: np.sin(x), lambda x: np.cos(x), lambda x: (x, x), lambda x: ((x,), x),
+]  # fmt: skip
+
+
+def test_a_text_for_each_function() -> None:
+    read = [scalar.read(f) for f in FUNCTIONS]
+    texts = [keys.written(f) for f in read]
+    assert len(set(texts)) == len(set(read)) == len(FUNCTIONS)
+    assert [keys.written(scalar.read(f)) for f in FUNCTIONS] == texts
+
+
+@pytest.mark.parametrize("value", [object(), {}, np.ones(2), (1, [b""])])
+def test_what_has_no_text_has_no_key(value: object) -> None:
+    with pytest.raises(TypeError):
+        keys.written(value)
+    assert keys.key_of(type(value), (value,)) is None
+
+
+def test_kernels_without_keys_run(monkeypatch) -> None:
+    monkeypatch.setattr(keys, "sources", lambda: None)
+    with ct.use_engine("cpu"):
+        assert np.array_equal(ct.map(lambda x: x * 7.125)(np.ones(8)), np.full(8, 7.125))
