@@ -56,3 +56,7 @@ def profile_in_use() -> str:
 
 def no_such_language(name: object, known: object) -> str:
     return text("there is no such language to show code in", given=abbreviated(name), expected=f"one of {known}")
+
+
+def no_such_engine(name: object, known: object) -> str:
+    return text("there is no such engine here", given=abbreviated(name), expected=f"one of {known}")

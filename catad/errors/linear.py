@@ -81,7 +81,3 @@ def integers_alone(dom: object, f: object) -> str:
 
 def no_such_argnum(i: int, dom: object, f: object) -> str:
     return text(f"argnums names factor {i}, which the domain has not", given=dom, where=abbreviated(f))
-
-
-def no_such_engine(name: object, known: object) -> str:
-    return text("there is no such engine here", given=abbreviated(name), expected=f"one of {known}")
