@@ -135,7 +135,7 @@ def _block_csr(sparse: Any, xp: Any, structure: Block, slots: Any) -> Any:
 def _entries(structure: Structure, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
     """Rows, columns and values of the entries that are not zero by structure."""
     if isinstance(structure, Delta):
-        labels = tuple(dict.fromkeys((*structure.out, *structure.ins)))
+        labels = tuple(dict.fromkeys((*structure.out, *structure.ins, *(structure.slot or ()))))  # the last are summed over
         sizes = [structure.sizes[label] for label in labels]
         index = xp.indices(sizes) if sizes else xp.zeros((0,), dtype=np.int64)
         at = {label: index[k] for k, label in enumerate(labels)}

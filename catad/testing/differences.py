@@ -1,5 +1,6 @@
 """Central differences as they are compared with derivatives.
- A difference of step h has the error h^2 f'''/6 + eps |f| / h; two steps, h and h/2, cancel the first term (L.
+
+A difference of step h has the error h^2 f'''/6 + eps |f| / h; two steps, h and h/2, cancel the first term (L.
 Richardson, 1911), which leaves h^4 and allows the step eps^(1/5). The differences of float32 terms are taken in float64
 where the term can be evaluated there, so that the bound is the rounding of the derivative, not that of the differences.
 """
@@ -46,9 +47,8 @@ def slope(f: D, x: Value, v: Value, step: float | None = None) -> Slope:
     centre = f(wide_x)
     eps = unit_roundoff(wide_x, centre)
     h = (eps**0.2 if step is None else step) * max(1.0, largest(wide_x)) / max(1.0, largest(wide_v))
-    coarse, coarse_gap = _central(f, wide_x, wide_v, h, centre)
-    fine, gap = _central(f, wide_x, wide_v, h / 2, centre)
-    size = largest(centre)
+    coarse, coarse_gap, size = _central(f, wide_x, wide_v, h, centre)
+    fine, gap, _ = _central(f, wide_x, wide_v, h / 2, centre)
     noise = 1e3 * eps / h * max(size, 1e-300)
     with np.errstate(all="ignore"):
         kinked = tuple([(b > 0.75 * a) & (b > noise) | ~np.isfinite(a) for a, b in zip(coarse_gap, gap, strict=True)])
@@ -72,13 +72,14 @@ def _widened(f: D, x: Value, v: Value, y: Value) -> tuple[Value, Value, bool]:
     return x, v, False
 
 
-def _central(f: D, x: Value, v: Value, h: float, centre: Value) -> tuple[list[Any], list[Any]]:
-    """The differences, and how far those from both sides are apart."""
-    up, middle, down = floats(f(moved_by(x, h, v))), floats(centre), floats(f(moved_by(x, -h, v)))
+def _central(f: D, x: Value, v: Value, h: float, centre: Value) -> tuple[list[Any], list[Any], float]:
+    """The differences, how far those from both sides are apart, and the size of what is subtracted."""
+    ends = f(moved_by(x, h, v)), f(moved_by(x, -h, v))
+    up, middle, down = floats(ends[0]), floats(centre), floats(ends[1])
     with np.errstate(all="ignore"):
         slopes = [_minus(a, b) / (2 * h) for a, b in zip(up, down, strict=True)]
         gaps = [np.abs(_minus(a, c) / h - _minus(c, b) / h) for a, b, c in zip(up, down, middle, strict=True)]
-    return slopes, gaps
+    return slopes, gaps, largest(centre, *ends)
 
 
 def _minus(a: Any, b: Any) -> Any:

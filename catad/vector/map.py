@@ -90,6 +90,7 @@ class Map(Primitive):
                 elif number is not None and np.isfinite(number):
                     row.append(pointwise(ins[j], outs[k], None, float(number)))
                 else:
+                    node = _no_wider(node, ins, ins[j].dtype, outs[k].dtype)
                     space = _space_of(node, ins)
                     slots.append(node)
                     spaces.append(space)
@@ -141,6 +142,12 @@ def _covers(node: Node, ins: tuple[Tensor, ...], shape: tuple[int, ...]) -> bool
     """Whether array code for the node gives an array of the full shape by itself."""
     used = [ins[j] for j in _parameters(node)]
     return bool(used) and broadcast(used) == shape
+
+
+def _no_wider(node: Node, ins: tuple[Tensor, ...], *dtypes: np.dtype[Any]) -> Node:
+    """A partial in a dtype that its maps need: one of Python numbers alone, as of a choice between floats, would be a double."""
+    wanted = np.result_type(*dtypes)
+    return node if np.result_type(_space_of(node, ins).dtype, wanted) == wanted else scalar.cast(wanted, node)
 
 
 def _space_of(node: Node, ins: tuple[Tensor, ...]) -> Tensor:

@@ -248,3 +248,18 @@ def test_conjugate_gradients_and_lsqr_on_catad_maps() -> None:
     found, info = scipy.sparse.linalg.cg(normal.as_linear_operator(), rhs, rtol=1e-12, maxiter=1000)
     assert info == 0 and np.allclose(dense.T @ dense @ found, rhs, atol=1e-8)
     assert np.allclose((normal.tocsr() - scipy.sparse.csr_matrix(dense.T @ dense)).toarray(), 0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_coefficients_have_the_dtype_of_the_numbers_not_of_pythons(dtype: Any) -> None:
+    x = np.linspace(-1.0, 1.0, 5, dtype=dtype)
+    choice = ct.map(lambda c, a, b: a if c else b)
+    for f, point in ((choice, (x > 0, x, x[::-1])), (ct.map(lambda a: abs(a)), x), (ct.where, (x > 0, x, x))):
+        y, linear = ct.linearize(f, point)
+        assert y.dtype == dtype and linear.slots and all(slot.dtype == dtype for slot in linear.slots)
+
+
+def test_coefficients_of_mixed_floats_keep_the_wider() -> None:
+    x = np.linspace(0.5, 1.0, 5)
+    _, linear = ct.linearize(ct.mul, (x, x.astype(np.float32)))
+    assert {slot.dtype for slot in linear.slots} == {np.dtype(np.float64), np.dtype(np.float32)}

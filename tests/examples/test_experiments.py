@@ -79,6 +79,11 @@ def test_the_fused_cell_is_one_stage_and_the_boxes_are_many(experiment: Any) -> 
         with ct.profile() as p:
             hm_lstm.by_boxes(x, w)
     assert len(fused.splitlines()) == 1 and "compiled" in fused
+    for gates in ("random rows", "random"):
+        at = ct.space_of(hm_lstm.arguments(80, gates))
+        with ct.use_engine("cpu"):
+            (line,) = hm_lstm.by_where().source("steps", at).splitlines()
+        assert "compiled" in line
     assert sum(stage.calls for stage in p.stages) > 8
 
 

@@ -124,3 +124,9 @@ def test_check_monoid_accepts_tuples_and_refuses_nothing() -> None:
         check_monoid(lambda a, b: a + b, 0.0, [])
     with pytest.raises(ct.MonoidError, match="closed"):
         check_monoid(lambda a, b: (a, b), 0.0, [1.0])
+
+
+def test_differences_of_values_that_vanish_at_the_point_are_bounded_by_those_beside_it() -> None:
+    for f in (ct.map(lambda x: (x + x * x) ** 2), ct.map(lambda x: x**3), ct.map(lambda x: x * x * x * (1.0 + x))):
+        check_grads(f, np.zeros(3))
+        check_laws(f, np.zeros(3))

@@ -92,9 +92,20 @@ def _through_unit_axes(view: Reshaped, access: Access, before: Sequence[int]) ->
 
 def _through_contract(view: Contract, access: Access) -> Access | None:
     """Of one operand without sums: transposition, broadcast, diagonal."""
-    if len(view.operands) != 1 or len(set(view.out)) != len(view.out) or not set(view.operands[0]) <= set(view.out):
+    if len(view.operands) != 1 or not without_sums(view):
         return None
-    return access._replace(axes=tuple([access.axes[view.out.index(label)] for label in view.operands[0]]))
+    return across(view.operands[0], view.out, access)
+
+
+def without_sums(c: Contract) -> bool:
+    """Whether each index of the result is that of one index of each operand; a sum over one index is none."""
+    unit = {label for label, size in enumerate(c.sizes) if size == 1}
+    return len(set(c.out)) == len(c.out) and set().union(*c.operands) <= unit | set(c.out)
+
+
+def across(labels: Sequence[int], out: Sequence[int], access: Access) -> Access:
+    """The access of an operand from that of the result of a contraction without sums."""
+    return access._replace(axes=tuple([access.axes[out.index(n)] if n in out else Affine(FIXED, 0, 0) for n in labels]))
 
 
 def _through_move(view: Move, access: Access, loops: Sequence[int]) -> Access | None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.access import FIXED, Access, Affine, spread, straight
+from catad.engine.cpu.access import FIXED, Access, Affine, across, spread, straight, without_sums
 from catad.engine.cpu.stage import Work
 from catad.linear.contract import Contract
 from catad.linear.gather import Take
@@ -33,8 +33,7 @@ def is_view(box: Box) -> bool:
     if isinstance(box.primitive, Move):
         return all(ax.t == 1 or ax.m <= 1 for ax in box.primitive.axes)
     if isinstance(box.primitive, Contract):
-        (own, *more), out = box.primitive.operands, box.primitive.out
-        return not more and len(set(out)) == len(out) and set(own) <= set(out)
+        return len(box.primitive.operands) == 1 and without_sums(box.primitive)
     return isinstance(box.primitive, Reshaped)
 
 
@@ -63,12 +62,11 @@ def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
         places = straight(len(shape)).axes
         stores = (tuple([places[own.index(label)] for label in c.out]),)
         return Work("fold", _ADD, shape, ((box.ins[0], straight(len(shape))),), box.outs, axis, 0, stores)
-    if len(set(c.out)) != len(c.out) or not set(c.operands[0]) | set(c.operands[1]) <= set(c.out):
+    if not without_sums(c):
         return None
-    reads = []
-    for k, labels in zip(box.ins, c.operands, strict=True):
-        reads.append((k, Access(tuple([Affine(c.out.index(label), 0, 1) for label in labels]))))
-    return Work("map", _MUL, wiring.wires[box.outs[0]].shape, tuple(reads), box.outs)
+    plain = straight(len(c.out))
+    reads = tuple([(k, across(labels, c.out, plain)) for k, labels in zip(box.ins, c.operands, strict=True)])
+    return Work("map", _MUL, wiring.wires[box.outs[0]].shape, reads, box.outs)
 
 
 def _others(wiring: Wiring, box: Box, others: ProductOfOthers) -> Work:
