@@ -24,6 +24,7 @@ class Slope(NamedTuple):
     size: float  # of the numbers that were subtracted
     wide: bool  # taken in float64
     kinked: tuple[Any, ...]  # for each floating leaf, where the differences from both sides do not meet
+    error: tuple[Any, ...]  # and how far off the value may be where both steps do not agree that it is not zero, else 0
 
     def allowed(self, tolerance: float | None = None) -> float:
         """The relative error that rounding and truncation explain."""
@@ -35,9 +36,11 @@ class Slope(NamedTuple):
         return 1e-8 if eps < 1e-10 else float(512 * eps)
 
     def at_kinks(self, other: Value) -> Value:
-        """The differences, with the entries of another value where there is a kink or a NaN."""
-        pairs = zip(floats(self.value), floats(other), self.kinked, strict=True)
-        return _with_floats(self.value, [np.where(k, b, a).astype(a.dtype) for a, b, k in pairs])
+        """The differences, with the entries of another value where there is a kink or a NaN, or nothing but rounding."""
+        both = zip(floats(self.value), floats(other), self.kinked, self.error, strict=True)
+        with np.errstate(invalid="ignore"):
+            taken = [(a, b, k | (np.abs(a - b) <= e)) for a, b, k, e in both]
+        return _with_floats(self.value, [np.where(t, b, a).astype(a.dtype) for a, b, t in taken])
 
 
 def slope(f: D, x: Value, v: Value, step: float | None = None) -> Slope:
@@ -53,8 +56,10 @@ def slope(f: D, x: Value, v: Value, step: float | None = None) -> Slope:
     with np.errstate(all="ignore"):
         kinked = tuple([(b > 0.75 * a) & (b > noise) | ~np.isfinite(a) for a, b in zip(coarse_gap, gap, strict=True)])
         extrapolated = [(4.0 * a - b) / 3.0 for a, b in zip(fine, coarse, strict=True)]
+        apart = [np.abs(a - b) for a, b in zip(fine, coarse, strict=True)]
+        error = tuple([np.where(d > 0.5 * np.abs(a), 2.0 * d, 0.0) for d, a in zip(apart, fine, strict=True)])
     narrowed = [a.astype(leaf.dtype) for a, leaf in zip(extrapolated, floats(y), strict=True)]
-    return Slope(_with_floats(y, narrowed), size, wide, kinked)
+    return Slope(_with_floats(y, narrowed), size, wide, kinked, error)
 
 
 def _widened(f: D, x: Value, v: Value, y: Value) -> tuple[Value, Value, bool]:
