@@ -15,7 +15,7 @@ from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
 from catad.planner.keep import plan_structure
 from catad.planner.plan import Plan
-from catad.planner.request import checked
+from catad.planner.request import MODES, checked
 from catad.spaces import (
     Product,
     Space,
@@ -237,7 +237,7 @@ class Jacobian:
     __slots__ = ("f", "mode")
 
     def __init__(self, f: D, mode: str | Plan = "auto") -> None:
-        if not isinstance(mode, Plan) and mode not in ("auto", "forward", "reverse"):
+        if not isinstance(mode, Plan) and mode not in MODES:
             raise errors.PlanError(errors.unknown_mode(mode))
         self.f, self.mode = f, mode
 
@@ -260,7 +260,7 @@ class Jacobian:
 def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
-    `mode` is "auto" (the planner's choice), "forward", "reverse", or a plan, such as an edited one.
+    `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one.
 
     >>> import catad as ct, numpy as np
     >>> ct.jacobian(ct.sin)(np.zeros(1000))

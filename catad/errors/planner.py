@@ -9,7 +9,7 @@ def unknown_mode(mode: object) -> str:
     return text(
         "no such mode of multiplying",
         given=abbreviated(mode),
-        expected='"auto", "forward", "reverse", a bracketing such as [[0, 1], 2], or a plan',
+        expected='"auto", "forward", "reverse", "elimination", a bracketing such as [[0, 1], 2], or a plan',
     )
 
 
@@ -147,7 +147,8 @@ def skipped_factor(expected: int, n: int, where: str) -> str:
 
 
 def malformed_plan(what: str, line: int, column: int) -> str:
-    return text("a plan that is no JSON", given=what, where=f"line {line}, column {column}", do="edit only the bracketing")
+    place = f"line {line}, column {column}"
+    return text("a plan that is no JSON", given=what, where=place, do="edit only the bracketing, or the order")
 
 
 def no_plan_text(thing: object) -> str:

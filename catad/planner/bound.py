@@ -23,7 +23,7 @@ def bound(factors: Factors, model: Model) -> float:
     if len(used) > len(set(used)):  # equal products may be computed once
         return 0
     dense = [part.structure for part in factors.parts if not _is_diagonal(part.structure)]
-    if not dense or not all(_is_dense(structure) for structure in dense):
+    if not dense or not all(is_dense(structure) for structure in dense):
         return 0
     sizes = [dense[0].columns, *[structure.rows for structure in dense]]
     before = list(accumulate(sizes, min))
@@ -37,7 +37,8 @@ def bound(factors: Factors, model: Model) -> float:
     return 0
 
 
-def _is_dense(structure: Structure) -> bool:
+def is_dense(structure: Structure) -> bool:
+    """Whether a map is one dense array, or its transpose is."""
     return is_full(structure) or is_full(structure.T)
 
 

@@ -37,7 +37,8 @@ class Cost(NamedTuple):
 def value_of(actions: Iterable[Action], model: Model) -> float:
     """What some products cost: their operations, their seconds by a profile, or what the user's function says.
 
-    A map that is written out is for the function the product of a basis, the identity, and the map, on the side where it stands.
+    A map that is written out is for the function the product of a basis, the identity, and the map, on the side where it stands;
+    sums cost nothing by it.
     """
     if model is None:
         return sum(action.found.operations for action in actions)
@@ -45,6 +46,8 @@ def value_of(actions: Iterable[Action], model: Model) -> float:
         return sum(model.seconds(action.found.work) for action in actions)
     total = 0.0
     for action in actions:
+        if action.adds:
+            continue
         first, second = action.left.structure, action.right.structure
         if not action.is_product:
             first, second = (first, _basis(first.cod)) if action.backwards else (_basis(first.dom), first)

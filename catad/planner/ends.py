@@ -1,7 +1,7 @@
-"""Many cotangents at once: the chain with a dense factor at its end, multiplied in the order that is best for so many.
+"""Many cotangents at once: the map with a dense factor at its end, multiplied in the order that is best for so many.
 
-A few are pulled back through all factors; for many it can pay to multiply factors first. The plan is one of a chain that is one
-factor longer, so the same search decides, and plans are kept by the number of cotangents, too.
+A few are pulled back through all factors; for many it can pay to multiply factors first. The plan is one of a chain, or of a
+linear graph, that is one factor longer, so the same search decides, and plans are kept by the number of cotangents, too.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from catad.linear.block import Block
+from catad.linear.block import Block, chain
 from catad.linear.delta import delta
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import space_of_leaves
 from catad.linear.structure import Placed, Structure, widest
-from catad.planner.factors import Factors, Part, factors_of
-from catad.planner.keep import plan_factors
+from catad.planner.keep import plan_structure
 from catad.planner.plan import Plan
 from catad.planner.request import Request, checked
 from catad.spaces import Tensor
@@ -38,17 +37,16 @@ def rows(leaves: Sequence[Tensor], count: int) -> Structure:
 
 @lru_cache(maxsize=1024)
 def plan_rows(structure: Structure, count: int, request: Request) -> Plan:
-    """The plan for `count` cotangents pulled back through a structure: the factors of the structure, then the cotangents."""
-    factors = factors_of(structure)
+    """The plan for `count` cotangents pulled back through a structure: the slots of the structure, then the cotangents."""
     last = rows(structure.cod, count)
-    n = len(factors.slots)
-    part = Part(last, tuple(range(n, n + len(last.slots))))
-    return plan_factors(Factors((*factors.parts, part), (*factors.slots, *last.slots)), request)
+    n = len(structure.slots)
+    numbers = tuple(range(n, n + len(last.slots)))
+    return plan_structure(chain([(structure, tuple(range(n))), (last, numbers)]), request=request)
 
 
 def pulled_back(structure: Structure, xp: Any, slots: Sequence[Any], cotangents: Sequence[Any], count: int) -> list[Any]:
     """The cotangents (count, ...) of the argument leaves, for those of the result leaves, as planned."""
-    if count == 0 or not structure.cod or not structure.dom:
+    if count == 0 or not structure.cod or not structure.dom or structure.is_zero:
         return [xp.zeros((count, *leaf.shape), dtype=leaf.dtype) for leaf in structure.dom]
     plan = plan_rows(structure, count, checked("auto", "time", xp=xp))
     dom, end = space_of_leaves(structure.dom), Tensor((count,), widest(*structure.cod))

@@ -36,11 +36,13 @@ def plan(
 
     The first argument is a morphism (the values or the spaces of its arguments follow), a linear map, or a list of
     factors, the first applied first: linear maps, structures, or the sizes (rows, columns) of dense matrices. `want` is
-    "jacobian" or "hessian"; `mode` "auto", "forward", "reverse" or a bracketing such as `[[0, 1], 2]`; `memory` limits the
-    peak, in bytes (where nothing fits, parts of a program recompute their coefficients instead of keeping them); `budget` the
-    number of products that the exact search may look at, beyond which a good plan is taken that need not be the best. What is
-    known only by its application stays unmultiplied where nothing dense meets it; with `explicit` it is written out, by pushing
-    or pulling a basis, compressed where the pattern of its entries is known.
+    "jacobian" or "hessian"; `mode` "auto", "forward", "reverse", a bracketing such as `[[0, 1], 2]`, or "elimination". A program
+    with forks is a chain of stages to be bracketed, or a linear graph whose vertices are to be eliminated; "auto" takes what is
+    cheaper, "elimination" the cheapest order that is found. `memory` limits the peak, in bytes (where nothing fits, parts of a
+    program recompute their coefficients instead of keeping them); `budget` the number of products that each of both searches may
+    look at, beyond which a good plan is taken that need not be the best. What is known only by its application stays unmultiplied
+    where nothing dense meets it; with `explicit` it is written out, by pushing or pulling a basis, compressed where the pattern
+    of its entries is known.
 
     `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the profile of the
     engine in force, which is measured once and kept in the user's cache folder; a `Profile`; or a function from two structures

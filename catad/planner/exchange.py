@@ -42,6 +42,10 @@ def from_json(text: str, program: Any, *primals_or_spaces: Any) -> Plan:
     if not isinstance(text, str):
         raise errors.PlanError(errors.no_plan_text(text))
     data, bracketing = _read(text)
+    if "order" in data:
+        from catad.planner.network.exchange import replayed
+
+        return replayed(data, base)
     _check_factors(data, base)
     n = len(base.factors)
     tree = brackets.read(bracketing, n)
@@ -80,10 +84,10 @@ def _read(text: str) -> tuple[dict[str, Any], Any]:
         raise errors.PlanError(errors.malformed_plan("lists nested too deep outside the bracketing", 1, 1)) from error
     if not isinstance(data, dict):
         raise errors.PlanError(errors.malformed_plan("a plan is a JSON object", 1, 1))
-    for key in ("bracketing", "factors"):
+    for key in () if "order" in data else ("bracketing", "factors"):
         if key not in data:
             raise errors.PlanError(errors.missing_field(key))
-    return data, data["bracketing"] if found is None else bracketing
+    return data, data.get("bracketing") if found is None else bracketing
 
 
 def _check_factors(data: dict[str, Any], base: Plan) -> None:

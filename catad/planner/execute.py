@@ -115,12 +115,12 @@ def execute(factors: Factors, traced: Traced) -> Execution:
     ends: list[int] = []
     for joined in traced.joins:
         for action in joined.actions:
-            _carry_out(b, action, at)
+            carry_out(b, action, at)
         ends.append(len(b.boxes))
     last: State = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
     result, ids = structure_of(last)
     wiring = b.finish(Spaces(factors.slots), tuple(slots), tuple([at[k] for k in ids]))
-    spent = _spent(b, wiring, ends)
+    spent = operations_of(b, wiring, ends)
     states: list[State] = [leaf(part) for part in factors.parts]
     where = ranges(n, traced.tree)
     steps = []
@@ -132,7 +132,8 @@ def execute(factors: Factors, traced: Traced) -> Execution:
     return Execution(traced.tree, tuple(steps), cost, result, wiring, planned == cost.operations)
 
 
-def _carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
+def carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
+    """Add the boxes of a product or sum; `at` has the wires of arrays by their numbers."""
     outs = action.found.product.combine(b, [at[k] for k in action.left.ids], [at[k] for k in action.right.ids])
     at.update(zip(action.result.ids, outs, strict=True))
 
@@ -150,7 +151,7 @@ def _step(
     return Step(where[left], where[right], kinds, (rows, columns), operations, spent, not joined.actions, how)
 
 
-def _spent(b: Builder, wiring: Wiring, ends: list[int]) -> list[int]:
+def operations_of(b: Builder, wiring: Wiring, ends: list[int]) -> list[int]:
     """The operations of each step: those of the boxes that it added and that the result needs."""
     needed = {box.outs for box in wiring.boxes}
     out, start = [], 0

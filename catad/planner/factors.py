@@ -53,7 +53,7 @@ class Factors(NamedTuple):
 @lru_cache(maxsize=1024)
 def factors_of(structure: Structure) -> Factors:
     """The factors of a structure: the parts of a chain, the stages of a network, or the structure itself."""
-    parts = _parts(Part(structure, tuple(range(len(structure.slots)))))
+    parts = parts_of(Part(structure, tuple(range(len(structure.slots)))))
     return Factors(tuple(parts), structure.slots)
 
 
@@ -128,7 +128,7 @@ def measured(product: Product, first: Structure, second: Structure, ls: tuple[in
             computed.append(out.space.nbytes)
             number[out.number] = -len(computed)
     boxes = b.finish(Spaces(tuple(spaces.values())), tuple(wires), tuple(outs)).boxes if computed else ()
-    work = _work(
+    work = work_of(
         [(p, tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in ends])) for p, ins, ends in boxes if ins]
     )
     read = sum(space.nbytes for space in spaces.values())
@@ -139,7 +139,7 @@ def measured(product: Product, first: Structure, second: Structure, ls: tuple[in
 Spaced = tuple[Primitive, tuple[Tensor, ...], tuple[Tensor, ...]]  # a box with the spaces that it reads and writes
 
 
-def _work(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
+def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
     """What some boxes take, kernel by kernel; boxes that run programs of their own take what these do."""
     done: dict[str, list[int]] = {}
     for primitive, ins, outs in boxes:
@@ -148,7 +148,7 @@ def _work(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
             size = sum(space.nbytes for space in (*ins, *outs))
             lines: tuple[Work, ...] = ((kernel_of(primitive), 1, size, primitive.cost(ins, outs)),)
         else:
-            lines = _work([(p, inner.spaces(a), inner.spaces(z)) for p, a, z in inner.boxes if a])
+            lines = work_of([(p, inner.spaces(a), inner.spaces(z)) for p, a, z in inner.boxes if a])
         for name, *amounts in lines:
             line = done.setdefault(name, [0, 0, 0])
             line[:] = [total + times * int(amount) for total, amount in zip(line, amounts, strict=True)]
@@ -174,13 +174,14 @@ def kernel_of(primitive: Primitive) -> str:
 
 
 class Action(NamedTuple):
-    """One product of two parts within a join, or a part written out, with the numbers of the arrays it reads and makes."""
+    """One product of two parts, a part written out, or a sum of two, with the numbers of the arrays it reads and makes."""
 
     left: Part
     right: Part  # NOTHING where a part is written out
     result: Part
     found: Multiplied
     backwards: bool = False
+    adds: bool = False  # a sum of both instead
 
     @property
     def is_product(self) -> bool:
@@ -200,10 +201,10 @@ def _meet(left: Part, right: Part, fresh: Iterator[int]) -> Action | None:
     ls = tuple([names.setdefault(k, len(names)) for k in left.ids])
     rs = tuple([names.setdefault(k, len(names)) for k in right.ids])
     found = multiplied(left.structure, right.structure, ls, rs)
-    return None if found is None else _made(left, right, found, tuple(names), fresh)
+    return None if found is None else made(left, right, found, tuple(names), fresh)
 
 
-def _made(
+def made(
     left: Part, right: Part, found: Multiplied, back: tuple[int, ...], fresh: Iterator[int], backwards: bool = False
 ) -> Action:
     """An action whose result names its arrays; `back` gives the operands' arrays by their numbers in `found`."""
@@ -218,8 +219,8 @@ def write_out(state: State, backwards: bool, fresh: Iterator[int]) -> Joined:
     names: dict[int, int] = {}
     ids = tuple([names.setdefault(k, len(names)) for k in numbers])
     found = written_out(structure, ids, backwards)
-    action = _made(Part(structure, numbers), Part(NOTHING, ()), found, tuple(names), fresh, backwards)
-    return Joined(tuple(_parts(action.result)), (action,), held(state) + sum(found.computed))
+    action = made(Part(structure, numbers), Part(NOTHING, ()), found, tuple(names), fresh, backwards)
+    return Joined(tuple(parts_of(action.result)), (action,), held(state) + sum(found.computed))
 
 
 def lazy(state: State) -> bool:
@@ -237,7 +238,7 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
     if action is None:
         return Joined(first + second, (), held(first) + held(second))
     before, after = list(first[:-1]), list(second[1:])
-    middle = _parts(action.result)
+    middle = parts_of(action.result)
     actions = [action]
     alive = held(first) + held(second)
     peak = alive + sum(action.found.computed)
@@ -246,14 +247,14 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
         if action is not None:
             alive = held((*before, *middle, *after))
             before.pop()
-            middle = _parts(action.result) + middle[1:]
+            middle = parts_of(action.result) + middle[1:]
         else:
             action = _meet(middle[-1], after[0], fresh) if after else None
             if action is None:
                 break
             alive = held((*before, *middle, *after))
             after.pop(0)
-            middle = middle[:-1] + _parts(action.result)
+            middle = middle[:-1] + parts_of(action.result)
         actions.append(action)
         peak = max(peak, alive + sum(action.found.computed))
     return Joined((*before, *middle, *after), tuple(actions), peak)
@@ -261,10 +262,11 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
 
 def leaf(part: Part) -> State:
     """A single factor as a partial product: the parts of a chain, and the stages of a network, one by one."""
-    return tuple(_parts(part))
+    return tuple(parts_of(part))
 
 
-def _parts(part: Part) -> list[Part]:
+def parts_of(part: Part) -> list[Part]:
+    """The parts of a chain and the stages of a network, one by one; anything else as it is."""
     flat: list[Part] = []
     stack = [part]
     while stack:
@@ -323,5 +325,6 @@ def kind_of(state: State) -> str:
 
 __all__ = [
     "Action", "Factors", "Joined", "Multiplied", "Part", "State", "Work", "canonical", "computed_count", "factors_of", "held",
-    "join", "kind_of", "lazy", "leaf", "multiplied", "shifted", "structure_of", "write_out",
+    "join", "kind_of", "lazy", "leaf", "made", "measured", "multiplied", "parts_of", "shifted", "structure_of", "work_of",
+    "write_out",
 ]  # fmt: skip

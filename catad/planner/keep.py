@@ -18,9 +18,11 @@ from catad.planner import brackets
 from catad.planner.bound import bound
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import best, end
-from catad.planner.cost import short_of_memory
+from catad.planner.cost import least_of, short_of_memory
 from catad.planner.execute import Execution, Traced, execute, trace
-from catad.planner.factors import Factors, factors_of
+from catad.planner.factors import Factors, Part, factors_of
+from catad.planner.network.linear_graph import graph_of, has_forks
+from catad.planner.network.plan import cheaper, eliminated
 from catad.planner.plan import Plan
 from catad.planner.request import Request
 
@@ -31,9 +33,9 @@ _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 
 
 def plan_structure(structure: Structure, mode: Any = "auto", request: Request | None = None) -> Plan:
-    """The plan for a structure: a chain, a network (by its stages), or a single map, whose plan has no step.
+    """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, whose plan has no step.
 
-    `mode` is "auto", "forward", "reverse" or a bracketing; or all that is asked for is a `request`. Kept by both.
+    `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; or all that is asked for is a `request`. Kept by both.
     """
     asked = Request(mode) if request is None else request
     if not isinstance(asked.mode, str):
@@ -43,12 +45,31 @@ def plan_structure(structure: Structure, mode: Any = "auto", request: Request | 
 
 @lru_cache(maxsize=KEPT)
 def _plan_structure(structure: Structure, request: Request) -> Plan:
-    return _plan_factors(factors_of(structure), request).made_for(structure, None)
+    factors, whole = factors_of(structure), (Part(structure, tuple(range(len(structure.slots)))),)
+    if request.mode == "elimination":
+        return eliminated(graph_of(whole, factors.slots), factors, request).made_for(structure, None)
+    if request.mode != "auto" or not has_forks(structure):
+        return _plan_factors(factors, request).made_for(structure, None)
+    bracketed, error = None, None
+    try:
+        bracketed = _plan_factors(factors, request)
+    except errors.PlanError as found:
+        if least_of(found) is None:
+            raise
+        error = found
+    return cheaper(graph_of(whole, factors.slots), factors, request, bracketed, error).made_for(structure, None)
 
 
 def plan_factors(factors: Factors, request: Request) -> Plan:
-    """The plan for a chain of factors, kept by all that it depends on."""
+    """The plan for a chain of factors, kept by all that it depends on: a bracketing, unless "elimination" is asked for."""
+    if request.mode == "elimination":
+        return _eliminated(factors, request)
     return _plan_factors(factors, request.for_chain(len(factors.parts)))
+
+
+@lru_cache(maxsize=KEPT)
+def _eliminated(factors: Factors, request: Request) -> Plan:
+    return eliminated(graph_of(factors.parts, factors.slots), factors, request)
 
 
 @lru_cache(maxsize=KEPT)
@@ -100,6 +121,7 @@ def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
 def forget() -> None:
     """Forget all plans that are kept."""
     _plan_structure.cache_clear()
+    _eliminated.cache_clear()
     _plan_factors.cache_clear()
     _ready.cache_clear()
     _bracketings.clear()

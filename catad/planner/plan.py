@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.engine.program import Program
@@ -22,6 +22,9 @@ from catad.planner.factors import Factors, factors_of
 from catad.planner.request import Request
 from catad.spaces import Space, Value, common_module
 from catad.terms import D, above
+
+if TYPE_CHECKING:
+    from catad.planner.network.plan import EliminationPlan
 
 
 @dataclass(frozen=True)
@@ -142,8 +145,22 @@ class Plan:
         """
         from catad.planner.keep import plan_factors
 
+        if isinstance(bracketing, str) and bracketing == "elimination":
+            return self.as_elimination()
         made = plan_factors(self.chain, replace(self.request, mode=bracketing, memory=None))
         return made.made_for(self.structure, self.program)
+
+    def as_elimination(self) -> EliminationPlan:
+        """The best order of elimination of the linear graph of what was planned, whether or not a bracketing is cheaper."""
+        from catad.planner.keep import plan_factors, plan_structure
+        from catad.planner.network.plan import EliminationPlan
+
+        request = replace(self.request, mode="elimination", memory=None)
+        found = (
+            plan_factors(self.chain, request) if self.structure is None else plan_structure(self.structure, request=request)
+        )
+        assert isinstance(found, EliminationPlan)
+        return replace(found, structure=self.structure, program=self.program, recomputes=self.recomputes)
 
     def made_for(self, structure: Structure | None, program: Program_ | None) -> Plan:
         """The plan, for a linear map of a given structure or for a morphism; its program is shared."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catad.linear.apply import applying
@@ -63,8 +64,12 @@ def explain(plan: Plan) -> str:
 
 def table(plan: Plan) -> str:
     """Planned, forward and reverse with operations, bytes and peak, and what was made small; then the steps."""
-    model = plan.request.model
     named = [("planned", plan.cost), *[(mode, plan.edited(mode).cost) for mode in ("forward", "reverse")]]
+    return "\n".join([*cost_rows(named, plan.request.model), *step_lines(plan)])
+
+
+def cost_rows(named: Sequence[tuple[str, Cost]], model: Model) -> list[str]:
+    """Named costs as a table: operations, bytes and peak, and what was made small."""
     rows = [("", "operations", "bytes", "peak")]
     rows += [(name, f"{cost.operations:,}", f"{cost.bytes:,}", f"{cost.peak:,}") for name, cost in named]
     if model is not None:
@@ -76,7 +81,7 @@ def table(plan: Plan) -> str:
         + "  ".join([f"{entry:>{width}}" for entry, width in zip(row[1:], widths[1:], strict=True)])
         for row in rows
     ]
-    return "\n".join([lines[0].rstrip(), *lines[1:], *step_lines(plan)])
+    return [lines[0].rstrip(), *lines[1:]]
 
 
 def step_lines(plan: Plan) -> list[str]:

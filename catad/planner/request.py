@@ -16,7 +16,7 @@ from catad.planner.brackets import Tree
 from catad.planner.cost import Model, checked_limit
 from catad.planner.profile import Profile, stored
 
-MODES = ("auto", "forward", "reverse")
+MODES = ("auto", "forward", "reverse", "elimination")
 COSTS = ("operations", "time")
 
 
@@ -24,8 +24,9 @@ COSTS = ("operations", "time")
 class Request:
     """How a chain is to be planned: all that a plan depends on beside it.
 
-    `mode` is "auto", "forward", "reverse" or a bracketing; `model` what is made small (None: operations); `memory` the limit in
-    bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay unmultiplied.
+    `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; `model` what is made small (None: operations);
+    `memory` the limit in bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay
+    unmultiplied.
     """
 
     mode: Any = "auto"

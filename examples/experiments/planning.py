@@ -4,9 +4,11 @@ For each family of programs and several sizes: the operations of n pushes (forwa
 plan, and the seconds of each, linearizing included. A push or a pull of one vector is timed and multiplied by how many there
 are, as the estimates of full Jacobians in J. Bruun and U. Larsen, Reverse automatic differentiation in Futhark, 2022 (table 9.3)
 are; where the basis fits into memory all are pushed at once, too, and the faster counts. The plan is timed as `ct.jacobian` runs
-it. It leaves unmultiplied what has no product, a scan for one; "explicit" are the operations of the plan that leaves nothing so.
-The last column is the plan's time over that of the bracketings "forward" and "reverse" of the same structured maps, whichever is
-faster: the median over runs made side by side. Prints a table, draws it, and writes it as JSON too:
+it. It leaves unmultiplied what has no product, a scan for one; "explicit" are the operations of the plan that leaves nothing so,
+"bracketing" those of the best bracketing of the program's stages: where the plan takes fewer it eliminates the vertices of the
+program's linear graph in an order that is no bracketing. The last column is the plan's time over that of the bracketings
+"forward" and "reverse" of the same structured maps, whichever is faster: the median over runs made side by side. Prints a table,
+draws it, and writes it as JSON too:
 
     python examples/experiments/planning.py [--json FILE] [--out DIR] [--rounds N] [--engine NAME] [--quick]
 """
@@ -17,6 +19,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -37,9 +40,9 @@ Family = tuple[Callable[[int], tuple[ct.D, Any]], tuple[int, ...]]  # a program 
 # -- the families
 
 
-def matrix(m: int, n: int) -> ct.D:
-    """A dense layer."""
-    weights = np.random.default_rng(m * n).standard_normal((m, n)) / n
+def matrix(m: int, n: int, number: int = 0) -> ct.D:
+    """A dense layer; those with other numbers have other weights."""
+    weights = np.random.default_rng(m * n + number).standard_normal((m, n)) / n
     return ct.fork(ct.const(weights), ct.id) >> ct.einsum("ij,j->i")
 
 
@@ -101,6 +104,29 @@ def blocks_then_scan(n: int) -> tuple[ct.D, Any]:
     return apart >> ct.reshape((n,)) >> ct.scan(lambda a, b: a + b, 0.0), point(n)
 
 
+def one_to_many_beside_many_to_one(n: int) -> tuple[ct.D, Any]:
+    """A path of one parameter and a number that depends on many: each is cheap from another end, which no stage can be."""
+    middle = [matrix(n, n, 2 * k) >> ct.tanh >> matrix(n, n, 2 * k + 1) >> ct.tanh for k in range(2)]
+    return ct.cross(matrix(n, 1) >> ct.tanh >> middle[0], middle[1] >> matrix(1, n)), (point(1), point(n))
+
+
+def narrow_at_different_depths(n: int) -> tuple[ct.D, Any]:
+    """Three branches, added: one is narrow at its beginning, one in its middle, one at its end, so that no stage is narrow."""
+
+    def branch(narrow: int) -> ct.D:
+        sizes = [n, *[3 if k == narrow else n for k in range(3)], n]
+        layers = enumerate(pairwise(sizes), 4 * narrow)
+        return ct.compose(*[matrix(m, before, number) >> ct.tanh for number, (before, m) in layers])
+
+    return ct.fork(*[branch(narrow) for narrow in range(3)]) >> ct.map(lambda a, b, c: a + b + c), point(n)
+
+
+def skips_around_narrow(n: int) -> tuple[ct.D, Any]:
+    """Four residual blocks x + U tanh(V x) with three units in the middle: the identity plus a few columns times a few rows."""
+    blocks = [ct.fork(ct.id, matrix(3, n, k) >> ct.tanh >> matrix(n, 3, k)) >> ct.add for k in range(4)]
+    return ct.compose(*blocks), point(n)
+
+
 FAMILIES: dict[str, Family] = {
     "arrowhead": (arrowhead, (10, 100, 1000)),
     "wide-narrow-wide": (bottleneck, (10, 100, 1000)),
@@ -111,6 +137,9 @@ FAMILIES: dict[str, Family] = {
     "histogram with few bins": (histogram, (100, 1000, 100_000)),
     "scan": (scan, (100, 1000, 100_000)),
     "blocks, then a scan": (blocks_then_scan, (100, 1000, 100_000)),
+    "one to many, many to one": (one_to_many_beside_many_to_one, (10, 100, 1000)),
+    "narrow at different depths": (narrow_at_different_depths, (10, 100, 1000)),
+    "skips around narrow middles": (skips_around_narrow, (10, 100, 1000)),
 }
 
 # -- measuring
@@ -144,7 +173,8 @@ def side_by_side(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, l
 def full_basis(linear: ct.LinearMap, rounds: int) -> float:
     """The seconds of applying a map to a whole basis: one by one, or all at once where that fits and is faster."""
     rng = np.random.default_rng(0)
-    one = rng.standard_normal(linear.dom.shape)  # type: ignore[union-attr]
+    parts = tuple([rng.standard_normal(leaf.shape) for leaf in linear.dom.leaves])
+    one = parts if len(parts) > 1 else parts[0]
     count = linear.dom.size
     apart = count * seconds(lambda: linear(one), rounds)
     if count * max(count, linear.cod.size) > AT_ONCE or count > linear.cod.size:
@@ -159,6 +189,7 @@ def measure(name: str, n: int, rounds: int) -> dict[str, Any]:
     plan = ct.plan(f, x, cost="operations")
     pushed, pulled = plan.by_columns_and_rows()
     explicit = ct.plan(f, x, cost="operations", explicit=True).cost.operations
+    bracketing = plan.edited("auto").cost.operations
     modes = {mode: ct.jacobian(f, mode) for mode in ("auto", "forward", "reverse")}
     taken = side_by_side({mode: lambda made=made: made(x) for mode, made in modes.items()}, 5 * rounds)
     planned = median(taken["auto"])
@@ -170,7 +201,9 @@ def measure(name: str, n: int, rounds: int) -> dict[str, Any]:
     found = modes["auto"](x)
     return {
         "family": name, "n": n, "rows": linear.cod.size, "columns": linear.dom.size,
-        "operations": {"planned": plan.cost.operations, "explicit": explicit, "forward": pushed, "reverse": pulled},
+        "operations": {
+            "planned": plan.cost.operations, "bracketing": bracketing, "explicit": explicit, "forward": pushed, "reverse": pulled,
+        },
         "optimal": plan.exact, "kind": found.kind, "stored": found.stored,
         "seconds": {"planned": planned, "linearizing": once, "forward": basis[0], "reverse": basis[1]},
         "bracketings": {mode: median(taken[mode]) for mode in ("forward", "reverse")},
@@ -225,6 +258,7 @@ def main() -> None:
         "family",
         "n",
         "planned",
+        "bracketing",
         "explicit",
         "forward",
         "reverse",
@@ -236,7 +270,7 @@ def main() -> None:
     )
     lines = [head]
     for row in rows:
-        counts = [f"{row['operations'][mode]:.3g}" for mode in ("planned", "explicit", "forward", "reverse")]
+        counts = [f"{row['operations'][mode]:.3g}" for mode in ("planned", "bracketing", "explicit", "forward", "reverse")]
         times = [timed(row["seconds"][mode]) for mode in ("planned", "forward", "reverse")]
         ratio = f"{row['of the faster bracketing']:.2f}" + ("" if row["of the faster bracketing"] <= SLACK else " SLOWER")
         lines.append((row["family"], f"{row['n']}", *counts, *times, f"{row['times faster']:.3g}x", ratio))

@@ -60,12 +60,12 @@ def why(plan: GraphPlan, step: int) -> str:
     return "\n".join(lines)
 
 
-def draw(plan: GraphPlan) -> str:
+def draw(plan: GraphPlan, caption: str | None = None) -> str:
     """The graph from left to right, SVG text: each vertex with its number of elimination, edges of fill dashed."""
-    graph = plan.graph
+    graph, caption = plan.graph, escape(headline(plan) if caption is None else caption)
     n = len(graph.preds)
     if n > DRAWN:
-        return _svg(620, 40, [f'<text x="10" y="24">{escape(headline(plan))}</text>'])
+        return _svg(620, 40, [f'<text x="10" y="24">{caption}</text>'])
     depth = [0] * n
     for v in graph.topological():
         depth[v] = max([depth[u] + 1 for u in members(graph.preds[v])], default=0)
@@ -87,7 +87,7 @@ def draw(plan: GraphPlan) -> str:
         colour = "#fff" if v in numbers else "#bdf"
         parts.append(f'<circle cx="{x}" cy="{y:g}" r="13" fill="{colour}" stroke="#333"><title>vertex {v}</title></circle>')
         parts.append(f'<text x="{x}" y="{y + 4:g}" text-anchor="middle">{numbers.get(v, "")}</text>')
-    parts.append(f'<text x="10" y="{70 + 50 * tallest}">{escape(headline(plan))}</text>')
+    parts.append(f'<text x="10" y="{70 + 50 * tallest}">{caption}</text>')
     return _svg(max(80 + 80 * max(columns, default=0), 620), 80 + 50 * tallest, parts)
 
 

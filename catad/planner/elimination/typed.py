@@ -169,7 +169,7 @@ def plan_typed(graph: TypedGraph, inner: Sequence[int], work: Work, rng: random.
 
 
 def anneal_order(
-    price: Callable[[Sequence[int], float], int], order: Sequence[int], work: Work, rng: random.Random
+    price: Callable[[Sequence[int], float], float], order: Sequence[int], work: Work, rng: random.Random
 ) -> list[int]:
     """The best order found by moving one vertex at a time, accepting what is a little worse less and less often."""
     current = list(order)

@@ -1,0 +1,85 @@
+"""A bound that no order of elimination is below, for programs whose maps are all dense or diagonal, no array standing twice.
+
+Of dense maps alone the graph of sizes says what an order takes, and so does its bound (`catad.planner.elimination`). Two vertices
+u -> v with a diagonal between them are one for that. Whichever of them goes first takes a product with the diagonal besides, of n
+numbers by what is before u or after v: at least n times the smaller of the minimum cuts on both sides. (An input or output does
+not go.) If u has other edges out or v other edges in, both may go at different times; what both take together is still at least
+n times the two minimum cuts, which is what the sum over the vertices of the graph says, but not its best order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from catad.linear.delta import Delta
+from catad.planner.bound import is_dense
+from catad.planner.elimination.bounds import Cut, bounds
+from catad.planner.elimination.graph import Graph, members
+from catad.planner.elimination.parts import Part, parts_of
+from catad.planner.elimination.plan import SPEED, plan_graph
+from catad.planner.elimination.work import Work
+from catad.planner.network.linear_graph import Edge, LinearGraph
+
+SECONDS = 0.01  # what a bound may take
+
+
+def bound(graph: LinearGraph) -> int:
+    """The operations that every order takes at least; 0 where nothing is known."""
+    if any(graph.sized.sizes[v] < 2 for v in graph.inner):  # outer products stay rank one
+        return 0
+    diagonals = [edge for edge in graph.edges if _is_diagonal(edge)]
+    others = [edge for edge in graph.edges if not _is_diagonal(edge)]
+    if not all(len(edge.state) == 1 and is_dense(edge.state[0].structure) for edge in others):
+        return 0
+    into, out = [0] * len(graph.spaces), [0] * len(graph.spaces)
+    for edge in graph.edges:
+        into[edge.target] += 1
+        out[edge.source] += 1
+    same = list(range(len(graph.spaces)))  # another vertex that a vertex is one with, or itself
+    at_once = True  # whether vertices that are one have no other edges between them and go as one
+    for source, target, _ in diagonals:
+        if target in graph.inner and into[target] == 1:
+            same[target] = source
+        elif source in graph.inner and out[source] == 1:
+            same[source] = target
+        else:
+            return 0
+        inside = source in graph.inner and target in graph.inner
+        at_once = at_once and (not inside or into[target] == out[source] == 1)
+
+    def one(v: int) -> int:
+        while same[v] != v:
+            v = same[v]
+        return v
+
+    pairs = sorted({(one(edge.source), one(edge.target)) for edge in others})
+    merged = Graph(pairs, range(graph.inputs), graph.ends, graph.sized.sizes)
+    work = Work(SPEED * SECONDS)
+    if not at_once:
+        return sum([sum(bounds(part, work)) for part in parts_of(merged)[1]])
+    return plan_graph(merged, SECONDS).lower_bound + _besides(graph, diagonals, work)
+
+
+def _is_diagonal(edge: Edge) -> bool:
+    structure = edge.state[0].structure
+    return len(edge.state) == 1 and isinstance(structure, Delta) and structure.is_diagonal and structure.slot is not None
+
+
+def _besides(graph: LinearGraph, diagonals: list[Edge], work: Work) -> int:
+    """What products with diagonals take at least, of those that meet dense maps only."""
+    touched = Counter([v for source, target, _ in diagonals for v in (source, target)])
+    least = 0
+    cuts: dict[int, tuple[Part, int]] = {v: (part, k) for part in parts_of(graph.sized)[1] for k, v in enumerate(part.names)}
+    for source, target, _ in diagonals:
+        own = [v for v in (source, target) if v in graph.inner]
+        if work.spent or any(touched[v] > 1 or v not in cuts for v in own):
+            continue
+        sides = [_cut(*cuts[v], before=v == source, work=work) for v in own]
+        least += graph.sized.sizes[source] * min(sides, default=0)
+    return least
+
+
+def _cut(part: Part, v: int, before: bool, work: Work) -> int:
+    """The minimum cut between a vertex of a part and the ends before it, or after it."""
+    sets = part.preds if before else part.succs
+    return Cut([members(x) for x in sets], sets, v, part, work).value()

@@ -1,0 +1,222 @@
+"""Eliminating the vertices of a linear graph one after the other, on whatever stands for its edges.
+
+Each pair of an edge p -> v and an edge v -> s becomes a product, which is added to the edge p -> s where there is one
+(A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 9). The plan does so on partial products (`Arrays`, here), the
+search on numbers of kinds of edges (`catad.planner.network.kinds`); an order means the same in both. An order is a list of
+vertices; between them `("push", p, s)` and `("pull", p, s)` write out the edge from p to s, which is known by its application
+only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from catad.linear.block import Zero, assemble
+from catad.linear.structure import Structure
+from catad.planner.cost import Model, value_of
+from catad.planner.execute import fresh_numbers
+from catad.planner.factors import Joined, State, held, join, lazy, structure_of, write_out
+from catad.planner.network.linear_graph import LinearGraph
+from catad.planner.network.sums import plus
+
+Write = tuple[str, int, int]  # "push" or "pull", and the edge
+Entry = int | Write
+E = TypeVar("E")
+Side = list[dict[int, E]]
+
+
+class Algebra(Protocol[E]):
+    """What stands for edges: products, sums, edges written out, and that one is needed no more."""
+
+    def multiply(self, first: E, second: E) -> E | None:
+        """The product, None where it is zero."""
+        ...
+
+    def add(self, first: E, second: E) -> E:
+        """The sum, which takes the place of both."""
+        ...
+
+    def write(self, edge: E, how: str) -> E:
+        """The edge written out, which takes its place."""
+        ...
+
+    def release(self, edge: E) -> None: ...
+
+
+def gathered(n: int, edges: Sequence[tuple[int, int, E]], algebra: Algebra[E]) -> tuple[Side[E], Side[E]]:
+    """The edges into and out of each of n vertices, by the vertex at their other end, parallel ones added."""
+    before: Side[E] = [{} for _ in range(n)]
+    after: Side[E] = [{} for _ in range(n)]
+    for source, target, edge in edges:
+        old = after[source].get(target)
+        made = edge if old is None else algebra.add(old, edge)
+        after[source][target] = before[target][source] = made
+    return before, after
+
+
+def eliminate(before: Side[E], after: Side[E], v: int, algebra: Algebra[E]) -> None:
+    """Eliminate v in place."""
+    for p, first in before[v].items():
+        row = after[p]
+        for s, second in after[v].items():
+            made = algebra.multiply(first, second)
+            if made is None:
+                continue
+            old = row.get(s)
+            row[s] = before[s][p] = made if old is None else algebra.add(old, made)
+        del row[v]
+        algebra.release(first)
+    for s, second in after[v].items():
+        del before[s][v]
+        algebra.release(second)
+    before[v], after[v] = {}, {}
+
+
+def take_step(before: Side[E], after: Side[E], entry: Entry, algebra: Algebra[E]) -> None:
+    """One entry of an order; writing out an edge that is not there does nothing."""
+    if isinstance(entry, int):
+        eliminate(before, after, entry, algebra)
+        return
+    how, p, s = entry
+    edge = after[p].get(s)
+    if edge is not None:
+        after[p][s] = before[s][p] = algebra.write(edge, how)
+
+
+class Arrays:
+    """Edges are partial products whose arrays have numbers: what is joined, and the bytes of computed arrays alive."""
+
+    def __init__(self) -> None:
+        self.fresh = fresh_numbers()
+        self.joins: list[Joined] = []
+        self.uses: dict[int, int] = {}  # of computed arrays, by the edges that are there
+        self.sizes: dict[int, int] = {}
+        self.alive = self.peak = 0
+
+    def multiply(self, first: State, second: State) -> State | None:
+        joined = self._done(join(first, second, self.fresh), held(first) + held(second))
+        return None if any(part.structure.is_zero for part in joined.state) else self.hold(joined.state)
+
+    def add(self, first: State, second: State) -> State:
+        return self._instead(plus(first, second, self.fresh), first, second)
+
+    def write(self, edge: State, how: str) -> State:
+        return self._instead(write_out(edge, how == "pull", self.fresh), edge) if lazy(edge) else edge
+
+    def _instead(self, joined: Joined, *old: State) -> State:
+        made = self.hold(self._done(joined, sum([held(state) for state in old])).state)
+        for state in old:
+            self.release(state)
+        return made
+
+    def _done(self, joined: Joined, operands: int) -> Joined:
+        self.joins.append(joined)
+        self.peak = max(self.peak, self.alive + joined.peak - operands)
+        return joined
+
+    def hold(self, state: State) -> State:
+        """Count the arrays of an edge among those alive."""
+        for k in _computed(state, self.sizes):
+            self.uses[k] = self.uses.get(k, 0) + 1
+            if self.uses[k] == 1:
+                self.alive += self.sizes[k]
+        return state
+
+    def release(self, edge: State) -> None:
+        for k in _computed(edge, self.sizes):
+            self.uses[k] -= 1
+            if not self.uses[k]:
+                self.alive -= self.sizes[k]
+
+
+def _computed(state: State, sizes: dict[int, int]) -> set[int]:
+    """The computed arrays of a partial product, whose sizes are noted."""
+    found = {}
+    for structure, ids in state:
+        for k, space in zip(ids, structure.slots, strict=True):
+            if k < 0:
+                found[k] = space.nbytes
+    sizes.update(found)
+    return set(found)
+
+
+class Eliminated(NamedTuple):
+    """One step of an order: what went, the vertices before and after it then, and the products and sums that this took."""
+
+    entry: Entry
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    joins: tuple[Joined, ...]
+
+
+class Order(NamedTuple):
+    """An order traced on structures: first parallel edges are added, then its steps; what they leave, and the peak in bytes."""
+
+    first: tuple[Joined, ...]
+    steps: tuple[Eliminated, ...]
+    after: Side[State]
+    peak: int
+    value: float
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The order itself."""
+        return tuple([step.entry for step in self.steps])
+
+
+def follow(graph: LinearGraph, order: Sequence[Entry], model: Model = None, explicit: bool = False) -> Order:
+    """Trace an order; with `explicit` what is left and known by its application only is written out, the cheaper way."""
+    arrays = Arrays()
+    before, after = gathered(len(graph.spaces), graph.edges, arrays)
+    first = tuple(arrays.joins)
+    steps: list[Eliminated] = []
+
+    def take(entry: Entry) -> None:
+        start = len(arrays.joins)
+        around = (tuple(before[entry]), tuple(after[entry])) if isinstance(entry, int) else ((), ())
+        take_step(before, after, entry, arrays)
+        steps.append(Eliminated(entry, *around, tuple(arrays.joins[start:])))
+
+    for entry in order:
+        take(entry)
+    for entry in _left_lazy(graph, after, model) if explicit else []:
+        take(entry)
+    value = sum([value_of(joined.actions, model) for joined in arrays.joins])
+    return Order(first, tuple(steps), after, arrays.peak + graph.nbytes, value)
+
+
+def _left_lazy(graph: LinearGraph, after: Side[State], model: Model) -> list[Entry]:
+    """How the edges that are known by their application only are written out at the least cost."""
+    found: list[Entry] = []
+    for p in range(graph.inputs):
+        for s, edge in after[p].items():
+            if lazy(edge):
+                found.append((cheaper_way(edge, model), p, s))
+    return found
+
+
+def cheaper_way(edge: State, model: Model) -> str:
+    """Whether an edge is better written out by pushing columns or by pulling rows."""
+    values = [value_of(write_out(edge, how == "pull", fresh_numbers()).actions, model) for how in ("push", "pull")]
+    return "push" if values[0] <= values[1] else "pull"
+
+
+def result_of(graph: LinearGraph, after: Side[State]) -> tuple[Structure, tuple[int, ...]]:
+    """The edges from inputs to outputs as one map, with the numbers of the arrays in its slots."""
+    dom = tuple([leaf for v in range(graph.inputs) for leaf in graph.spaces[v]])
+    cod = tuple([leaf for v in graph.ends for leaf in graph.spaces[v]])
+    names: dict[int, int] = {}
+    spaces: list[Any] = []
+    rows: list[list[Any]] = [[None] * len(dom) for _ in cod]
+    for r, s in enumerate(graph.ends):
+        for c in range(graph.inputs):
+            if s in after[c]:
+                structure, ids = structure_of(after[c][s])
+                for k, space in zip(ids, structure.slots, strict=True):
+                    if k not in names:
+                        names[k] = len(names)
+                        spaces.append(space)
+                rows[r][c] = structure, tuple([names[k] for k in ids])
+    found = assemble(rows, dom, cod, spaces)
+    return (Zero(dom, cod), ()) if found.is_zero else (found, tuple(names))

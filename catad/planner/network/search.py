@@ -1,0 +1,278 @@
+"""Which order of elimination is cheap, by what structured products really cost.
+
+Tried are the order of the program, its reverse, that vertex first without which the edges hold the fewest numbers (minimal fill),
+the cheapest first, the one between the fewest pairs first (Markowitz), and the order that `ct.plan_graph` finds for the sizes
+alone; where maps are known by their application only, each also with these written out first.
+A graph of few vertices is then searched exactly: cheapest first (E. Dijkstra, 1959) over the sets of vertices that are gone,
+together with the kinds of the edges that are left, since what an edge is may depend on the order. Of others the best order is
+annealed. All is counted work: the same graph and budget give the same order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from catad.planner.elimination.plan import plan_graph
+from catad.planner.elimination.typed import anneal_order
+from catad.planner.network.bound import bound
+from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
+from catad.planner.network.kinds import Kinds, OutOfWork, Priced
+from catad.planner.network.linear_graph import LinearGraph
+
+EXACT = 12  # vertices up to which the exact search is tried
+SIZED = 300  # vertices up to which the order for the sizes alone is looked for
+SECONDS = 0.01  # what `plan_graph` may take for that
+OVER = 1e30  # added to the cost of what needs more memory than there is
+
+
+class Found(NamedTuple):
+    """Orders, the best first, with what they cost by kinds; whether the first is known to be the best; a bound below all."""
+
+    orders: list[tuple[float, list[Entry]]]
+    exact: bool
+    bound: float
+
+
+class Search:
+    """The search for orders of one graph; `memory` limits the bytes of computed arrays."""
+
+    def __init__(self, graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool) -> None:
+        self.graph, self.kinds, self.memory, self.explicit = graph, kinds, memory, explicit
+        self.written: list[Entry] = []  # edges that are written out before anything is eliminated
+        self.start = kinds.begun()
+
+    def price(self, order: Sequence[int], most: float = math.inf) -> float:
+        """What an order costs, after `written`; anything above `most` once it is more, or once the work is spent."""
+        try:
+            before, after, priced = self._fresh()
+            for entry in [*self.written, *order]:
+                take_step(before, after, entry, priced)
+                if priced.value > most:
+                    break
+                if self.kinds.work.spent:
+                    return math.inf
+            return self._ended(after, priced)
+        except OutOfWork:
+            return math.inf
+
+    def _fresh(self) -> tuple[Side[int], Side[int], Priced]:
+        before, after, priced = self.start
+        return [dict(side) for side in before], [dict(side) for side in after], priced.copy()
+
+    def _ended(self, after: Side[int], priced: Priced) -> float:
+        """The value of what has been priced, with what writing the rest out takes, where that is asked for."""
+        if self.explicit:
+            for p in range(self.graph.inputs):
+                for s, edge in after[p].items():
+                    if self.kinds.lazy[edge]:
+                        after[p][s] = priced.write(edge, self.kinds.cheaper_way(edge))
+        over = self.memory is not None and priced.peak > self.memory
+        return priced.value + OVER * priced.peak if over else priced.value
+
+    # -- orders to begin with
+
+    def portfolio(self) -> Iterator[list[int]]:
+        """Orders by rules."""
+        inner = list(self.graph.inner)
+        yield inner[::-1]
+        yield inner
+        for key in (self._growth, self._cost, self._pairs):
+            try:
+                yield self._greedy(key)
+            except OutOfWork:
+                return
+        if len(inner) <= SIZED:
+            yield list(plan_graph(self.graph.sized, SECONDS).order)
+
+    def _cost(self, before: Side[int], after: Side[int], v: int) -> tuple[float, int]:
+        return self._step(before, after, v), len(before[v]) * len(after[v])
+
+    def _growth(self, before: Side[int], after: Side[int], v: int) -> tuple[float, int]:
+        """How many more numbers the edges hold without v."""
+        product, stored, grown = self.kinds.product, self.kinds.stored, 0
+        self.kinds.work.left -= len(before[v]) * len(after[v])
+        for p, first in before[v].items():
+            grown -= stored[first]
+            for s, second in after[v].items():
+                made, old = product(first, second).kind, after[p].get(s)
+                if made >= 0:
+                    grown += stored[made] if old is None else max(0, stored[made] - stored[old])
+        return grown - sum([stored[second] for second in after[v].values()]), len(before[v]) * len(after[v])
+
+    def _pairs(self, before: Side[int], after: Side[int], v: int) -> tuple[float, int]:
+        self.kinds.work.left -= 1
+        return len(before[v]) * len(after[v]), 0
+
+    def _greedy(self, key: Callable[[Side[int], Side[int], int], tuple[float, int]]) -> list[int]:
+        """Each time a vertex whose key is least, of several the first."""
+        before, after, priced = self._fresh()
+        for entry in self.written:
+            take_step(before, after, entry, priced)
+        current = {v: key(before, after, v) for v in self.graph.inner}
+        heap = [(value, v) for v, value in current.items()]
+        heapq.heapify(heap)
+        order = []
+        while heap:
+            value, v = heapq.heappop(heap)
+            if current.get(v) != value:
+                continue
+            del current[v]
+            order.append(v)
+            near = [*before[v], *after[v]]
+            if self.kinds.work.spent:
+                raise OutOfWork
+            eliminate(before, after, v, priced)
+            for u in near:
+                if u in current and (now := key(before, after, u)) != current[u]:
+                    current[u] = now
+                    heapq.heappush(heap, (now, u))
+        return order
+
+    # -- exact search
+
+    def best(self, most: float) -> tuple[float, list[int]] | None:
+        """The cheapest order, if it costs less than `most`; None where there is none. Raises `OutOfWork`.
+
+        A state is laid out when it is taken from the queue; the steps from it are priced without being taken.
+        """
+        inner, work = list(self.graph.inner), self.kinds.work
+        start: list[int] = []
+        heap: list[tuple[float, int, _State, int | None]] = []
+        done: set[tuple[tuple[int, int, int], ...]] = set()
+        made = itertools.count()
+
+        def open_steps(state: _State) -> None:
+            order, before, after, priced = state
+            for v in inner:
+                if v not in order:
+                    total = priced.value + self._step(before, after, v)
+                    if total < most:
+                        heapq.heappush(heap, (total, next(made), state, v))
+
+        open_steps((start, *self._fresh()))
+        while heap:
+            value, _, (order, before, after, priced), v = heapq.heappop(heap)
+            if v is None:
+                return value, order
+            order, before, after, priced = [*order, v], [dict(s) for s in before], [dict(s) for s in after], priced.copy()
+            eliminate(before, after, v, priced)
+            key = tuple([(p, s, edge) for p, side in enumerate(after) for s, edge in sorted(side.items())])
+            work.left -= 6 + len(key)
+            if work.spent:
+                raise OutOfWork
+            if key in done or (self.memory is not None and priced.peak > self.memory):
+                continue
+            done.add(key)
+            if len(order) < len(inner):
+                open_steps((order, before, after, priced))
+            elif (total := self._ended(after, priced)) < most:
+                heapq.heappush(heap, (total, next(made), (order, before, after, priced), None))
+        return None
+
+    def _step(self, before: Side[int], after: Side[int], v: int) -> float:
+        """What eliminating a vertex costs: its products, and the sums with edges that are there."""
+        kinds, spent = self.kinds, 0.0
+        kinds.work.left -= 1 + len(before[v]) * len(after[v])
+        for p, first in before[v].items():
+            row = after[p]
+            for s, second in after[v].items():
+                product = kinds.product(first, second)
+                spent += product.cost
+                if product.kind >= 0 and s in row:
+                    spent += kinds.sum(row[s], product.kind).cost
+        return spent
+
+
+_State = tuple[list[int], Side[int], Side[int], Priced]
+
+
+def search(graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool) -> Found | None:
+    """Cheap orders of a graph; None where the work does not suffice to price any."""
+    tried: dict[tuple[Entry, ...], float] = {}
+    try:
+        own = Search(graph, kinds, memory, explicit)
+        for written in _written_first(own):
+            own.written = written
+            for order in own.portfolio():
+                _offer(tried, own, order, own.price(order))
+                if kinds.work.spent:
+                    break
+    except OutOfWork:
+        return None
+    if min(tried.values()) == math.inf:
+        return None
+    least = 0 if kinds.model is not None or kinds.shared else bound(graph)
+    exact = False
+    if min(tried.values()) > least:
+        exact = len(graph.inner) <= EXACT and _exactly(own, tried)
+        if not exact and len(graph.inner) > 1:
+            _annealed(own, tried)
+    ranked = [(value, list(order)) for value, order in _sorted(tried) if value < math.inf]
+    return Found(ranked, exact, ranked[0][0] if exact else least)
+
+
+def _offer(tried: dict[tuple[Entry, ...], float], own: Search, order: Sequence[int], value: float) -> None:
+    entries = (*own.written, *order)
+    tried[entries] = min(value, tried.get(entries, math.inf))
+
+
+def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
+    """Search exactly with half the work that is left; whether the best order is known then."""
+    work = own.kinds.work
+    least, own.written = min(tried.values()), []
+    own.kinds.work = work.lend(work.left / 2)
+    try:
+        found = own.best(least)
+    except OutOfWork:
+        return False
+    finally:
+        work.take_back(own.kinds.work)
+        own.kinds.work = work
+    if found is not None:
+        _offer(tried, own, found[1], found[0])
+    return own.kinds.plain and _adds_up(own.graph)
+
+
+def _annealed(own: Search, tried: dict[tuple[Entry, ...], float]) -> None:
+    """Anneal the best order, what is written out first staying so."""
+    best = _sorted(tried)[0][1]
+    own.written = [entry for entry in best if not isinstance(entry, int)]
+
+    def price(order: Sequence[int], most: float) -> float:
+        value = own.price(order, most)
+        if value <= most:
+            _offer(tried, own, order, value)
+        return value
+
+    anneal_order(price, [v for v in best if isinstance(v, int)], own.kinds.work, random.Random("elimination"))
+
+
+def _sorted(tried: dict[tuple[Entry, ...], float]) -> list[tuple[float, tuple[Entry, ...]]]:
+    """By cost; of equal ones the first that was tried."""
+    return sorted([(value, order) for order, value in tried.items()], key=lambda pair: pair[0])
+
+
+def _written_first(own: Search) -> list[list[Entry]]:
+    """Nothing; and where there are maps known by their application only, all these written out, each the cheaper way."""
+    _, after, _ = own.start
+    try:
+        every: list[Entry] = [
+            (own.kinds.cheaper_way(edge), p, s)
+            for p, side in enumerate(after)
+            for s, edge in side.items()
+            if own.kinds.lazy[edge]
+        ]
+    except OutOfWork:
+        return [[]]
+    return [[], every] if every else [[]]
+
+
+def _adds_up(graph: LinearGraph) -> bool:
+    """Whether no two products can be the same: of the maps without arrays, at most one enters and one leaves a vertex."""
+    free = [(p, s) for p, s, state in graph.edges if not any(part.ids for part in state)]
+    return len({p for p, _ in free}) == len(free) == len({s for _, s in free})

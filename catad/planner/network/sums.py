@@ -1,0 +1,64 @@
+"""Sums of partial products between the same spaces: what an eliminated vertex adds to an edge that is there.
+
+Terms whose entries stand in the same places become one (`catad.linear.merging`), grids are added place by place, and what has no
+common form stays a `Sum`, which costs nothing now. A sum is an `Action` like a product, so it is counted and carried out alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from catad.linear.block import Block
+from catad.linear.merging import added, pool
+from catad.linear.products import Product, left, right
+from catad.linear.structure import Placed, Structure
+from catad.planner.factors import Action, Joined, Multiplied, Part, State, held, made, measured, parts_of, structure_of
+
+
+def plus(first: State, second: State, fresh: Iterator[int]) -> Joined:
+    """The sum of two partial products; `fresh` gives numbers below zero for the arrays it computes."""
+    one, two = Part(*structure_of(first)), Part(*structure_of(second))
+    names: dict[int, int] = {}
+    ls = tuple([names.setdefault(k, len(names)) for k in one.ids])
+    rs = tuple([names.setdefault(k, len(names)) for k in two.ids])
+    found = summed(one.structure, two.structure, ls, rs)
+    action: Action = made(one, two, found, tuple(names), fresh)._replace(adds=True)
+    return Joined(tuple(parts_of(action.result)), (action,), held(first) + held(second) + sum(found.computed))
+
+
+@lru_cache(maxsize=16384)
+def summed(first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied:
+    """The sum of two structures whose slots are the arrays `ls` and `rs`, numbered by first use, with what it costs."""
+    return measured(total(first, second), first, second, ls, rs)
+
+
+def total(first: Structure, second: Structure) -> Product:
+    """The structure of a sum, and how its slots follow from those of both terms."""
+    one = Product(first, tuple([left(i) for i in range(len(first.slots))]))
+    two = Product(second, tuple([right(j) for j in range(len(second.slots))]))
+    if isinstance(first, Block) and isinstance(second, Block) and first.widths == second.widths:
+        return _place_by_place(one, two)
+    return added([one, two])
+
+
+def _place_by_place(one: Product, two: Product) -> Product:
+    first, second = one.structure, two.structure
+    assert isinstance(first, Block) and isinstance(second, Block)
+    cells: list[Product] = []
+    where: list[tuple[int, int]] = []
+    for r, (upper, lower) in enumerate(zip(first.grid, second.grid, strict=True)):
+        for c, (a, z) in enumerate(zip(upper, lower, strict=True)):
+            terms = [
+                Product(part[0], tuple([whole.sources[k] for k in part[1]])) for whole, part in ((one, a), (two, z)) if part
+            ]
+            if terms:
+                cells.append(added(terms))
+                where.append((r, c))
+    sources, placed = pool(cells)
+    rows: list[list[Placed | None]] = [[None] * len(line) for line in first.grid]
+    for (r, c), part in zip(where, placed, strict=True):
+        rows[r][c] = None if part[0].is_zero else part
+    spaces = {k: space for structure, own in placed for k, space in zip(own, structure.slots, strict=True)}
+    slots = tuple([spaces[k] for k in range(len(sources))])
+    return Product(Block(tuple([tuple(row) for row in rows]), first.dom, first.cod, slots, first.widths), sources)
