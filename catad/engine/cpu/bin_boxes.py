@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.bins import Bins, WinnersText, start
+from catad.engine.cpu.bins import Before, Bins, WinnersText, start
 from catad.engine.cpu.by_bin import FoldKernel
 from catad.engine.cpu.launch import _normal
 from catad.engine.cpu.prefixes import PrefixKernel
@@ -27,20 +27,22 @@ _FIRST = Function.make(
 _EXACT = ("add", "mul")  # recognised operators with op(neutral, x) = x to the last bit (sums of floats are `Put`s)
 
 
-def bins_of(monoid: Monoid, ins: tuple[Tensor, ...], values: tuple[str, ...], outs: tuple[str, ...]) -> Bins:
+def bins_of(
+    monoid: Monoid, ins: tuple[Tensor, ...], values: tuple[str, ...], outs: tuple[str, ...], before: Before | None = None
+) -> Bins:
     """What is compiled for an operator at these spaces of (indices, values...)."""
     states = tuple([name or np.dtype(np.int64).str for name in values])
     starts = tuple([start(e, np.dtype(s)) for e, s in zip(monoid.neutral, states, strict=True)])
     rows = math.prod(ins[1].shape[1:]) != 1
     flagged = scalar.recognise(monoid.op) not in _EXACT or np.dtype(states[0]).kind != "f"
-    return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1)
+    return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1, before)
 
 
-def fold(box: FoldByBin, ins: tuple[Tensor, ...]) -> Kernel:
-    """`FoldByBin`."""
+def fold(box: FoldByBin, ins: tuple[Tensor, ...], before: Before | None = None) -> Kernel:
+    """`FoldByBin`, of values that are computed first."""
     names = tuple([s.dtype.str for s in ins[1:]])
-    run = FoldKernel(bins_of(box.monoid, ins, names, names), box.bins, "FoldByBin")
-    return _on_rows(lambda index, *values: run(index, values, values[0].shape[1:]))
+    run = FoldKernel(bins_of(box.monoid, ins, names, names, before), box.bins, "FoldByBin")
+    return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run)
 
 
 def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Kernel:
@@ -57,7 +59,7 @@ def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Kernel:
             return general(index, [v, None], v.shape[1:])
         return equal(index, [v, total], v.shape[1:])
 
-    return _on_rows(run)
+    return _OnRows(run, equal)
 
 
 def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
@@ -65,7 +67,7 @@ def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
     names = tuple([s.dtype.str for s in ins[1:]])
     what = bins_of(box.monoid, ins, names, names)._replace(flagged=True)
     run = PrefixKernel(what, box.bins, "PrefixByBin")
-    return _on_rows(lambda index, *values: run(index, values, values[0].shape[1:]))
+    return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run)
 
 
 def products(box: ProductOfOthersByBin, ins: tuple[Tensor, ...]) -> Kernel:
@@ -81,9 +83,16 @@ def products(box: ProductOfOthersByBin, ins: tuple[Tensor, ...]) -> Kernel:
     return run
 
 
-def _on_rows(call: Callable[..., list[Any]]) -> Kernel:
-    def run(xp: Any, *arrays: Any) -> Any:
-        out = call(*[np.ascontiguousarray(a) for a in arrays])
+class _OnRows:
+    """A kernel called with contiguous arrays."""
+
+    def __init__(self, call: Callable[..., list[Any]], kernel: FoldKernel | PrefixKernel) -> None:
+        self.call, self.kernel = call, kernel
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        out = self.call(*[np.ascontiguousarray(a) for a in arrays])
         return out[0] if len(out) == 1 else out
 
-    return run
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile for these spaces; the LLVM text."""
+        return self.kernel.prepared(ins[0].size, math.prod(ins[1].shape[1:]))

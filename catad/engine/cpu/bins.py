@@ -21,13 +21,20 @@ from catad.scalar import Function
 FIELDS = ("count", "rest", "bins", "length", "pieces", "index", "flags")  # the table; addresses of arrays follow
 
 
+class Before(NamedTuple):
+    """What is computed first of the numbers that are read: their dtypes, and the function that gives the values."""
+
+    dtypes: tuple[str, ...]
+    function: Function
+
+
 class Bins(NamedTuple):
     """What is compiled: the operator on states of these dtypes, what is read (`by` is the dtype of the indices) and written.
 
-    A value with the dtype "" is the position of the element. `starts` are the neutral elements as text. With `flagged` a bin
-    knows whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results,
-    "" for a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces
-    a group has.
+    A value with the dtype "" is the position of the element. With `before`, the values are computed of what is read. `starts`
+    are the neutral elements as text. With `flagged` a bin knows whether anything is in it yet: needed unless op(neutral, x) is x
+    to the last bit. `outs` are the dtypes of the results, "" for a number of the state that nobody asked for. `rows` is whether
+    an element is a row of numbers, `lanes` how many pieces a group has.
     """
 
     op: Function
@@ -39,6 +46,12 @@ class Bins(NamedTuple):
     outs: tuple[str, ...]
     rows: bool
     lanes: int
+    before: Before | None = None
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The dtypes of the arrays beside the indices."""
+        return self.values if self.before is None else self.before.dtypes
 
 
 class BinsText:
@@ -78,10 +91,10 @@ class BinsText:
         return self._array(len(FIELDS) + k)
 
     def _state_array(self, k: int) -> str:
-        return self._array(len(FIELDS) + len(self.what.values) + k)
+        return self._array(len(FIELDS) + len(self.what.reads) + k)
 
     def _out_array(self, k: int) -> str:
-        return self._array(len(FIELDS) + len(self.what.values) + len(self.states) + k)
+        return self._array(len(FIELDS) + len(self.what.reads) + len(self.states) + k)
 
     def _at(self, base: str, dtype: np.dtype, i: str) -> str:
         return self.w.set(f"getelementptr {memory_type(dtype)}, ptr {base}, i64 {i}")
@@ -95,7 +108,7 @@ class BinsText:
     def _groups(self) -> None:
         w, what = self.w, self.what
         count, length, size = self._field("count"), self._field("length"), self._size()
-        arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.values)]
+        arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.reads)]
         states = [self._state_array(k) for k in range(len(self.states))]
         flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
         index = w.set(f"inttoptr i64 {self._field('index')} to ptr")
@@ -183,11 +196,7 @@ class BinsText:
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """`state[target] = op(state[target], x[source])`."""
         w = self.w
-        x = []
-        for array, name, dtype in zip(arrays, self.what.values, self.states, strict=True):
-            given = np.dtype(name or np.int64)
-            value = self._load(self._at(array, given, source), given) if name else i
-            x.append(cast(w, value, given, dtype))
+        x = self._values(i, source, arrays)
         places = [self._at(s, dtype, target) for s, dtype in zip(states, self.states, strict=True)]
         old = [self._load(p, dtype) for p, dtype in zip(places, self.states, strict=True)]
         made = self._joined(old, x)
@@ -198,6 +207,18 @@ class BinsText:
             w.do(f"store i8 1, ptr {flag}")
         for value, place, dtype in zip(made, places, self.states, strict=True):
             store(w, value, place, dtype)
+
+    def _values(self, i: str, source: str, arrays: Sequence[str]) -> list[str]:
+        """The values of an element, in the dtypes of the states."""
+        w, before = self.w, self.what.before
+        kinds = [np.dtype(name or np.int64) for name in self.what.reads]
+        read = [
+            self._load(self._at(array, kind, source), kind) if name else i
+            for array, name, kind in zip(arrays, self.what.reads, kinds, strict=True)
+        ]
+        if before is not None:
+            read, kinds = w.call(before.function, kinds, read), list(scalar.result_types(before.function, tuple(kinds)))
+        return [cast(w, value, kind, dtype) for value, kind, dtype in zip(read, kinds, self.states, strict=True)]
 
     def _joined(self, a: Sequence[str], b: Sequence[str]) -> list[str]:
         kinds = (*self.states, *self.states)

@@ -64,10 +64,20 @@ class FoldKernel:
             found = self.kept[lanes] = compiled(self.printer, self.what._replace(lanes=lanes))
         return found
 
+    def prepared(self, m: int, width: int) -> str:
+        """Compile for so many elements of so many numbers; the LLVM text."""
+        lanes = self._cut(m, width)[1]
+        self.code(lanes)
+        return self.printer(self.what._replace(lanes=lanes)).text()
+
+    def _cut(self, m: int, width: int) -> tuple[int, int]:
+        size = self.bins * width
+        return cut(m * max(width, 1), m, size, size * self.bytes)
+
     def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
         m, width = len(index), int(np.prod(rest, dtype=np.int64))
         size = self.bins * width
-        groups, lanes = cut(m * max(width, 1), m, size, size * self.bytes)
+        groups, lanes = self._cut(m, width)
         code = self.code(lanes)
         pieces = groups * lanes
         outs = [buffers.empty((self.bins, *rest), np.dtype(o)) if o else None for o in self.what.outs]

@@ -9,6 +9,7 @@ import numpy as np
 
 from catad.engine import notices
 from catad.engine.cpu.bin_boxes import fold, prefixes, products, winner
+from catad.engine.cpu.bins import Before
 from catad.engine.cpu.scatter import scatter
 from catad.errors import CannotPrint
 from catad.linear.gather import Put
@@ -17,7 +18,7 @@ from catad.spaces import Tensor
 from catad.vector.by_bin import PrefixByBin, ProductOfOthersByBin, WinnerByBin
 from catad.vector.fold_by_bin import FoldByBin
 
-_MAKERS: dict[type, Callable[[Any, tuple[Tensor, ...]], Callable[..., Any] | None]] = {
+_MAKERS: dict[type, Callable[..., Callable[..., Any] | None]] = {
     Put: scatter,
     FoldByBin: fold,
     WinnerByBin: winner,
@@ -31,21 +32,39 @@ def lone(primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
     plain = primitive.kernel(ins)
     maker = _MAKERS.get(type(primitive))
     made = maker(primitive, ins) if maker is not None else None
-    return plain if made is None else _Compiled(made, plain)
+    return plain if made is None else Lone(type(primitive).__name__, made, plain, ins)
 
 
-class _Compiled:
+def lone_after(primitive: Primitive, ins: tuple[Tensor, ...], before: Before, plain: Callable[..., Any], name: str) -> Lone:
+    """As `lone`, where the values are computed first of other arrays; `plain` does all that by array code."""
+    return Lone(name, _MAKERS[type(primitive)](primitive, ins, before), plain, ins)
+
+
+class Lone:
     """Compiled code, and the array code where it cannot be printed; one notice says so."""
 
-    def __init__(self, made: Callable[..., Any], plain: Callable[..., Any]) -> None:
-        self.made: Callable[..., Any] | None = made
-        self.plain = plain
+    def __init__(
+        self, name: str, made: Callable[..., Any] | None, plain: Callable[..., Any], ins: tuple[Tensor, ...]
+    ) -> None:
+        self.name, self.made, self.plain, self.ins = name, made, plain, ins
+
+    def prepared(self) -> str | None:
+        """Compile for arrays in its spaces; the LLVM text, or None where the array code runs or other programs do the work."""
+        prepare = getattr(self.made, "prepared", None)
+        try:
+            return None if prepare is None else prepare(self.ins)
+        except CannotPrint as error:
+            self._cannot(error)
+            return None
+
+    def _cannot(self, error: CannotPrint) -> None:
+        notices.notice(str(error), str(error))
+        self.made = None
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         if self.made is not None:
             try:
                 return self.made(xp, *[a if type(a) is np.ndarray else np.asarray(a) for a in arrays])
             except CannotPrint as error:
-                notices.notice(str(error), str(error))
-                self.made = None
+                self._cannot(error)
         return self.plain(xp, *arrays)

@@ -101,6 +101,11 @@ class PrefixKernel:
         self.states = [np.dtype(s) for s in what.states]
         self.code: Compiled | None = None
 
+    def prepared(self, m: int, width: int) -> str:
+        """Compile; the LLVM text."""
+        self.code = compiled(_Prefixes, self.what)
+        return _Prefixes(self.what).text()
+
     def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
         if self.code is None:
             self.code = compiled(_Prefixes, self.what)

@@ -15,7 +15,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.cpu import buffers
-from catad.engine.cpu.bins import Bins, BinsText, start
+from catad.engine.cpu.bins import Before, Bins, BinsText, start
 from catad.engine.cpu.by_bin import Compiled, FoldKernel
 from catad.engine.cpu.emit import add, cast, literal, store
 from catad.engine.cpu.launch import _address
@@ -67,9 +67,9 @@ class _Sparse(BinsText):
 
 
 class ScatterKernel:
-    """`Put` for arguments in these spaces: (index, v) to x."""
+    """`Put` for arguments in these spaces: (index, v) to x, or what v is computed of."""
 
-    def __init__(self, put: Put, ins: tuple[Tensor, ...]) -> None:
+    def __init__(self, put: Put, ins: tuple[Tensor, ...], before: Before | None) -> None:
         self.how = how = put.how
         dtype = ins[1].dtype
         self.rest = tuple([label for label in how.src if label != how.src[how.axis]])
@@ -79,32 +79,47 @@ class ScatterKernel:
         index = np.dtype(np.int64) if not self.apart else ins[0].dtype
         rows = math.prod(self.shape) != 1
         what = Bins(
-            _ADD, index.str, (dtype.str,), (total.str,), (start(0, total),), False, (dtype.str,), rows, 1
+            _ADD, index.str, (dtype.str,), (total.str,), (start(0, total),), False, (dtype.str,), rows, 1, before
         )  # fmt: skip
         self.what, self.dtype, self.total = what, dtype, total
         self.bins = how.bins if self.apart else math.prod(how.shape(how.src))
         self.dense = FoldKernel(what, self.bins, "Put")
         self.sparse: Compiled | None = None
 
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile for these spaces; the LLVM text."""
+        m = ins[0].size if self.apart else ins[1].size
+        if self.what.before is not None or _many(m * math.prod(self.shape), self.bins * math.prod(self.shape)):
+            return self.dense.prepared(m, math.prod(self.shape))
+        self._few()
+        return _Sparse(self.what).text()
+
+    def _few(self) -> Compiled:
+        if self.sparse is None:
+            self.sparse = Compiled(_Sparse, self.what)
+        return self.sparse
+
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         how = self.how
-        index, v = arrays
+        index, v = arrays[:2]
         if not self.apart:
             flat = positions(np, how, index, v.shape)
             x = self._scattered(flat.reshape(-1), np.ascontiguousarray(v).reshape(-1), ())
             return x.reshape(how.shape(how.src))
         order = [how.dst.index(label) for label in (*how.by, *self.rest)]
-        lined = np.ascontiguousarray(np.transpose(v, order)).reshape(index.size, *self.shape)
-        x = self._scattered(np.ascontiguousarray(index).reshape(-1), lined, self.shape)
+        lined = [np.ascontiguousarray(np.transpose(a, order)).reshape(index.size, *self.shape) for a in arrays[1:]]
+        flat = np.ascontiguousarray(index).reshape(-1)
+        if self.what.before is not None:
+            x = self.dense(flat, lined, self.shape)[0]
+        else:
+            x = self._scattered(flat, lined[0], self.shape)
         return np.moveaxis(x, 0, how.axis)
 
     def _scattered(self, index: Any, v: Any, rest: tuple[int, ...]) -> Any:
         size = self.bins * math.prod(rest)
-        if len(index) * math.prod(rest) * SPARSE > size:
+        if _many(len(index) * math.prod(rest), size):
             return self.dense(index, [v], rest)[0]
-        if self.sparse is None:
-            self.sparse = Compiled(_Sparse, self.what)
-        call, count = self.sparse.calls, len(index)
+        call, count = self._few().calls, len(index)
         few = count * math.prod(rest) * UNTOUCHED < size
         out = np.zeros((self.bins, *rest), self.dtype) if few else buffers.empty((self.bins, *rest), self.dtype)
         if not few:
@@ -128,6 +143,16 @@ class ScatterKernel:
         return out
 
 
-def scatter(put: Put, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
-    """A kernel for a `Put` in these spaces; None where its array code is as good."""
-    return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins)
+def is_dense(put: Put, ins: tuple[Tensor, ...]) -> bool:
+    """Whether a `Put` in these spaces is a fold by bin over all places, whose values may be computed where they are read."""
+    apart = set(put.how.by).isdisjoint(put.how.src)
+    return apart and ins[1].dtype.kind != "b" and _many(ins[1].size, math.prod(put.how.shape(put.how.src)))
+
+
+def _many(elements: int, places: int) -> bool:
+    return elements * SPARSE > places
+
+
+def scatter(put: Put, ins: tuple[Tensor, ...], before: Before | None = None) -> Callable[..., Any] | None:
+    """A kernel for a `Put` in these spaces, of values that are computed first; None where its array code is as good."""
+    return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins, before)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from catad.engine.cpu.absorb import Taken, absorbed
 from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.lone import lone
+from catad.engine.cpu.lone import lone, lone_after
 from catad.engine.cpu.partition import Item, Partition, copied
 from catad.engine.cpu.plan import ready
 from catad.engine.cpu.stage import Stage
@@ -22,15 +23,41 @@ def steps(wiring: Wiring) -> list[Step]:
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     wanted = set(wiring.outputs).union(*reads)
+    taken = _taken(found, reads)
+    inside = {one.item for one in taken.values()}
     out: list[Step] = []
     for g, item in enumerate(found.items):
         if isinstance(item, Stage):
             outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
-            if outs:
+            if outs and g not in inside:
                 out.append(_stage(found, g, item, outs, wanted))
+        elif g in taken:
+            out.append(_after(found, item, taken[g], wanted))
         else:
             out.append((lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs))
     return out
+
+
+def _taken(found: Partition, reads: Sequence[set[int]]) -> dict[int, Taken]:
+    """The stages that folds by bin take in, by the place of the fold."""
+    readers: dict[int, list[int]] = {k: [-1] for k in found.wiring.outputs}
+    for g, own in enumerate(reads):
+        for k in own:
+            readers.setdefault(k, []).append(g)
+    boxes = [(g, item) for g, item in enumerate(found.items) if isinstance(item, Box)]
+    return {g: one for g, box in boxes if (one := absorbed(found, box, readers)) is not None}
+
+
+def _after(found: Partition, box: Box, taken: Taken, wanted: set[int]) -> Step:
+    """A fold by bin with the stage that computes its values."""
+    stage = found.items[taken.item]
+    assert isinstance(stage, Stage)
+    values = [k for k in box.ins[1:] if found.produced.get(k) == taken.item]
+    members, _ = _members(found, taken.item, values, dict.fromkeys(taken.wires), wanted)
+    ins = (box.ins[0], *taken.wires)
+    plain = _Reference(found.wiring, [*members, box], ins, box.outs)
+    name = " ".join([*dict.fromkeys(stage.members), type(box.primitive).__name__])
+    return lone_after(box.primitive, found.wiring.spaces(box.ins), taken.before, plain, name), ins, box.outs
 
 
 def _reads(item: Item) -> set[int]:
