@@ -195,7 +195,7 @@ def test_reduce_by_index_and_segments() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_adding_few_numbers_to_many_places(dtype: str) -> None:
     """With an index twice, negative zeros, and indices out of range; the zeros may be memory that was used before."""
-    for n in (1000, 3_000_000):
+    for n in (1000, 3_000_000):  # the larger shared among threads
         for index in (np.array([7]), np.array([5, 5, 6, -1, n, 6]), np.arange(0, n, 5)):
             v = np.linspace(-1.0, 1.0, len(index)).astype(dtype)
             v[0] = -0.0

@@ -11,12 +11,10 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu.bins import Before, Bins, WinnersText, start
 from catad.engine.cpu.by_bin import FoldKernel
-from catad.engine.cpu.launch import _normal
 from catad.engine.cpu.prefixes import PrefixKernel
 from catad.scalar import Function
-from catad.spaces import Tensor, product
-from catad.terms import above
-from catad.vector.by_bin import PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.spaces import Tensor
+from catad.vector.by_bin import PrefixByBin, WinnerByBin
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.monoid import Monoid, with_winner
 
@@ -68,19 +66,6 @@ def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
     what = bins_of(box.monoid, ins, names, names)._replace(flagged=True)
     run = PrefixKernel(what, box.bins, "PrefixByBin")
     return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run)
-
-
-def products(box: ProductOfOthersByBin, ins: tuple[Tensor, ...]) -> Kernel:
-    """`ProductOfOthersByBin`: the product of the bin by the value where all products are normal numbers, else what it means."""
-    quotient = above().program_of(box.by_total, product(*ins))[0]
-    general = above().program_of(box.general, product(*ins[:2]))[0]
-
-    def run(xp: Any, *arrays: Any) -> Any:
-        if _normal(arrays[2]):
-            return quotient.cpu(xp, arrays)[0]
-        return general(xp, arrays[:2])[0]
-
-    return run
 
 
 class _OnRows:

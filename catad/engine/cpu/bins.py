@@ -18,7 +18,7 @@ from catad import scalar
 from catad.engine.cpu.emit import Writer, cast, literal, llvm_type, memory_type, store
 from catad.scalar import Function
 
-FIELDS = ("count", "rest", "bins", "length", "pieces", "index", "flags")  # the table; addresses of arrays follow
+FIELDS = ("count", "rest", "bins", "length", "pieces", "apart", "index", "flags")  # the table; addresses of arrays follow
 
 
 class Before(NamedTuple):
@@ -107,7 +107,7 @@ class BinsText:
 
     def _groups(self) -> None:
         w, what = self.w, self.what
-        count, length, size = self._field("count"), self._field("length"), self._size()
+        count, length, apart = self._field("count"), self._field("length"), self._field("apart")
         arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.reads)]
         states = [self._state_array(k) for k in range(len(self.states))]
         flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
@@ -116,9 +116,9 @@ class BinsText:
         def group(g: str) -> None:
             begin = w.set(f"mul i64 {g}, {length}")
             end = w.least(w.set(f"add i64 {begin}, {length}"), count)
-            own = w.set(f"mul i64 {w.set(f'mul i64 {g}, {what.lanes}')}, {size}")
-            self._begin(states, flags, own, w.set(f"mul i64 {size}, {what.lanes}"))
-            bases = [w.set(f"add i64 {own}, {w.set(f'mul i64 {size}, {k}')}") for k in range(what.lanes)]
+            own = w.set(f"mul i64 {w.set(f'mul i64 {g}, {what.lanes}')}, {apart}")
+            self._begin(states, flags, own, w.set(f"mul i64 {apart}, {what.lanes}"))
+            bases = [w.set(f"add i64 {own}, {w.set(f'mul i64 {apart}, {k}')}") for k in range(what.lanes)]
             lanes = [
                 (
                     [self._at(s, dtype, base) for s, dtype in zip(states, self.states, strict=True)],
@@ -170,7 +170,7 @@ class BinsText:
         """Element i into its bin, if it has one."""
         w, dtype = self.w, np.dtype(self.what.by)
         bin_ = cast(w, self._load(self._at(index, dtype, i), dtype), dtype, np.dtype(np.int64))
-        inside = w.set(f"icmp ult i64 {bin_}, {self._field('bins')}")
+        inside = self._inside(bin_)
 
         def put() -> None:
             if not self.what.rows:
@@ -189,6 +189,10 @@ class BinsText:
         w.when(inside, put)
         if type(self)._outside is not BinsText._outside:
             w.when(w.set(f"xor i1 {inside}, true"), lambda: self._outside(i))
+
+    def _inside(self, bin_: str) -> str:
+        """Whether there is such a bin."""
+        return self.w.set(f"icmp ult i64 {bin_}, {self._field('bins')}")
 
     def _outside(self, i: str) -> None:
         """Element i, whose index is out of range: nothing."""
@@ -235,12 +239,12 @@ class BinsText:
     def _merge(self) -> None:
         """The pieces joined into the first, and that written as the result, for the numbers from the first to the last."""
         w, what = self.w, self.what
-        size, pieces = self._size(), self._field("pieces")
+        apart, pieces = self._field("apart"), self._field("pieces")
         states = [self._state_array(k) for k in range(len(self.states))]
         flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
 
         def piece(p: str) -> None:
-            base = w.set(f"mul i64 {p}, {size}")
+            base = w.set(f"mul i64 {p}, {apart}")
 
             def number(j: str) -> None:
                 k = w.set(f"add i64 {base}, {j}")

@@ -18,6 +18,7 @@ from catad.engine.cpu.launch import _address, _bound
 PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
 LANES = ((1 << 11, 4), (1 << 13, 2))  # bytes of the states of a piece up to which so many pieces advance together
+LINE = 64  # numbers, of a byte or more: a line of a cache is no longer
 WRITTEN = 1 << 15  # numbers of bins that one call merges at least
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -80,16 +81,17 @@ class FoldKernel:
         groups, lanes = self._cut(m, width)
         code = self.code(lanes)
         pieces = groups * lanes
+        apart = distance(size) if pieces > 1 else size
         outs = [buffers.empty((self.bins, *rest), np.dtype(o)) if o else None for o in self.what.outs]
         states = []
         for out, dtype in zip(outs, self.states, strict=True):
             own = pieces == 1 and out is not None and out.dtype == dtype
-            states.append(out if own else buffers.empty((pieces * size,), dtype))
-        flags = np.empty(pieces * size if self.what.flagged else 0, np.uint8)
+            states.append(out if own else buffers.empty((pieces * apart,), dtype))
+        flags = np.empty(pieces * apart if self.what.flagged else 0, np.uint8)
         length = -(-m // groups)
         addresses = [_address(index), _address(flags), *[0 if v is None else _address(v) for v in values]]
         addresses += [_address(s) for s in states] + [0 if o is None else _address(o) for o in outs]
-        table = [m, width, self.bins, length, pieces, *addresses]
+        table = [m, width, self.bins, length, pieces, apart, *addresses]
         packed = (ctypes.c_int64 * len(table))(*table)
         where = ctypes.addressof(packed)
         begun = time.perf_counter() if profile.active() else 0.0
@@ -101,6 +103,11 @@ class FoldKernel:
             moved = index.nbytes + sum(a.nbytes for a in (*values, *outs) if a is not None)
             profile.record(self.name, code.seconds, time.perf_counter() - begun, moved)
         return [o for o in outs if o is not None]
+
+
+def distance(size: int) -> int:
+    """How many numbers apart the states of pieces are: threads that write in one line of a cache take it from each other."""
+    return (size // LINE + 2) * LINE
 
 
 def cut(work: int, count: int, size: int, held: int) -> tuple[int, int]:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from catad.engine import notices
-from catad.engine.cpu.bin_boxes import fold, prefixes, products, winner
+from catad.engine.cpu.bin_boxes import fold, prefixes, winner
 from catad.engine.cpu.bins import Before
 from catad.engine.cpu.scatter import scatter
 from catad.errors import CannotPrint
 from catad.linear.gather import Put
 from catad.primitive import Primitive
 from catad.spaces import Tensor
-from catad.vector.by_bin import PrefixByBin, ProductOfOthersByBin, WinnerByBin
+from catad.vector.by_bin import PrefixByBin, WinnerByBin
 from catad.vector.fold_by_bin import FoldByBin
 
 _MAKERS: dict[type, Callable[..., Callable[..., Any] | None]] = {
@@ -23,7 +23,6 @@ _MAKERS: dict[type, Callable[..., Callable[..., Any] | None]] = {
     FoldByBin: fold,
     WinnerByBin: winner,
     PrefixByBin: prefixes,
-    ProductOfOthersByBin: products,
 }
 
 

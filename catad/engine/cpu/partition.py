@@ -192,7 +192,7 @@ class Partition:
             if work.indexed >= 0 and j == 1:
                 if self.produced.get(k, -1) >= g:
                     return None
-                found.append(_Arg(load=Load(k, moved(access, at), self.wiring.wires[k].dtype, 0, work.indexed, work.data)))
+                found.append(_Arg(load=Load(k, moved(access, at), self.wiring.wires[k].dtype, 0, work.indexed, work.size)))
                 continue
             wire, access = self._resolve(k, moved(access, at), work.shape)
             if wire in self.indices and not access.guards:

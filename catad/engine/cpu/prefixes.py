@@ -17,7 +17,7 @@ import numpy as np
 
 from catad.engine.cpu import buffers, profile
 from catad.engine.cpu.bins import Bins, BinsText
-from catad.engine.cpu.by_bin import Compiled, compiled, run_all
+from catad.engine.cpu.by_bin import Compiled, compiled, distance, run_all
 from catad.engine.cpu.emit import store
 from catad.engine.cpu.launch import _address
 
@@ -31,12 +31,12 @@ class _Prefixes(BinsText):
     def text(self) -> str:
         w = self.w
         index, flags = (w.set(f"inttoptr i64 {self._field(name)} to ptr") for name in ("index", "flags"))
-        count, size = self._field("count"), self._size()
+        count, size, apart = self._field("count"), self._size(), self._field("apart")
         arrays = [self._value_array(k) for k in range(len(self.what.values))]
         whole = [self._state_array(k) for k in range(len(self.states))]
         last = w.set(f"sub i64 {count}, 1")
         for side in (0, 1):
-            base = w.set(f"mul i64 {size}, {side}")
+            base = w.set(f"mul i64 {apart}, {side}")
             states = [self._at(a, d, base) for a, d in zip(whole, self.states, strict=True)]
             own = w.set(f"getelementptr i8, ptr {flags}, i64 {base}")
             first = len(self.states) * side + side
@@ -110,12 +110,12 @@ class PrefixKernel:
         if self.code is None:
             self.code = compiled(_Prefixes, self.what)
         m, width = len(index), math.prod(rest)
-        size = self.bins * width
+        apart = distance(self.bins * width)
         outs = [buffers.empty((m, *rest), d) for d in (np.dtype(np.bool_), *self.states) * 2]
-        states = [buffers.empty((2 * size,), d) for d in self.states]
-        flags = np.empty(2 * size, np.uint8)
+        states = [buffers.empty((2 * apart,), d) for d in self.states]
+        flags = np.empty(2 * apart, np.uint8)
         addresses = [_address(a) for a in (index, flags, *values, *states, *outs)]
-        table = [m, width, self.bins, m, 1, *addresses]
+        table = [m, width, self.bins, m, 1, apart, *addresses]
         packed = (ctypes.c_int64 * len(table))(*table)
         begun = time.perf_counter() if profile.active() else 0.0
         run_all(self.code.calls["kernel"], ctypes.addressof(packed), [(0, 1), (1, 2)])

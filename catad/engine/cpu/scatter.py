@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu import buffers
+from catad.engine.cpu import buffers, threads
 from catad.engine.cpu.bins import Before, Bins, BinsText, start
-from catad.engine.cpu.by_bin import Compiled, FoldKernel
+from catad.engine.cpu.by_bin import Compiled, FoldKernel, run_all
 from catad.engine.cpu.emit import add, cast, literal, store
 from catad.engine.cpu.launch import _address
 from catad.linear.gather import Put, positions
@@ -25,13 +25,14 @@ from catad.spaces import Tensor
 
 SPARSE = 4  # this many places for each element
 UNTOUCHED = 64  # and this many where most of the memory is never touched
+SHARED = 1 << 16  # numbers added from which on threads share the places
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 
 
 class _Sparse(BinsText):
     """Text that adds to zeros that are there already: `once` writes each element to its place and tells where there was one
     already (as the marks, a bit for each place, say); `kernel` adds in double precision, and `finish` writes the sums of the
-    elements' places."""
+    elements' places. Each looks at all elements, and takes those that go to the bins from the first to the last."""
 
     entries = ("once", "kernel", "finish")
 
@@ -44,7 +45,11 @@ class _Sparse(BinsText):
         w, self.entry = self.w, entry
         index, flags = (w.set(f"inttoptr i64 {self._field(name)} to ptr") for name in ("index", "flags"))
         arrays, states = [self._value_array(0)], [self._state_array(0)]
-        w.loop("%first", "%last", lambda i: self._element(i, index, arrays, states, flags))
+        w.loop("0", self._field("count"), lambda i: self._element(i, index, arrays, states, flags))
+
+    def _inside(self, bin_: str) -> str:
+        above, count = self.w.set(f"sub i64 {bin_}, %first"), self.w.set("sub i64 %last, %first")
+        return self.w.set(f"icmp ult i64 {above}, {count}")
 
     def _number(self, i: str, source: str, target: str, arrays: Any, states: Any, flags: str) -> None:
         w, (sum_,), wanted = self.w, self.states, np.dtype(self.what.outs[0])
@@ -125,11 +130,13 @@ class ScatterKernel:
         if not few:
             out.fill(0)
 
+        parts = threads.chunks(self.bins, 1) if count * math.prod(rest) >= SHARED else [(0, self.bins)]
+
         def run(name: str, flags: Any, sums: Any) -> None:
             addresses = [_address(a) for a in (index, flags, v, sums, out)]
-            table = [count, math.prod(rest), self.bins, count, 1, *addresses]
+            table = [count, math.prod(rest), self.bins, count, 1, size, *addresses]
             packed = (ctypes.c_int64 * len(table))(*table)
-            call[name](ctypes.addressof(packed), 0, count)
+            run_all(call[name], ctypes.addressof(packed), parts)
 
         if self.total == self.dtype:
             run("kernel", out, out)

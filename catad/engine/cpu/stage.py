@@ -120,5 +120,6 @@ class Work(NamedTuple):
     axis: tuple[int, ...] = ()
     direction: int = 0
     stores: tuple[tuple[Affine, ...], ...] = ()
-    indexed: int = -1  # the axis of the second read that the first gives the position of
+    indexed: int = -1  # the axis of the second read that the first gives the position of, and its size
+    size: int = 0
     normal: int | None = None  # a wire whose numbers must be normal for this to hold

@@ -12,6 +12,7 @@ from catad.engine.cpu.partition import Item, Partition, copied
 from catad.engine.cpu.plan import ready
 from catad.engine.cpu.stage import Stage
 from catad.spaces import Product
+from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.others import ProductOfOthers
 from catad.wiring import Box, Builder, Wire, Wiring
 
@@ -119,6 +120,8 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
         given = [at[k] for k in box.ins]
         if isinstance(box.primitive, ProductOfOthers):
             made: tuple[Wire, ...] = (b.apply(box.primitive.general, given[0]),)
+        elif isinstance(box.primitive, ProductOfOthersByBin):
+            made = (b.apply(box.primitive.general, tuple(given[:2])),)
         else:
             made = b.add(box.primitive, *given)
         at.update(zip(box.outs, made, strict=True))

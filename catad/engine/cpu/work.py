@@ -16,6 +16,7 @@ from catad.linear.gather import Take
 from catad.linear.recurrence import Recur
 from catad.linear.reindex import Move, Reshaped
 from catad.scalar import Function
+from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.fold import Fold
 from catad.vector.map import Map
 from catad.vector.others import ProductOfOthers
@@ -25,6 +26,10 @@ from catad.wiring import Box, Wiring
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 _MUL = Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))])
 _DIV = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])
+_IS_ZERO = scalar.apply("eq", scalar.param(1), scalar.const(0))
+_QUOTIENT = Function.make(
+    3, [scalar.apply("select", _IS_ZERO, scalar.param(1), scalar.apply("div", scalar.param(1), scalar.param(2)))]
+)  # of an index, what is read there, and an element
 _COMMUTATIVE = ("add", "mul")
 
 
@@ -78,6 +83,19 @@ def _others(wiring: Wiring, box: Box, others: ProductOfOthers) -> Work:
     return Work("map", _DIV, shape, ((x, plain), (total, whole)), box.outs, normal=total)
 
 
+def _others_by_bin(wiring: Wiring, box: Box, others: ProductOfOthersByBin) -> Work:
+    """The product of the bin by each element, where the products of all bins are normal numbers: zero is read outside."""
+    index, x, total = box.ins
+    shape = wiring.wires[x].shape
+    plain = straight(len(shape))
+    reads = (
+        (index, Access(plain.axes[:1])),
+        (total, Access((Affine(FIXED, 0, 0), *plain.axes[1:]))),
+        (x, plain),
+    )
+    return Work("map", _QUOTIENT, shape, reads, box.outs, indexed=0, size=others.bins, normal=total)
+
+
 def _scan(wiring: Wiring, box: Box, scan: Scan) -> Work:
     shape = wiring.wires[box.ins[0]].shape
     d = scan.monoid.width
@@ -114,7 +132,7 @@ def _take(wiring: Wiring, box: Box, take: Take) -> Work | None:
         return Access(tuple([Affine(how.dst.index(n), 0, 1) if n in how.dst else Affine(FIXED, 0, 0) for n in labels]))
 
     reads = ((box.ins[0], places(how.by)), (box.ins[1], places(how.src)))
-    return Work("take", how.bins, how.shape(how.dst), reads, box.outs, indexed=how.axis)
+    return Work("take", None, how.shape(how.dst), reads, box.outs, indexed=how.axis, size=how.bins)
 
 
 def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
@@ -131,6 +149,7 @@ def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
 _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
     Map: _map,
     ProductOfOthers: _others,
+    ProductOfOthersByBin: _others_by_bin,
     Contract: _contract,
     Scan: _scan,
     Recur: _recur,
