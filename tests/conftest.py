@@ -1,7 +1,8 @@
 """What holds for all tests: a cache of compiled code for this session alone, and the profiles of Hypothesis.
 
 The profile "ci" draws the same examples on every run; it is loaded where CI or HYPOTHESIS_PROFILE=ci is set. Compiled code is
-kept in a temporary folder, so that no test finds what an earlier session, or the user, has compiled.
+kept in a temporary folder, which the processes of one session share, so that no test finds what an earlier one, or the user,
+has compiled; where CATAD_TESTS_CACHE names a folder, sessions share that.
 """
 
 import atexit
@@ -11,8 +12,10 @@ import tempfile
 
 import pytest
 
-os.environ["CATAD_CACHE_DIR"] = _cache = tempfile.mkdtemp(prefix="catad-tests-")  # before catad is imported
-_owner = os.getpid()
+_owner = None
+if "CATAD_TESTS_CACHE" not in os.environ:  # the first process of the session
+    os.environ["CATAD_TESTS_CACHE"], _owner = tempfile.mkdtemp(prefix="catad-tests-"), os.getpid()
+os.environ["CATAD_CACHE_DIR"] = _cache = os.environ["CATAD_TESTS_CACHE"]  # before catad is imported
 
 
 @atexit.register

@@ -214,3 +214,19 @@ def test_the_hessian_of_a_program_with_forks() -> None:
         planned = plan(f, x, want="hessian", mode=mode, cost="operations")
         np.testing.assert_allclose(planned.run(x).todense(), expected, rtol=1e-6, atol=1e-8)
         np.testing.assert_allclose(ct.hessian(f, mode=planned)(x).todense(), expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_edges_that_cancel_and_empty_arrays_are_no_edges(n: int) -> None:
+    """A sum of maps may be zero by structure: of opposite factors, or without entries."""
+    x = np.linspace(0.5, 1.5, n)
+    both = ct.fork(ct.sin, ct.sin >> ct.neg) >> ct.add
+    for f in (
+        both >> ct.exp,
+        ct.fork(both, ct.cos) >> ct.mul,
+        ct.grad(ct.fork(ct.exp, both) >> ct.mul >> ct.scan(lambda a, b: a + b - a * b, 0.0) >> ct.sum()),
+    ):
+        want = ct.linearize(f, x)[1].todense(force=True)
+        for mode in ("auto", "elimination", "forward", "reverse"):
+            got = ct.jacobian(f, mode)(x).todense(force=True)
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)

@@ -33,12 +33,12 @@ class Algebra(Protocol[E]):
         """The product, None where it is zero."""
         ...
 
-    def add(self, first: E, second: E) -> E:
-        """The sum, which takes the place of both."""
+    def add(self, first: E, second: E) -> E | None:
+        """The sum, which takes the place of both; None where it is zero."""
         ...
 
-    def write(self, edge: E, how: str) -> E:
-        """The edge written out, which takes its place."""
+    def write(self, edge: E, how: str) -> E | None:
+        """The edge written out, which takes its place; None where it is zero."""
         ...
 
     def release(self, edge: E) -> None: ...
@@ -49,23 +49,32 @@ def gathered(n: int, edges: Sequence[tuple[int, int, E]], algebra: Algebra[E]) -
     before: Side[E] = [{} for _ in range(n)]
     after: Side[E] = [{} for _ in range(n)]
     for source, target, edge in edges:
-        old = after[source].get(target)
-        made = edge if old is None else algebra.add(old, edge)
-        after[source][target] = before[target][source] = made
+        _join_in(before, after, source, target, edge, algebra)
     return before, after
+
+
+def _join_in(before: Side[E], after: Side[E], p: int, s: int, edge: E, algebra: Algebra[E]) -> None:
+    """Add an edge to the one that may be there."""
+    old = after[p].get(s)
+    _set(before, after, p, s, edge if old is None else algebra.add(old, edge))
+
+
+def _set(before: Side[E], after: Side[E], p: int, s: int, edge: E | None) -> None:
+    """Put an edge between two vertices; None, which is zero, is none."""
+    if edge is None:
+        del after[p][s], before[s][p]
+    else:
+        after[p][s] = before[s][p] = edge
 
 
 def eliminate(before: Side[E], after: Side[E], v: int, algebra: Algebra[E]) -> None:
     """Eliminate v in place."""
     for p, first in before[v].items():
-        row = after[p]
         for s, second in after[v].items():
             made = algebra.multiply(first, second)
-            if made is None:
-                continue
-            old = row.get(s)
-            row[s] = before[s][p] = made if old is None else algebra.add(old, made)
-        del row[v]
+            if made is not None:
+                _join_in(before, after, p, s, made, algebra)
+        del after[p][v]
         algebra.release(first)
     for s, second in after[v].items():
         del before[s][v]
@@ -81,7 +90,7 @@ def take_step(before: Side[E], after: Side[E], entry: Entry, algebra: Algebra[E]
     how, p, s = entry
     edge = after[p].get(s)
     if edge is not None:
-        after[p][s] = before[s][p] = algebra.write(edge, how)
+        _set(before, after, p, s, algebra.write(edge, how))
 
 
 class Arrays:
@@ -95,20 +104,22 @@ class Arrays:
         self.alive = self.peak = 0
 
     def multiply(self, first: State, second: State) -> State | None:
-        joined = self._done(join(first, second, self.fresh), held(first) + held(second))
-        return None if any(part.structure.is_zero for part in joined.state) else self.hold(joined.state)
+        return self._made(self._done(join(first, second, self.fresh), held(first) + held(second)))
 
-    def add(self, first: State, second: State) -> State:
+    def add(self, first: State, second: State) -> State | None:
         return self._instead(plus(first, second, self.fresh), first, second)
 
-    def write(self, edge: State, how: str) -> State:
+    def write(self, edge: State, how: str) -> State | None:
         return self._instead(write_out(edge, how == "pull", self.fresh), edge) if lazy(edge) else edge
 
-    def _instead(self, joined: Joined, *old: State) -> State:
-        made = self.hold(self._done(joined, sum([held(state) for state in old])).state)
+    def _instead(self, joined: Joined, *old: State) -> State | None:
+        made = self._made(self._done(joined, sum([held(state) for state in old])))
         for state in old:
             self.release(state)
         return made
+
+    def _made(self, joined: Joined) -> State | None:
+        return None if any(part.structure.is_zero for part in joined.state) else self.hold(joined.state)
 
     def _done(self, joined: Joined, operands: int) -> Joined:
         self.joins.append(joined)

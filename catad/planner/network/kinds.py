@@ -161,28 +161,28 @@ class Priced:
         kinds = self.kinds
         kinds.work.left -= 1
         made = kinds.products.get((first, second)) or kinds.product(first, second)
-        return None if self._take(made) < 0 else made.kind
+        return self._take(made)
 
-    def add(self, first: int, second: int) -> int:
-        made = self.kinds.sum(first, second)
-        self._take(made)
+    def add(self, first: int, second: int) -> int | None:
+        found = self._take(self.kinds.sum(first, second))
         self.alive -= self.kinds.held[first] + self.kinds.held[second]
-        return made.kind
+        return found
 
-    def write(self, edge: int, how: str) -> int:
+    def write(self, edge: int, how: str) -> int | None:
         if not self.kinds.lazy[edge]:
             return edge
-        made = self.kinds.write(edge, how)
-        self._take(made)
+        found = self._take(self.kinds.write(edge, how))
         self.alive -= self.kinds.held[edge]
-        return made.kind
+        return found
 
     def release(self, edge: int) -> None:
         self.alive -= self.kinds.held[edge]
 
-    def _take(self, made: Made) -> int:
+    def _take(self, made: Made) -> int | None:
+        """What has been made; None where it is zero."""
         self.value += made.cost
         self.peak = max(self.peak, self.alive + made.extra)
-        if made.kind >= 0:
-            self.alive += self.kinds.held[made.kind]
+        if made.kind < 0:
+            return None
+        self.alive += self.kinds.held[made.kind]
         return made.kind

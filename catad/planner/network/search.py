@@ -68,9 +68,9 @@ class Search:
         """The value of what has been priced, with what writing the rest out takes, where that is asked for."""
         if self.explicit:
             for p in range(self.graph.inputs):
-                for s, edge in after[p].items():
+                for edge in after[p].values():
                     if self.kinds.lazy[edge]:
-                        after[p][s] = priced.write(edge, self.kinds.cheaper_way(edge))
+                        priced.write(edge, self.kinds.cheaper_way(edge))
         over = self.memory is not None and priced.peak > self.memory
         return priced.value + OVER * priced.peak if over else priced.value
 
