@@ -57,7 +57,7 @@ def slope(f: D, x: Value, v: Value, step: float | None = None) -> Slope:
         kinked = tuple([(b > 0.75 * a) & (b > noise) | ~np.isfinite(a) for a, b in zip(coarse_gap, gap, strict=True)])
         extrapolated = [(4.0 * a - b) / 3.0 for a, b in zip(fine, coarse, strict=True)]
         apart = [np.abs(a - b) for a, b in zip(fine, coarse, strict=True)]
-        error = tuple([np.where(d > 0.5 * np.abs(a), 2.0 * d, 0.0) for d, a in zip(apart, fine, strict=True)])
+        error = tuple([np.where(d > 0.25 * np.abs(a), 4.0 * d, 0.0) for d, a in zip(apart, fine, strict=True)])
     narrowed = [a.astype(leaf.dtype) for a, leaf in zip(extrapolated, floats(y), strict=True)]
     return Slope(_with_floats(y, narrowed), size, wide, kinked, error)
 

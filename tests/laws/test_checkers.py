@@ -130,3 +130,9 @@ def test_differences_of_values_that_vanish_at_the_point_are_bounded_by_those_bes
     for f in (ct.map(lambda x: (x + x * x) ** 2), ct.map(lambda x: x**3), ct.map(lambda x: x * x * x * (1.0 + x))):
         check_grads(f, np.zeros(3))
         check_laws(f, np.zeros(3))
+
+
+def test_a_jump_at_the_point_has_no_slope() -> None:
+    """The derivative of abs at 0 jumps from -1 to 1, by as much on both sides."""
+    check_laws(ct.abs, np.zeros(2))
+    check_laws(ct.exl >> ct.abs, (np.zeros(2), 0.0))
