@@ -134,15 +134,18 @@ def _factors(chain: Any) -> Factors:
     """A list of factors of any of the kinds that `plan` takes."""
     if not isinstance(chain, Sequence) or isinstance(chain, (str, bytes)) or not chain:
         raise errors.PlanError(errors.not_plannable(chain))
+    if type(chain[0]) is tuple:
+        try:
+            return _of_sizes(tuple(chain))  # of which equal ones are known
+        except TypeError:  # not hashable
+            return _of_any(chain)
     if all(isinstance(part, LinearMap) for part in chain):
         return factors_of_maps(chain)[0]
-    if all(type(part) is tuple and all(type(n) is int for n in part) for part in chain):
-        return _of_sizes(tuple(chain))
     return _of_any(chain)
 
 
 @lru_cache(maxsize=1024)
-def _of_sizes(chain: tuple[tuple[int, ...], ...]) -> Factors:
+def _of_sizes(chain: tuple[Any, ...]) -> Factors:
     return _of_any(chain)
 
 

@@ -91,8 +91,8 @@ def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tup
 
 
 def is_full(structure: Structure) -> bool:
-    """Whether a map is one dense array with every axis of its result, of which there are several entries, and its argument."""
-    if not isinstance(structure, Delta) or structure.slot is None or not structure.is_dense or structure.rows < 2:
+    """Whether a map is one dense array with every axis of its result, of which there is one at least, and its argument."""
+    if not isinstance(structure, Delta) or structure.slot is None or not structure.is_dense or not structure.out:
         return False
     return len(structure.slot) == len(set(structure.slot)) == len(structure.out) + len(structure.ins)
 

@@ -215,3 +215,17 @@ def test_nothing_stays_a_chain_inside_a_block_either() -> None:
         cells = [part[0].kind for line in planned.result.grid for part in line if part]  # type: ignore[attr-defined]
         assert cells == ["dense", "dense"]
         np.testing.assert_allclose(matrix(planned.multiply(maps)), dense_product(maps), rtol=1e-12)
+
+
+def test_sizes_of_one_take_no_more_looking_than_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products of dense matrices are laid out where they are chosen only, whatever their sizes are."""
+    from catad.planner import chain as search
+
+    joined: list[int] = []
+    real = search.join
+    monkeypatch.setattr(search, "join", lambda *given: (joined.append(1), real(*given))[1])
+    sizes = [(k * 7919 + 13) % 60 + 1 for k in range(41)]
+    for k in (0, 9, 20, 33, 40):
+        sizes[k] = 1
+    made = ct.plan([(sizes[k + 1], sizes[k]) for k in range(40)])
+    assert made.exact and len(joined) < 100
