@@ -232,6 +232,7 @@ def peak(n: int) -> dict[str, float]:
     tracemalloc.reset_peak()
     gradient = f(x)
     most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
     steps = len(f.source("steps", ct.space_of(x)).splitlines())
     return {"peak": most, "needed": x.nbytes + gradient.nbytes, "steps": steps}
 
