@@ -81,6 +81,8 @@ class Fold(Primitive):
         floats = [k for k in range(self.monoid.width) if ins[k].is_float]
         if not floats:
             return None
+        if ins[0].shape[self.axis] == 1:
+            return self._alone(ins, outs, floats)
         if chooses(self.monoid):
             return self._winner(ins, outs)
         if scalar.recognise(self.monoid.op) == "mul" and self.monoid.inverse is None:
@@ -116,6 +118,14 @@ class Fold(Primitive):
             return [filled(b, w, slot_space) for w in made]
 
         return Rule(grid(rows, [ins[k] for k in floats], [outs[k] for k in floats]), coefficients)
+
+    def _alone(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int]) -> Rule:
+        """The only element is the fold: the operator, and an inverse that may be singular here, are not asked."""
+        labels = tuple(range(ins[0].ndim))
+        rest = (*labels[: self.axis], *labels[self.axis + 1 :])
+        passed = {k: delta(rest, labels, None, ins[k].shape, ins[k].dtype, outs[k].dtype) for k in floats}
+        rows = [[passed[k] if j == k else None for j in floats] for k in floats]
+        return Rule(grid(rows, [ins[k] for k in floats], [outs[k] for k in floats]))
 
     def _in_two(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], floats: list[int], others: Others) -> Rule:
         """The row `d op(op(l, x), r) / d x` as two factors: through `op(l, x)`, then through `op(., r)`, summed.

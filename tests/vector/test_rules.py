@@ -428,3 +428,22 @@ def test_first_calls_are_checked_also_when_the_first_is_a_derivative() -> None:
     with raises(ct.MonoidError, "neutral"):
         ct.vjp(f, np.array([1.0, 2.0]))
     assert len(wire(f, ct.f64[2]).boxes) == 1
+
+
+def test_the_fold_of_one_element_is_that_element() -> None:
+    """Also with an inverse that is singular where nothing is left."""
+    log_sum = ct.monoid(np.logaddexp, -np.inf, inverse=lambda t, x: t + np.log1p(-np.exp(x - t)))
+    affine = ct.monoid(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (1.0, 0.0))
+    for op, x in (
+        (log_sum, np.array([0.5])),
+        (log_sum, np.array([[0.5, -1.0]])),
+        (ct.monoid(max, -np.inf), np.array([2.0])),
+    ):
+        f = ct.fold(op)
+        assert np.array_equal(f(x), x[0])
+        assert np.array_equal(ct.jacobian(f)(x).todense(force=True).reshape(x.size, x.size), np.eye(x.size))
+        square = f >> ct.square >> ct.sum(axis=None)
+        assert np.array_equal(ct.hessian(square)(x).todense(force=True).reshape(x.size, x.size), 2.0 * np.eye(x.size))
+    a, b = np.array([2.0]), np.array([3.0])
+    rows = ct.jacobian(ct.fold(affine))((a, b))
+    assert np.array_equal(np.asarray(rows.todense(force=True)).reshape(2, 2), np.eye(2))
