@@ -7,6 +7,7 @@ in one pass in the order of the values, with a state for each bin.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from catad import scalar
 from catad.linear.block import assemble
 from catad.linear.contract import contract
-from catad.linear.gather import Take, rows_of, spread_over
+from catad.linear.gather import spread_over
 from catad.linear.reindex import Reshaped
 from catad.linear.structure import Rule
 from catad.primitive import Primitive, box
@@ -76,20 +77,11 @@ def _products(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], b
     return mapped(b, [scalar.apply("select", inside(scalar.param(2), bins), both, scalar.const(0.0))], [before, after, own])
 
 
-def _quotients(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
-    x, total = values
-    (whole,) = b.add(Take(rows_of(total.shape, index.shape)), index, total)
-    own = contract(b, [(0,)], [index], tuple(range(x.ndim)), x.shape)
-    by = scalar.apply("div", scalar.param(0), scalar.param(1))
-    return mapped(b, [scalar.apply("select", inside(scalar.param(2), bins), by, scalar.const(0.0))], [whole, x, own])
-
-
 _MEANINGS = {
     "folds": _folds,
     "winners": _winners,
     "prefixes": _prefixes,
     "products": _products,
-    "quotients": _quotients,
 }
 
 
@@ -121,11 +113,13 @@ class ByBin(Primitive):
 
 
 class CarriedByBin(ByBin):
-    """Boxes of indices and values alone: how they carry a new axis."""
+    """Boxes of indices and the values of an operator: how many these are, and how they carry a new axis."""
 
-    def with_bins(self, bins: int) -> Primitive:
-        """The same box with another number of bins."""
-        raise NotImplementedError
+    monoid: Monoid
+
+    @property
+    def arity(self) -> int:
+        return 1 + self.monoid.width
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """The new axis behind the elements'; where each lane has indices of its own, bins of its own as well."""
@@ -140,7 +134,7 @@ class CarriedByBin(ByBin):
         node = scalar.apply("select", inside(scalar.param(0), bins), own, scalar.const(-1))
         (apart,) = mapped(b, [node], [index, lanes])
         flat = [b.add(Reshaped((size * m, *w.shape[2:])), w)[0] for w in (apart, *values)]
-        made = b.add(self.with_bins(size * bins), *flat)
+        made = b.add(replace(self, bins=size * bins), *flat)  # type: ignore[type-var]
         out = [b.add(Reshaped((size, w.shape[0] // size, *w.shape[1:])), w)[0] for w in made] if size else made
         return tuple(out)
 
@@ -195,15 +189,8 @@ class PrefixByBin(CarriedByBin):
     bins: int
 
     @property
-    def arity(self) -> int:
-        return 1 + self.monoid.width
-
-    @property
     def general(self) -> D:
         return meaning("prefixes", self.monoid, self.bins)
-
-    def with_bins(self, bins: int) -> Primitive:
-        return PrefixByBin(self.monoid, bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         side = (Tensor(ins[1].shape, np.bool_), *ins[1:])
@@ -233,11 +220,6 @@ class ProductOfOthersByBin(ByBin):
     def general(self) -> D:
         """What it means, as a morphism of indices and values."""
         return meaning("products", TIMES, self.bins)
-
-    @property
-    def by_total(self) -> D:
-        """The product of the bin by the value: the same, of all arguments, where the products of all bins are normal numbers."""
-        return meaning("quotients", TIMES, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[1:2]

@@ -19,7 +19,7 @@ from catad.linear.contract import contract
 from catad.linear.gather import Gather, Indexing, ScatterAdd, Take, rows_of
 from catad.linear.recurrence import ONE, ZERO
 from catad.linear.structure import Placed, Rule
-from catad.primitive import Primitive, box
+from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D
@@ -50,15 +50,8 @@ class FoldByBin(CarriedByBin):
     bins: int
 
     @property
-    def arity(self) -> int:
-        return 1 + self.monoid.width
-
-    @property
     def general(self) -> D:
         return meaning("folds", self.monoid, self.bins)
-
-    def with_bins(self, bins: int) -> Primitive:
-        return FoldByBin(self.monoid, bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple([Tensor((self.bins, *s.shape[1:]), s.dtype) for s in ins[1:]])

@@ -16,7 +16,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu import buffers, threads
 from catad.engine.cpu.bins import Before, Bins, BinsText, start
-from catad.engine.cpu.by_bin import Compiled, FoldKernel, run_all
+from catad.engine.cpu.by_bin import Compiled, FoldKernel, compiled, run_all
 from catad.engine.cpu.emit import add, cast, literal, store
 from catad.engine.cpu.launch import _address
 from catad.linear.gather import Put, positions
@@ -101,7 +101,7 @@ class ScatterKernel:
 
     def _few(self) -> Compiled:
         if self.sparse is None:
-            self.sparse = Compiled(_Sparse, self.what)
+            self.sparse = compiled(_Sparse, self.what)
         return self.sparse
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:

@@ -12,9 +12,9 @@ from __future__ import annotations
 import heapq
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.planner.elimination.work import Work
 
@@ -130,23 +130,32 @@ class TypedGraph:
     def _greedy(self, vertices: Sequence[int], key: Callable[[int, Side, Side], int]) -> list[int]:
         """Each time a vertex whose key is least, of several the smallest number."""
         before, after = self._sides()
-        current = {v: key(v, before, after) for v in vertices}
-        heap = [(value, v) for v, value in current.items()]
-        heapq.heapify(heap)
-        order = []
-        while heap:
-            value, v = heapq.heappop(heap)
-            if current.get(v) != value:
-                continue
-            del current[v]
-            order.append(v)
+
+        def take(v: int) -> list[int]:
             near = [*before[v], *after[v]]
             self._eliminate(before, after, v)
-            for u in near:
-                if u in current and (now := key(u, before, after)) != current[u]:
-                    current[u] = now
-                    heapq.heappush(heap, (now, u))
-        return order
+            return near
+
+        return greedy_order(vertices, lambda v: key(v, before, after), take)
+
+
+def greedy_order(vertices: Iterable[int], key: Callable[[int], Any], take: Callable[[int], Iterable[int]]) -> list[int]:
+    """Each time a vertex whose key is least, of several the smallest number; `take` eliminates it and gives its neighbours."""
+    current = {v: key(v) for v in vertices}
+    heap = [(value, v) for v, value in current.items()]
+    heapq.heapify(heap)
+    order = []
+    while heap:
+        value, v = heapq.heappop(heap)
+        if current.get(v) != value:
+            continue
+        del current[v]
+        order.append(v)
+        for u in take(v):
+            if u in current and (now := key(u)) != current[u]:
+                current[u] = now
+                heapq.heappush(heap, (now, u))
+    return order
 
 
 @dataclass(frozen=True)

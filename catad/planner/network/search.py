@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from catad.planner.elimination.plan import plan_graph
-from catad.planner.elimination.typed import anneal_order
+from catad.planner.elimination.typed import anneal_order, greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
@@ -113,25 +113,15 @@ class Search:
         before, after, priced = self._fresh()
         for entry in self.written:
             take_step(before, after, entry, priced)
-        current = {v: key(before, after, v) for v in self.graph.inner}
-        heap = [(value, v) for v, value in current.items()]
-        heapq.heapify(heap)
-        order = []
-        while heap:
-            value, v = heapq.heappop(heap)
-            if current.get(v) != value:
-                continue
-            del current[v]
-            order.append(v)
+
+        def take(v: int) -> list[int]:
             near = [*before[v], *after[v]]
             if self.kinds.work.spent:
                 raise OutOfWork
             eliminate(before, after, v, priced)
-            for u in near:
-                if u in current and (now := key(before, after, u)) != current[u]:
-                    current[u] = now
-                    heapq.heappush(heap, (now, u))
-        return order
+            return near
+
+        return greedy_order(self.graph.inner, lambda v: key(before, after, v), take)
 
     # -- exact search
 
