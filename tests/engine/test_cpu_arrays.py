@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import catad as ct
+from catad.engine.cpu import steps
 
 from .cpu_support import assert_near, assert_same, items, on, small_blocks, small_thresholds, threads
 
@@ -72,6 +73,41 @@ def test_scans_and_sums_over_arrays_of_any_layout(data):
     want = [np.cumsum(plain, axis=0), back, plain.sum(axis=0), plain.sum(axis=-1), plain.sum()]
     # Small integers are exact; 0.0 + -0.0 depends on where a sum starts.
     assert_same([a + 0.0 for a in on("cpu", SCANS, x)], [np.asarray(a) + 0.0 for a in want])
+
+
+def nothing_by_array_code(monkeypatch):
+    def run(self, xp, *arrays):
+        raise AssertionError("array code runs")
+
+    monkeypatch.setattr(steps._Reference, "__call__", run)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_sums_over_any_axes_of_arrays_of_any_layout_are_compiled(monkeypatch, data):
+    shape = data.draw(st.sampled_from([shape for shape in SHAPES if shape]))
+    x = data.draw(laid_out(shape))
+    axis = tuple(data.draw(st.lists(st.integers(0, len(shape) - 1), unique=True, min_size=1)))
+    f = ct.fork(ct.map(lambda v: v * 2.0) >> ct.fork(ct.sum(axis), ct.id), ct.sum(axis))
+    plain = np.asarray(x, np.float64)
+    with monkeypatch.context() as patch:
+        nothing_by_array_code(patch)
+        found = on("cpu", f, x)
+    assert_same([a + 0.0 for a in found], [np.asarray(a) + 0.0 for a in (2 * plain.sum(axis), 2 * plain, plain.sum(axis))])
+
+
+def test_sums_for_each_channel_are_sums_of_sums(monkeypatch):
+    """Axes that do not merge, by tiles and threads; with sums of shifted rows, which are guarded."""
+    nothing_by_array_code(monkeypatch)
+    rng = np.random.default_rng(0)
+    x = rng.integers(-9, 9, (3, 4, 70, 90)).astype(float)
+    f = ct.map(lambda v: v * v) >> ct.sum((0, 2, 3))
+    (found,) = on("cpu", f, x)
+    assert np.array_equal(found, (x * x).sum((0, 2, 3)))
+    shifted = ct.pad(1, -1, axis=1) >> ct.map(lambda v: v + 1.0) >> ct.sum((0, 2))
+    (found,) = on("cpu", shifted, x[0])
+    want = np.concatenate([np.zeros((4, 1, 90)), x[0][:, :-1]], axis=1) + 1.0
+    assert np.array_equal(found, want.sum((0, 2)))
 
 
 @settings(max_examples=40)

@@ -11,16 +11,13 @@ from typing import NamedTuple
 from catad import scalar
 from catad.engine.cpu.access import straight
 from catad.engine.cpu.bins import Before
-from catad.engine.cpu.partition import CHEAP, Partition
-from catad.engine.cpu.scatter import is_dense
+from catad.engine.cpu.partition import CHEAP, Item, Partition
 from catad.engine.cpu.stage import Stage, identity
-from catad.linear.gather import Put
 from catad.scalar import Function, Node
 from catad.scalar.llvm_ops import EMIT
 from catad.scalar.simplify import replace
 from catad.scalar.vocabulary import FREE
 from catad.spaces import Tensor
-from catad.vector.fold_by_bin import FoldByBin
 from catad.wiring import Box
 
 
@@ -32,21 +29,29 @@ class Taken(NamedTuple):
     before: Before
 
 
-def absorbed(found: Partition, box: Box, readers: Mapping[int, Sequence[int]]) -> Taken | None:
-    """The stage that a box takes in whole; None where there is none, or its values are needed elsewhere.
+def absorbed(found: Partition, group: Sequence[int], readers: Mapping[int, Sequence[int]]) -> dict[int, Taken]:
+    """The stages that boxes of one pass take in whole, by the places of the boxes; none whose values are needed elsewhere.
 
-    `readers` has, for each wire, how often it is read, or a result.
+    `readers` has, for each wire, the places of the items that read it, -1 where it is a result.
     """
-    spaces = found.wiring.spaces(box.ins)
-    if not isinstance(box.primitive, FoldByBin) and not (isinstance(box.primitive, Put) and is_dense(box.primitive, spaces)):
-        return None
-    values = box.ins[1:]
-    makers = {found.produced.get(k, -1) for k in values}
-    g = max(makers)
+    taken = {g: one for g in group if (one := _taken(found, found.items[g])) is not None}
+    whole = {}
+    for item in {one.item for one in taken.values()}:
+        stage = found.items[item]
+        assert isinstance(stage, Stage)
+        users = {g for k in stage.made for g in readers.get(k, ())}
+        whole[item] = users <= {g for g, one in taken.items() if one.item == item}
+    return {g: one for g, one in taken.items() if whole[one.item]}
+
+
+def _taken(found: Partition, box: Item) -> Taken | None:
+    assert isinstance(box, Box)
+    spaces, values = found.wiring.spaces(box.ins), box.ins[1:]
+    g = max(found.produced.get(k, -1) for k in values)
     stage = found.items[g] if g >= 0 else None
     if not isinstance(stage, Stage) or stage.axis or stage.normal or stage.folded or stage.shape != spaces[1].shape:
         return None
-    if any(len(readers.get(k, ())) > (k in values) for k in stage.made) or len(set(values)) < len(values):
+    if box.ins[0] in stage.made or len(set(values)) < len(values):
         return None
     return _composed(found, stage, g, values, spaces[1:])
 

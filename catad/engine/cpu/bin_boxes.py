@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.bins import Before, Bins, WinnersText, start
-from catad.engine.cpu.by_bin import FoldKernel
+from catad.engine.cpu.bins import Before, Bins, WinnersPass, start
+from catad.engine.cpu.by_bin import Fold, Given, Pass
 from catad.engine.cpu.prefixes import PrefixKernel
+from catad.engine.cpu.together import Member
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.vector.by_bin import PrefixByBin, WinnerByBin
@@ -36,28 +37,33 @@ def bins_of(
     return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1, before)
 
 
-def fold(box: FoldByBin, ins: tuple[Tensor, ...], before: Before | None = None) -> Kernel:
+def fold(box: FoldByBin, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
     """`FoldByBin`, of values that are computed first."""
     names = tuple([s.dtype.str for s in ins[1:]])
-    run = FoldKernel(bins_of(box.monoid, ins, names, names, before), box.bins, "FoldByBin")
-    return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run)
+    made = Fold(bins_of(box.monoid, ins, names, names, before), box.bins)
+
+    def given(*arrays: Any) -> Given:
+        index, *values = [np.ascontiguousarray(a) for a in arrays]
+        return Given(index, values, values[0].shape[1:])
+
+    return Member(made, (ins[0].size, ins[1].shape[1:]), given, lambda outs: outs if len(outs) > 1 else outs[0])
 
 
 def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Kernel:
     """`WinnerByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
     position, dtype = np.dtype(np.int64).str, ins[1].dtype
     what = bins_of(with_winner(box.monoid), ins, (dtype.str, ""), ("", position))
-    general = FoldKernel(what, box.bins, "WinnerByBin")
+    general = Pass([Fold(what, box.bins)], "WinnerByBin")
     short = np.dtype(np.int32).str if ins[1].shape[0] < 2**31 else position
     first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (short,), ("-1",), False, (position,), what.rows, 1)
-    equal = FoldKernel(first, box.bins, "WinnerByBin", WinnersText)
+    equal = Pass([Fold(first, box.bins)], "WinnerByBin", WinnersPass)
 
     def run(index: Any, v: Any, total: Any) -> list[Any]:
         if dtype.kind == "f" and np.isnan(total).any():
-            return general(index, [v, None], v.shape[1:])
-        return equal(index, [v, total], v.shape[1:])
+            return general([Given(index, [v, None], v.shape[1:])])[0]
+        return equal([Given(index, [v, total], v.shape[1:])])[0]
 
-    return _OnRows(run, equal)
+    return _OnRows(run, lambda m, width: equal.prepared(m, [width]))
 
 
 def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
@@ -65,14 +71,14 @@ def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
     names = tuple([s.dtype.str for s in ins[1:]])
     what = bins_of(box.monoid, ins, names, names)._replace(flagged=True)
     run = PrefixKernel(what, box.bins, "PrefixByBin")
-    return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run)
+    return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run.prepared)
 
 
 class _OnRows:
-    """A kernel called with contiguous arrays."""
+    """A kernel called with contiguous arrays, and how it is compiled for so many elements of so many numbers."""
 
-    def __init__(self, call: Callable[..., list[Any]], kernel: FoldKernel | PrefixKernel) -> None:
-        self.call, self.kernel = call, kernel
+    def __init__(self, call: Callable[..., list[Any]], prepare: Callable[[int, int], str]) -> None:
+        self.call, self.prepare = call, prepare
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         out = self.call(*[np.ascontiguousarray(a) for a in arrays])
@@ -80,4 +86,4 @@ class _OnRows:
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """Compile for these spaces; the LLVM text."""
-        return self.kernel.prepared(ins[0].size, math.prod(ins[1].shape[1:]))
+        return self.prepare(ins[0].size, math.prod(ins[1].shape[1:]))

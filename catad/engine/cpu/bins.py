@@ -1,15 +1,16 @@
 """LLVM text of folds by bin: one pass over the elements in their order, with a state for each bin.
 
-The elements are cut into pieces of fixed number, each with bins of its own; `kernel` folds the pieces of some groups, `merge`
+The elements are cut into pieces of fixed number, each with bins of its own; `kernel` folds the pieces of some groups, `merge0`
 joins the pieces in their order. So what comes out does not depend on the number of threads. The pieces of a group are consecutive
-and advance together: an element that meets the bin of its neighbour does not wait for it.
+and advance together: an element that meets the bin of its neighbour does not wait for it. Several folds of the same elements
+share the loop over them.
 
     state[bin] = op(state[bin], x)      (the first element of a bin is its state, without the neutral element)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,34 +56,33 @@ class Bins(NamedTuple):
 
 
 class BinsText:
-    """The text of the kernels of a `Bins`."""
+    """The text of what the kernels of a `Bins` do.
 
-    entries: tuple[str, ...] = ("kernel", "merge")
+    Its part of the table begins at `first`: the fields, then the addresses of what is read, of the states, and of the results.
+    """
+
     backwards = False  # whether the elements of a piece come last first
 
-    def __init__(self, what: Bins) -> None:
-        self.what = what
+    def __init__(self, what: Bins, first: int = 0) -> None:
+        self.what, self.first = what, first
         self.states = [np.dtype(s) for s in what.states]
         self.w = Writer()
 
-    def text(self) -> str:
-        parts = []
-        for name, body in zip(self.entries, self._bodies(), strict=True):
-            self.w = self.w.beside()
-            body()
-            parts.append(self.w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
-        return self.w.module(parts)
-
-    def _bodies(self) -> Sequence[Callable[[], None]]:
-        return self._groups, self._merge
-
     # -- the table
 
-    def _entry(self, at: int) -> str:
-        return self.w.set(f"load i64, ptr {self.w.set(f'getelementptr i64, ptr %t, i64 {at}')}")
+    @property
+    def length(self) -> int:
+        """The entries of its part of the table."""
+        return len(FIELDS) + len(self.what.reads) + len(self.states) + len(self.what.outs)
 
-    def _field(self, name: str) -> str:
+    def _entry(self, at: int) -> str:
+        return self.w.set(f"load i64, ptr {self.w.set(f'getelementptr i64, ptr %t, i64 {self.first + at}')}")
+
+    def field(self, name: str) -> str:
         return self._entry(FIELDS.index(name))
+
+    def _pointer(self, name: str) -> str:
+        return self._array(FIELDS.index(name))
 
     def _array(self, at: int) -> str:
         return self.w.set(f"inttoptr i64 {self._entry(at)} to ptr")
@@ -105,57 +105,23 @@ class BinsText:
 
     # -- folding
 
-    def _groups(self) -> None:
-        w, what = self.w, self.what
-        count, length, apart = self._field("count"), self._field("length"), self._field("apart")
+    def opened(self, group: str) -> Callable[[str, int], None]:
+        """Begin the bins of a group; what then takes an element into one of its pieces."""
+        w, what, apart = self.w, self.what, self.field("apart")
         arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.reads)]
-        states = [self._state_array(k) for k in range(len(self.states))]
-        flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
-        index = w.set(f"inttoptr i64 {self._field('index')} to ptr")
-
-        def group(g: str) -> None:
-            begin = w.set(f"mul i64 {g}, {length}")
-            end = w.least(w.set(f"add i64 {begin}, {length}"), count)
-            own = w.set(f"mul i64 {w.set(f'mul i64 {g}, {what.lanes}')}, {apart}")
-            self._begin(states, flags, own, w.set(f"mul i64 {apart}, {what.lanes}"))
-            bases = [w.set(f"add i64 {own}, {w.set(f'mul i64 {apart}, {k}')}") for k in range(what.lanes)]
-            lanes = [
-                (
-                    [self._at(s, dtype, base) for s, dtype in zip(states, self.states, strict=True)],
-                    w.set(f"getelementptr i8, ptr {flags}, i64 {base}"),
-                )
-                for base in bases
-            ]
-            piece = w.set(f"sdiv i64 {w.set(f'sub i64 {end}, {begin}')}, {what.lanes}")
-            starts = [w.set(f"add i64 {begin}, {w.set(f'mul i64 {piece}, {k}')}") for k in range(what.lanes)]
-
-            last = w.set(f"add i64 {starts[-1]}, {piece}")
-
-            def step(s: str) -> None:
-                for start, (own_states, own_flags) in zip(starts, lanes, strict=True):
-                    self._element(self._walked(start, s, piece), index, arrays, own_states, own_flags)
-
-            def rest() -> None:
-                left = w.set(f"sub i64 {end}, {last}")
-                w.loop("0", left, lambda s: self._element(self._walked(last, s, left), index, arrays, *lanes[-1]))
-
-            if self.backwards:
-                rest()
-            w.loop("0", piece, step)
-            if not self.backwards:
-                rest()
-
-        w.loop("%first", "%last", group)
-
-    def _walked(self, start: str, step: str, count: str) -> str:
-        """The element of a step of so many."""
-        if not self.backwards:
-            return self.w.set(f"add i64 {start}, {step}")
-        end = self.w.set(f"add i64 {start}, {self.w.set(f'sub i64 {count}, 1')}")
-        return self.w.set(f"sub i64 {end}, {step}")
+        whole = [self._state_array(k) for k in range(len(self.states))]
+        flags, index = self._pointer("flags"), self._pointer("index")
+        own = w.set(f"mul i64 {w.set(f'mul i64 {group}, {what.lanes}')}, {apart}")
+        self._begin(whole, flags, own, w.set(f"mul i64 {apart}, {what.lanes}"))
+        lanes = []
+        for k in range(what.lanes):
+            base = w.set(f"add i64 {own}, {w.set(f'mul i64 {apart}, {k}')}")
+            states = [self._at(s, dtype, base) for s, dtype in zip(whole, self.states, strict=True)]
+            lanes.append((states, w.set(f"getelementptr i8, ptr {flags}, i64 {base}")))
+        return lambda i, lane: self._element(i, index, arrays, *lanes[lane])
 
     def _size(self) -> str:
-        return self.w.set(f"mul i64 {self._field('bins')}, {self._field('rest')}")
+        return self.w.set(f"mul i64 {self.field('bins')}, {self.field('rest')}")
 
     def _begin(self, states: Sequence[str], flags: str, first: str, count: str) -> None:
         """Neutral elements in the bins of a group."""
@@ -176,7 +142,7 @@ class BinsText:
             if not self.what.rows:
                 self._number(i, i, bin_, arrays, states, flags)
                 return
-            rest = self._field("rest")
+            rest = self.field("rest")
             source, target = w.set(f"mul i64 {i}, {rest}"), w.set(f"mul i64 {bin_}, {rest}")
             w.loop(
                 "0",
@@ -192,7 +158,7 @@ class BinsText:
 
     def _inside(self, bin_: str) -> str:
         """Whether there is such a bin."""
-        return self.w.set(f"icmp ult i64 {bin_}, {self._field('bins')}")
+        return self.w.set(f"icmp ult i64 {bin_}, {self.field('bins')}")
 
     def _outside(self, i: str) -> None:
         """Element i, whose index is out of range: nothing."""
@@ -236,12 +202,12 @@ class BinsText:
 
     # -- merging
 
-    def _merge(self) -> None:
+    def merge(self) -> None:
         """The pieces joined into the first, and that written as the result, for the numbers from the first to the last."""
         w, what = self.w, self.what
-        apart, pieces = self._field("apart"), self._field("pieces")
+        apart, pieces = self.field("apart"), self.field("pieces")
         states = [self._state_array(k) for k in range(len(self.states))]
-        flags = w.set(f"inttoptr i64 {self._field('flags')} to ptr")
+        flags = self._pointer("flags")
 
         def piece(p: str) -> None:
             base = w.set(f"mul i64 {p}, {apart}")
@@ -279,6 +245,83 @@ class BinsText:
         w.loop("%first", "%last", number)
 
 
+class PassText:
+    """The text of folds by bin of the same elements, in one pass.
+
+    `kernel` folds the pieces of the groups from the first to the last, `merge0`, `merge1`, ... join those of each fold.
+    """
+
+    member = BinsText
+
+    def __init__(self, whats: Sequence[Bins]) -> None:
+        self.members: list[BinsText] = []
+        for what in whats:
+            self.members.append(self.member(what, sum(member.length for member in self.members)))
+
+    @property
+    def bodies(self) -> dict[str, Callable[[], None]]:
+        """What the functions of the module do."""
+        return {"kernel": self._groups, **{f"merge{k}": member.merge for k, member in enumerate(self.members)}}
+
+    def text(self) -> str:
+        """The whole module."""
+        return printed(self.members, self.bodies)
+
+    def _groups(self) -> None:
+        lead = self.members[0]
+        w, lanes = lead.w, lead.what.lanes
+        count, length = lead.field("count"), lead.field("length")
+
+        def group(g: str) -> None:
+            begin = w.set(f"mul i64 {g}, {length}")
+            end = w.least(w.set(f"add i64 {begin}, {length}"), count)
+            elements = [member.opened(g) for member in self.members]
+            piece = w.set(f"sdiv i64 {w.set(f'sub i64 {end}, {begin}')}, {lanes}")
+            starts = [w.set(f"add i64 {begin}, {w.set(f'mul i64 {piece}, {k}')}") for k in range(lanes)]
+            last = w.set(f"add i64 {starts[-1]}, {piece}")
+            left = w.set(f"sub i64 {end}, {last}")
+
+            def one(start: str, step: str, size: str, lane: int) -> None:
+                i = self._walked(start, step, size)
+                for element in elements:
+                    element(i, lane)
+
+            def rest() -> None:
+                w.loop("0", left, lambda s: one(last, s, left, lanes - 1))
+
+            def step(s: str) -> None:
+                for lane, start in enumerate(starts):
+                    one(start, s, piece, lane)
+
+            def steps() -> None:
+                w.loop("0", piece, step)
+
+            for part in (rest, steps) if self.member.backwards else (steps, rest):
+                part()
+
+        w.loop("%first", "%last", group)
+
+    def _walked(self, start: str, step: str, count: str) -> str:
+        """The element of a step of so many."""
+        w = self.members[0].w
+        if not self.member.backwards:
+            return w.set(f"add i64 {start}, {step}")
+        end = w.set(f"add i64 {start}, {w.set(f'sub i64 {count}, 1')}")
+        return w.set(f"sub i64 {end}, {step}")
+
+
+def printed(members: Sequence[BinsText], bodies: Mapping[str, Callable[[], None]]) -> str:
+    """A module of functions (table, first, last) that members write."""
+    w, parts = Writer(), []
+    for name, body in bodies.items():
+        w = w.beside()
+        for member in members:
+            member.w = w
+        body()
+        parts.append(w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
+    return w.module(parts)
+
+
 def start(value: float | int | bool, dtype: np.dtype) -> str:
     """A neutral element as text."""
     return literal(value, dtype)
@@ -304,3 +347,9 @@ class WinnersText(BinsText):
         beside = w.slot(memory_type(own))
         place = w.set(f"select i1 {equal}, ptr {self._at(states[0], own, target)}, ptr {beside}")
         store(w, cast(w, i, np.dtype(np.int64), own), place, own)
+
+
+class WinnersPass(PassText):
+    """One pass that finds winners."""
+
+    member = WinnersText

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from catad.engine.cpu import buffers, profile, target, threads
-from catad.engine.cpu.bins import Bins, BinsText
+from catad.engine.cpu.bins import Bins, PassText
 from catad.engine.cpu.keys import key_of
 from catad.engine.cpu.launch import _address, _bound
 
@@ -23,86 +24,134 @@ WRITTEN = 1 << 15  # numbers of bins that one call merges at least
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
+class Printer(Protocol):
+    """What writes a module."""
+
+    def __init__(self, what: Any) -> None: ...
+
+    @property
+    def bodies(self) -> Mapping[str, Callable[[], None]]: ...
+
+    def text(self) -> str: ...
+
+
 class Compiled:
-    """The kernels of a `Bins` as machine code."""
+    """The functions of a module as machine code."""
 
     __slots__ = ("__weakref__", "calls", "module", "seconds")
 
-    def __init__(self, printer: type[BinsText], what: Bins) -> None:
+    def __init__(self, printer: type[Printer], what: Any) -> None:
         begun = time.perf_counter()
-        self.module = target.compiled(lambda: printer(what).text(), printer.entries, key_of(printer, what))
-        self.calls = {name: _Call(self.module.address(name)) for name in printer.entries}
+        made = printer(what)
+        self.module = target.compiled(made.text, tuple(made.bodies), key_of(printer, what))
+        self.calls = {name: _Call(self.module.address(name)) for name in made.bodies}
         self.seconds = time.perf_counter() - begun
 
 
 _compiled: WeakValueDictionary[Any, Compiled] = WeakValueDictionary()
 
 
-def compiled(printer: type[BinsText], what: Bins) -> Compiled:
-    """The machine code of a fold by bin, made once while somebody holds it."""
+def compiled(printer: type[Printer], what: Any) -> Compiled:
+    """The machine code of what a printer writes, made once while somebody holds it."""
     found = _compiled.get((printer, what))
     if found is None:
         found = _compiled[printer, what] = Compiled(printer, what)
     return found
 
 
-class FoldKernel:
-    """A fold by bin ready to run: `what` with one lane, and the bins.
+class Fold(NamedTuple):
+    """A fold by bin: what is compiled, with one lane, and the number of bins."""
 
-    Called with an index array (m,) and values (m, rest) or (m,), all C-contiguous; gives the results (bins, rest), in the order
-    of `what.outs` without those that nobody asked for.
-    """
+    what: Bins
+    bins: int
 
-    def __init__(self, what: Bins, bins: int, name: str, text: type[BinsText] = BinsText) -> None:
-        self.what, self.bins, self.name, self.printer = what, bins, name, text
-        self.states = [np.dtype(s) for s in what.states]
-        self.bytes = sum(d.itemsize for d in self.states) + what.flagged
+    @property
+    def bytes(self) -> int:
+        """Of the state of one number."""
+        return sum(np.dtype(s).itemsize for s in self.what.states) + self.what.flagged
+
+
+class Given(NamedTuple):
+    """What a fold runs on: indices (m,) and values (m, *rest), C-contiguous."""
+
+    index: Any
+    values: Sequence[Any]
+    rest: tuple[int, ...]
+
+
+class Pass:
+    """Folds by bin of the same elements, ready to run in one pass: for each the results (bins, *rest), in the order of
+    `what.outs` without those that nobody asked for."""
+
+    def __init__(self, folds: Sequence[Fold], name: str, printer: type[PassText] = PassText) -> None:
+        self.folds, self.name, self.printer = tuple(folds), name, printer
         self.kept: dict[int, Compiled] = {}
 
     def code(self, lanes: int) -> Compiled:
+        """The machine code, where so many pieces advance together."""
         found = self.kept.get(lanes)
         if found is None:
-            found = self.kept[lanes] = compiled(self.printer, self.what._replace(lanes=lanes))
+            found = self.kept[lanes] = compiled(self.printer, self._what(lanes))
         return found
 
-    def prepared(self, m: int, width: int) -> str:
-        """Compile for so many elements of so many numbers; the LLVM text."""
-        lanes = self._cut(m, width)[1]
+    def _what(self, lanes: int) -> tuple[Bins, ...]:
+        return tuple([fold.what._replace(lanes=lanes) for fold in self.folds])
+
+    def prepared(self, m: int, widths: Sequence[int]) -> str:
+        """Compile for so many elements of so many numbers each; the LLVM text."""
+        lanes = self._cut(m, widths)[1]
         self.code(lanes)
-        return self.printer(self.what._replace(lanes=lanes)).text()
+        return self.printer(self._what(lanes)).text()
 
-    def _cut(self, m: int, width: int) -> tuple[int, int]:
-        size = self.bins * width
-        return cut(m * max(width, 1), m, size, size * self.bytes)
+    def _cut(self, m: int, widths: Sequence[int]) -> tuple[int, int]:
+        sizes = [fold.bins * width for fold, width in zip(self.folds, widths, strict=True)]
+        held = sum(fold.bytes * size for fold, size in zip(self.folds, sizes, strict=True))
+        groups, lanes = cut(m * max(*widths, 1), m, max(sizes), held)
+        return groups, max(1, lanes // len(sizes))  # several folds hide each other's waits
 
-    def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
-        m, width = len(index), int(np.prod(rest, dtype=np.int64))
-        size = self.bins * width
-        groups, lanes = self._cut(m, width)
+    def __call__(self, given: Sequence[Given]) -> list[list[Any]]:
+        m = len(given[0].index)
+        widths = [math.prod(one.rest) for one in given]
+        groups, lanes = self._cut(m, widths)
         code = self.code(lanes)
-        pieces = groups * lanes
-        apart = distance(size) if pieces > 1 else size
-        outs = [buffers.empty((self.bins, *rest), np.dtype(o)) if o else None for o in self.what.outs]
-        states = []
-        for out, dtype in zip(outs, self.states, strict=True):
-            own = pieces == 1 and out is not None and out.dtype == dtype
-            states.append(out if own else buffers.empty((pieces * apart,), dtype))
-        flags = np.empty(pieces * apart if self.what.flagged else 0, np.uint8)
-        length = -(-m // groups)
-        addresses = [_address(index), _address(flags), *[0 if v is None else _address(v) for v in values]]
-        addresses += [_address(s) for s in states] + [0 if o is None else _address(o) for o in outs]
-        table = [m, width, self.bins, length, pieces, apart, *addresses]
+        table: list[int] = []
+        runs = [
+            _Run(fold, one, width, -(-m // groups), groups * lanes)
+            for fold, one, width in zip(self.folds, given, widths, strict=True)
+        ]
+        for run in runs:
+            table += run.table
         packed = (ctypes.c_int64 * len(table))(*table)
         where = ctypes.addressof(packed)
         begun = time.perf_counter() if profile.active() else 0.0
-        kernel, merge = code.calls["kernel"], code.calls["merge"]
-        run_all(kernel, where, [(g, g + 1) for g in range(groups)])
-        if any(o is not None and o is not s for o, s in zip(outs, states, strict=True)):
-            run_all(merge, where, threads.chunks(size, WRITTEN))
+        run_all(code.calls["kernel"], where, [(g, g + 1) for g in range(groups)])
+        for k, run in enumerate(runs):
+            if run.merged:
+                run_all(code.calls[f"merge{k}"], where, threads.chunks(run.size, WRITTEN))
         if begun:
-            moved = index.nbytes + sum(a.nbytes for a in (*values, *outs) if a is not None)
+            arrays = [a for one, run in zip(given, runs, strict=True) for a in (one.index, *one.values, *run.outs)]
+            moved = sum({_address(a): a.nbytes for a in arrays if a is not None}.values())
             profile.record(self.name, code.seconds, time.perf_counter() - begun, moved)
-        return [o for o in outs if o is not None]
+        return [[out for out in run.outs if out is not None] for run in runs]
+
+
+class _Run:
+    """The arrays of one fold of a pass, and its part of the table."""
+
+    def __init__(self, fold: Fold, given: Given, width: int, length: int, pieces: int) -> None:
+        what = fold.what
+        self.size = fold.bins * width
+        apart = distance(self.size) if pieces > 1 else self.size
+        self.outs = [buffers.empty((fold.bins, *given.rest), np.dtype(o)) if o else None for o in what.outs]
+        self.states = []
+        for out, dtype in zip(self.outs, map(np.dtype, what.states), strict=True):
+            own = pieces == 1 and out is not None and out.dtype == dtype
+            self.states.append(out if own else buffers.empty((pieces * apart,), dtype))
+        self.flags = np.empty(pieces * apart if what.flagged else 0, np.uint8)
+        self.merged = any(o is not None and o is not s for o, s in zip(self.outs, self.states, strict=True))
+        arrays = [given.index, self.flags, *given.values, *self.states, *self.outs]
+        addresses = [0 if a is None else _address(a) for a in arrays]
+        self.table = [len(given.index), width, fold.bins, length, pieces, apart, *addresses]
 
 
 def distance(size: int) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from catad.engine import notices
 from catad.engine.cpu import buffers, profile, target, threads
+from catad.engine.cpu.apart import apart
 from catad.engine.cpu.folds import TILE, Folds
 from catad.engine.cpu.keys import key_of
 from catad.engine.cpu.nest import Nest
@@ -125,7 +126,7 @@ class StageKernel:
         self.normal = [self.ins.index(k) for k in stage.normal]
         self.results = [(shape, np.dtype(sink.dtype)) for shape, sink in zip(shapes, stage.body.sinks, strict=True)]
         self.indices = [source.is_index for source in stage.body.sources] + [False] * len(self.results)
-        self.calls: dict[Any, Call | None] = {}
+        self.calls: dict[Any, Call | _InTwo | None] = {}
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         outs = [buffers.empty(shape, dtype) for shape, dtype in self.results]
@@ -139,6 +140,8 @@ class StageKernel:
             call = self.calls[key] = self._call(arrays, outs)
         if call is None or not all(_normal(arrays[at]) for at in self.normal):
             return self.fallback(xp, *arrays)
+        if isinstance(call, _InTwo):
+            return call(xp, *arrays)
         table = call.table.copy()
         addresses = [_address(a) for a in arrays]
         for j, at in enumerate(self.place):
@@ -172,13 +175,15 @@ class StageKernel:
         if key not in self.calls:
             self.calls[key] = self._call(arrays, outs)
         call = self.calls[key]
+        if isinstance(call, _InTwo):
+            return call.prepared(spaces)
         return None if call is None else call.code.text
 
-    def _call(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Call | None:
+    def _call(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Call | _InTwo | None:
         strides = [arrays[at].strides if at >= 0 else (1,) for at in self.place] + [out.strides for out in outs]
         how = layout(self.stage, strides)
         if how is None:
-            return None
+            return _InTwo(self, strides)
         if _streams(how, outs):
             how = how._replace(kernel=how.kernel._replace(streaming=True))
         try:
@@ -186,6 +191,50 @@ class StageKernel:
         except CannotPrint as error:
             notices.notice(str(error), str(error))
             return None
+
+
+class _InTwo:
+    """A stage that folds over axes that do not merge, as two stages or more."""
+
+    def __init__(self, whole: StageKernel, strides: Sequence[Sequence[int]]) -> None:
+        stage, shapes = whole.stage, [shape for shape, _ in whole.results]
+        reads = strides[: len(stage.reads)]
+        for last in reversed(range(1, len(stage.axis))):
+            found = apart(stage, shapes, last)
+            made = [
+                _Shape(Tensor(shape, np.dtype(s.dtype)))
+                for shape, s in zip(found.shapes, found.first.body.sinks, strict=True)
+            ]
+            if layout(found.first, [*reads, *[one.strides for one in made]]) is not None:
+                break
+        self.found, self.count = found, len(shapes)
+        self.first = StageKernel(found.first, whole.ins, found.shapes, whole.fallback, whole.name)
+        self.rest = []
+        for one in found.rest:
+            own = [shapes[j] for j in one.outs]
+            self.rest.append(StageKernel(one.stage, range(len(one.reads)), own, whole.fallback, whole.name))
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        made = _several(self.first(xp, *arrays))
+        outs: list[Any] = [None] * self.count
+        for j, k in enumerate(self.found.outs):
+            outs[k] = made[j]
+        for one, kernel in zip(self.found.rest, self.rest, strict=True):
+            for j, out in zip(one.outs, _several(kernel(xp, *[made[k] for k in one.reads])), strict=True):
+                outs[j] = out
+        return outs[0] if self.count == 1 else outs
+
+    def prepared(self, spaces: Sequence[Tensor]) -> str | None:
+        """Compile; the LLVM texts."""
+        texts = [self.first.prepared(spaces)]
+        made = [Tensor(shape, dtype) for shape, dtype in self.first.results]
+        for one, kernel in zip(self.found.rest, self.rest, strict=True):
+            texts.append(kernel.prepared([made[k] for k in one.reads]))
+        return "\n".join([text for text in texts if text is not None]) or None
+
+
+def _several(made: Any) -> list[Any]:
+    return made if isinstance(made, list) else [made]
 
 
 def _streams(how: Layout, outs: Sequence[Any]) -> bool:

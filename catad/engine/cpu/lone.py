@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from catad.engine import notices
 from catad.engine.cpu.bin_boxes import fold, prefixes, winner
 from catad.engine.cpu.bins import Before
-from catad.engine.cpu.scatter import scatter
+from catad.engine.cpu.scatter import is_dense, scatter, summed
+from catad.engine.cpu.together import Member, Together
 from catad.errors import CannotPrint
 from catad.linear.gather import Put
 from catad.primitive import Primitive
@@ -20,7 +21,6 @@ from catad.vector.fold_by_bin import FoldByBin
 
 _MAKERS: dict[type, Callable[..., Callable[..., Any] | None]] = {
     Put: scatter,
-    FoldByBin: fold,
     WinnerByBin: winner,
     PrefixByBin: prefixes,
 }
@@ -29,14 +29,27 @@ _MAKERS: dict[type, Callable[..., Callable[..., Any] | None]] = {
 def lone(primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any]:
     """What runs a box by itself: compiled code where there is some, else its array code."""
     plain = primitive.kernel(ins)
-    maker = _MAKERS.get(type(primitive))
+    name, maker = type(primitive).__name__, _MAKERS.get(type(primitive))
     made = maker(primitive, ins) if maker is not None else None
-    return plain if made is None else Lone(type(primitive).__name__, made, plain, ins)
+    return plain if made is None else Lone(name, made, plain, ins)
 
 
-def lone_after(primitive: Primitive, ins: tuple[Tensor, ...], before: Before, plain: Callable[..., Any], name: str) -> Lone:
-    """As `lone`, where the values are computed first of other arrays; `plain` does all that by array code."""
-    return Lone(name, _MAKERS[type(primitive)](primitive, ins, before), plain, ins)
+def is_member(primitive: Primitive, ins: tuple[Tensor, ...]) -> bool:
+    """Whether a box in these spaces may share a pass over the elements that it folds by bin."""
+    return isinstance(primitive, FoldByBin) or (isinstance(primitive, Put) and is_dense(primitive, ins))
+
+
+def member(primitive: Primitive, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
+    """Such a box as a part of a pass."""
+    if isinstance(primitive, FoldByBin):
+        return fold(primitive, ins, before)
+    assert isinstance(primitive, Put)
+    return summed(primitive, ins, before)
+
+
+def together(members: Sequence[Member], arity: Sequence[int], plain: Callable[..., Any], name: str) -> Lone:
+    """Boxes that fold by bin in one pass; `plain` does the same by array code."""
+    return Lone(name, Together(members, arity, name), plain, ())
 
 
 class Lone:

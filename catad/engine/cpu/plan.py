@@ -164,7 +164,7 @@ class Layout(NamedTuple):
 
 
 def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
-    """How a kernel runs over arrays of the given strides (of sources, then sinks, in bytes); None where it cannot.
+    """How a kernel runs over arrays of the given strides (of sources, then sinks, in bytes); None where axes do not merge.
 
     A loop index counts as an array of stride 1 a step that is never read.
     """
@@ -201,7 +201,9 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
     """The loops merged and ordered, and the kind of nest they make."""
     carried = [loop for loop in loops if loop.carried]
     plain = [loop for loop in loops if not loop.carried and (loop.size != 1 or any(loop.guards))]
-    carried = _merged(carried)
+    if stage.direction == 0:  # sums, in whichever order
+        carried = sorted(carried, key=_weight, reverse=True)
+    carried = _merged([loop for loop in carried if loop.size != 1 or any(loop.guards)] or carried[:1])
     if len(carried) > 1:
         return None
     plain = _merged(sorted(plain, key=_weight, reverse=True))

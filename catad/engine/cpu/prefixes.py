@@ -10,13 +10,13 @@ from __future__ import annotations
 import ctypes
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from catad.engine.cpu import buffers, profile
-from catad.engine.cpu.bins import Bins, BinsText
+from catad.engine.cpu.bins import Bins, BinsText, printed
 from catad.engine.cpu.by_bin import Compiled, compiled, distance, run_all
 from catad.engine.cpu.emit import store
 from catad.engine.cpu.launch import _address
@@ -26,12 +26,19 @@ class _Prefixes(BinsText):
     """Text of `kernel(table, side, side + 1)`: side 0 runs forwards, 1 backwards. Of the table's arrays the states are those of
     both sides, one after the other; results follow it: for each side whether there is anything, and the folds."""
 
-    entries = ("kernel",)
+    @property
+    def bodies(self) -> dict[str, Callable[[], None]]:
+        """What the function of the module does."""
+        return {"kernel": self._both}
 
     def text(self) -> str:
+        """The whole module."""
+        return printed([self], self.bodies)
+
+    def _both(self) -> None:
         w = self.w
-        index, flags = (w.set(f"inttoptr i64 {self._field(name)} to ptr") for name in ("index", "flags"))
-        count, size, apart = self._field("count"), self._size(), self._field("apart")
+        index, flags = self._pointer("index"), self._pointer("flags")
+        count, size, apart = self.field("count"), self._size(), self.field("apart")
         arrays = [self._value_array(k) for k in range(len(self.what.values))]
         whole = [self._state_array(k) for k in range(len(self.states))]
         last = w.set(f"sub i64 {count}, 1")
@@ -48,7 +55,6 @@ class _Prefixes(BinsText):
                 w.loop("0", count, lambda i: self._element(self._place(i, last), index, arrays, states, own))
 
             w.when(w.set(f"icmp eq i64 %first, {side}"), run)
-        return w.module([w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last")])
 
     side = 0
     outs: Sequence[str] = ()
@@ -88,7 +94,7 @@ class _Prefixes(BinsText):
         if not self.what.rows:
             one(i)
             return
-        rest = self._field("rest")
+        rest = self.field("rest")
         source = w.set(f"mul i64 {i}, {rest}")
         w.loop("0", rest, lambda c: one(w.set(f"add i64 {source}, {c}")))
 

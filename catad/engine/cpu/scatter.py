@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from catad import scalar
 from catad.engine.cpu import buffers, threads
-from catad.engine.cpu.bins import Before, Bins, BinsText, start
-from catad.engine.cpu.by_bin import Compiled, FoldKernel, compiled, run_all
+from catad.engine.cpu.bins import Before, Bins, BinsText, printed, start
+from catad.engine.cpu.by_bin import Compiled, Fold, Given, Pass, compiled, run_all
 from catad.engine.cpu.emit import add, cast, literal, store
 from catad.engine.cpu.launch import _address
+from catad.engine.cpu.together import Member
 from catad.linear.gather import Put, positions
 from catad.scalar import Function
 from catad.spaces import Tensor
@@ -34,18 +35,22 @@ class _Sparse(BinsText):
     already (as the marks, a bit for each place, say); `kernel` adds in double precision, and `finish` writes the sums of the
     elements' places. Each looks at all elements, and takes those that go to the bins from the first to the last."""
 
-    entries = ("once", "kernel", "finish")
+    @property
+    def bodies(self) -> dict[str, Callable[[], None]]:
+        """What the functions of the module do."""
+        return {entry: lambda e=entry: self._all(e) for entry in ("once", "kernel", "finish")}  # type: ignore[misc]
 
-    def _bodies(self) -> Sequence[Callable[[], None]]:
-        return [lambda e=entry: self._all(e) for entry in self.entries]  # type: ignore[misc]
+    def text(self) -> str:
+        """The whole module."""
+        return printed([self], self.bodies)
 
     entry = ""
 
     def _all(self, entry: str) -> None:
         w, self.entry = self.w, entry
-        index, flags = (w.set(f"inttoptr i64 {self._field(name)} to ptr") for name in ("index", "flags"))
+        index, flags = self._pointer("index"), self._pointer("flags")
         arrays, states = [self._value_array(0)], [self._state_array(0)]
-        w.loop("0", self._field("count"), lambda i: self._element(i, index, arrays, states, flags))
+        w.loop("0", self.field("count"), lambda i: self._element(i, index, arrays, states, flags))
 
     def _inside(self, bin_: str) -> str:
         above, count = self.w.set(f"sub i64 {bin_}, %first"), self.w.set("sub i64 %last, %first")
@@ -71,70 +76,81 @@ class _Sparse(BinsText):
         store(w, add(w, wanted, given, zero), place, wanted)  # -0.0 becomes 0.0, as added to it
 
 
-class ScatterKernel:
-    """`Put` for arguments in these spaces: (index, v) to x, or what v is computed of."""
+def summed(put: Put, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
+    """A `Put` for arguments in these spaces, (index, v) to x or what v is computed of, as sums by bin."""
+    how, dtype = put.how, ins[1].dtype
+    rest = tuple([label for label in how.src if label != how.src[how.axis]])
+    shape = how.shape(rest)
+    fold = Fold(_sums(ins[0].dtype, dtype, math.prod(shape) != 1, before), how.bins)
+    order = [how.dst.index(label) for label in (*how.by, *rest)]
 
-    def __init__(self, put: Put, ins: tuple[Tensor, ...], before: Before | None) -> None:
+    def given(index: Any, *values: Any) -> Given:
+        lined = [np.ascontiguousarray(np.transpose(a, order)).reshape(index.size, *shape) for a in values]
+        return Given(np.ascontiguousarray(index).reshape(-1), lined, shape)
+
+    return Member(fold, (ins[0].size, shape), given, lambda outs: np.moveaxis(outs[0], 0, how.axis))
+
+
+def _sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = None) -> Bins:
+    total = np.dtype(np.float64) if dtype.kind == "f" else dtype
+    return Bins(_ADD, index.str, (dtype.str,), (total.str,), (start(0, total),), False, (dtype.str,), rows, 1, before)
+
+
+class ScatterKernel:
+    """`Put` for arguments in these spaces: (index, v) to x."""
+
+    def __init__(self, put: Put, ins: tuple[Tensor, ...]) -> None:
         self.how = how = put.how
-        dtype = ins[1].dtype
-        self.rest = tuple([label for label in how.src if label != how.src[how.axis]])
-        self.apart = set(how.by).isdisjoint(how.src)  # else each position is computed
-        self.shape = how.shape(self.rest) if self.apart else ()
-        total = np.dtype(np.float64) if dtype.kind == "f" else dtype
-        index = np.dtype(np.int64) if not self.apart else ins[0].dtype
-        rows = math.prod(self.shape) != 1
-        what = Bins(
-            _ADD, index.str, (dtype.str,), (total.str,), (start(0, total),), False, (dtype.str,), rows, 1, before
-        )  # fmt: skip
-        self.what, self.dtype, self.total = what, dtype, total
-        self.bins = how.bins if self.apart else math.prod(how.shape(how.src))
-        self.dense = FoldKernel(what, self.bins, "Put")
+        self.member = None if set(how.by) & set(how.src) else summed(put, ins)  # else each position is computed
+        self.dtype = ins[1].dtype
+        if self.member is not None:
+            self.fold = self.member.fold
+            self.shape = self.member.shape
+        else:
+            self.fold = Fold(_sums(np.dtype(np.int64), self.dtype, False), math.prod(how.shape(how.src)))
+            self.shape = (ins[1].size, ())
+        self.total = np.dtype(self.fold.what.states[0])
+        self.dense = Pass([self.fold], "Put")
         self.sparse: Compiled | None = None
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """Compile for these spaces; the LLVM text."""
-        m = ins[0].size if self.apart else ins[1].size
-        if self.what.before is not None or _many(m * math.prod(self.shape), self.bins * math.prod(self.shape)):
-            return self.dense.prepared(m, math.prod(self.shape))
+        m, rest = self.shape
+        if _many(m * math.prod(rest), self.fold.bins * math.prod(rest)):
+            return self.dense.prepared(m, [math.prod(rest)])
         self._few()
-        return _Sparse(self.what).text()
+        return _Sparse(self.fold.what).text()
 
     def _few(self) -> Compiled:
         if self.sparse is None:
-            self.sparse = compiled(_Sparse, self.what)
+            self.sparse = compiled(_Sparse, self.fold.what)
         return self.sparse
 
-    def __call__(self, xp: Any, *arrays: Any) -> Any:
+    def __call__(self, xp: Any, index: Any, v: Any) -> Any:
         how = self.how
-        index, v = arrays[:2]
-        if not self.apart:
+        if self.member is None:
             flat = positions(np, how, index, v.shape)
-            x = self._scattered(flat.reshape(-1), np.ascontiguousarray(v).reshape(-1), ())
+            x = self._scattered(Given(flat.reshape(-1), [np.ascontiguousarray(v).reshape(-1)], ()))
             return x.reshape(how.shape(how.src))
-        order = [how.dst.index(label) for label in (*how.by, *self.rest)]
-        lined = [np.ascontiguousarray(np.transpose(a, order)).reshape(index.size, *self.shape) for a in arrays[1:]]
-        flat = np.ascontiguousarray(index).reshape(-1)
-        if self.what.before is not None:
-            x = self.dense(flat, lined, self.shape)[0]
-        else:
-            x = self._scattered(flat, lined[0], self.shape)
-        return np.moveaxis(x, 0, how.axis)
+        return self.member.result([self._scattered(self.member.given(index, v))])
 
-    def _scattered(self, index: Any, v: Any, rest: tuple[int, ...]) -> Any:
-        size = self.bins * math.prod(rest)
+    def _scattered(self, given: Given) -> Any:
+        index, (v,), rest = given
+        bins = self.fold.bins
+        size = bins * math.prod(rest)
         if _many(len(index) * math.prod(rest), size):
-            return self.dense(index, [v], rest)[0]
+            return self.dense([given])[0][0]
         call, count = self._few().calls, len(index)
         few = count * math.prod(rest) * UNTOUCHED < size
-        out = np.zeros((self.bins, *rest), self.dtype) if few else buffers.empty((self.bins, *rest), self.dtype)
+        out = np.zeros((bins, *rest), self.dtype) if few else buffers.empty((bins, *rest), self.dtype)
         if not few:
             out.fill(0)
 
-        parts = threads.chunks(self.bins, 1) if count * math.prod(rest) >= SHARED else [(0, self.bins)]
+        parts = threads.chunks(bins, 1) if count * math.prod(rest) >= SHARED else [(0, bins)]
 
         def run(name: str, flags: Any, sums: Any) -> None:
             addresses = [_address(a) for a in (index, flags, v, sums, out)]
-            table = [count, math.prod(rest), self.bins, count, 1, size, *addresses]
+            table = [count, math.prod(rest), bins, count, 1, size, *addresses]
             packed = (ctypes.c_int64 * len(table))(*table)
             run_all(call[name], ctypes.addressof(packed), parts)
 
@@ -160,6 +176,6 @@ def _many(elements: int, places: int) -> bool:
     return elements * SPARSE > places
 
 
-def scatter(put: Put, ins: tuple[Tensor, ...], before: Before | None = None) -> Callable[..., Any] | None:
-    """A kernel for a `Put` in these spaces, of values that are computed first; None where its array code is as good."""
-    return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins, before)
+def scatter(put: Put, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
+    """A kernel for a `Put` in these spaces; None where its array code is as good."""
+    return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from catad.engine.cpu.absorb import Taken, absorbed
+from catad.engine.cpu.joint import joint
 from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.lone import lone, lone_after
+from catad.engine.cpu.lone import lone, member, together
 from catad.engine.cpu.partition import Item, Partition, copied
 from catad.engine.cpu.plan import ready
 from catad.engine.cpu.stage import Stage
+from catad.engine.cpu.together import Member
 from catad.spaces import Product
 from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.others import ProductOfOthers
@@ -24,41 +26,68 @@ def steps(wiring: Wiring) -> list[Step]:
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     wanted = set(wiring.outputs).union(*reads)
-    taken = _taken(found, reads)
-    inside = {one.item for one in taken.values()}
+    passes = joint(found, reads)
+    at = {group[-1]: group for group in passes}
+    readers = _readers(found, reads)
+    taken = {group: absorbed(found, group, readers) for group in passes}
+    inside = {one.item for own in taken.values() for one in own.values()}
+    inside.update(g for group in passes for g in group[:-1])
     out: list[Step] = []
     for g, item in enumerate(found.items):
+        if g in inside:
+            continue
         if isinstance(item, Stage):
             outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
-            if outs and g not in inside:
+            if outs:
                 out.append(_stage(found, g, item, outs, wanted))
-        elif g in taken:
-            out.append(_after(found, item, taken[g], wanted))
+        elif g in at:
+            out.append(_pass(found, at[g], taken[at[g]], wanted))
         else:
             out.append((lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs))
     return out
 
 
-def _taken(found: Partition, reads: Sequence[set[int]]) -> dict[int, Taken]:
-    """The stages that folds by bin take in, by the place of the fold."""
+def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]]:
+    """The places of the items that read each wire, -1 where it is a result."""
     readers: dict[int, list[int]] = {k: [-1] for k in found.wiring.outputs}
     for g, own in enumerate(reads):
         for k in own:
             readers.setdefault(k, []).append(g)
-    boxes = [(g, item) for g, item in enumerate(found.items) if isinstance(item, Box)]
-    return {g: one for g, box in boxes if (one := absorbed(found, box, readers)) is not None}
+    return readers
 
 
-def _after(found: Partition, box: Box, taken: Taken, wanted: set[int]) -> Step:
-    """A fold by bin with the stage that computes its values."""
+def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Taken], wanted: set[int]) -> Step:
+    """Folds by bin in one pass, with the stages that compute their values."""
+    parts = [_part(found, g, taken.get(g), wanted) for g in group]
+    boxes = list(dict.fromkeys(box for part in parts for box in part.boxes))
+    ins = tuple([k for part in parts for k in part.reads])
+    outs = tuple([k for part in parts for k in part.boxes[-1].outs])
+    reference = _Reference(found.wiring, boxes, ins, outs)
+    name = " + ".join([part.name for part in parts])
+    return together([part.member for part in parts], [len(part.reads) for part in parts], reference, name), ins, outs
+
+
+class _Part(NamedTuple):
+    """A fold by bin of a pass: what it reads, the boxes that it stands for, itself the last, and its name."""
+
+    member: Member
+    reads: tuple[int, ...]
+    boxes: tuple[Box, ...]
+    name: str
+
+
+def _part(found: Partition, g: int, taken: Taken | None, wanted: set[int]) -> _Part:
+    box = found.items[g]
+    assert isinstance(box, Box)
+    spaces, name = found.wiring.spaces(box.ins), type(box.primitive).__name__
+    if taken is None:
+        return _Part(member(box.primitive, spaces), box.ins, (box,), name)
     stage = found.items[taken.item]
     assert isinstance(stage, Stage)
     values = [k for k in box.ins[1:] if found.produced.get(k) == taken.item]
-    members, _ = _members(found, taken.item, values, dict.fromkeys(taken.wires), wanted)
-    ins = (box.ins[0], *taken.wires)
-    plain = _Reference(found.wiring, [*members, box], ins, box.outs)
-    name = " ".join([*dict.fromkeys(stage.members), type(box.primitive).__name__])
-    return lone_after(box.primitive, found.wiring.spaces(box.ins), taken.before, plain, name), ins, box.outs
+    boxes, _ = _members(found, taken.item, values, dict.fromkeys(taken.wires), wanted)
+    names = " ".join([*dict.fromkeys(stage.members), name])
+    return _Part(member(box.primitive, spaces, taken.before), (box.ins[0], *taken.wires), (*boxes, box), names)
 
 
 def _reads(item: Item) -> set[int]:
