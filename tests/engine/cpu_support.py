@@ -14,7 +14,8 @@ import pytest
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import by_bin, folds, keys, launch, nest, partition
+from catad.engine.cpu import blocked, by_bin, call, folds, keys, launch, nest, partition
+from catad.engine.cpu import blocks as blocks_of_lines
 from catad.engine.cpu.stage import Stage
 from catad.engine.program import program_of
 from catad.spaces import flatten
@@ -127,21 +128,23 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def small_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
     """As `shared`, for code that makes its own programs; programs made before keep their layouts."""
-    monkeypatch.setattr(launch, "GRAIN", 1)
+    monkeypatch.setattr(call, "GRAIN", 1)
     monkeypatch.setattr(launch, "STREAMED", 1)
 
 
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of folds, chunks of lanes and blocks past the caches so small that short arrays have many; code is made anew."""
     printed_anew(monkeypatch)
-    for module, name, value in ((folds, "TILE", 64), (launch, "TILE", 64), (nest, "WIDTH", 16), (nest, "BLOCK", 64)):
+    for module in (folds, call, blocks_of_lines, blocked):
+        monkeypatch.setattr(module, "TILE", 64)
+    for module, name, value in ((nest, "WIDTH", 16), (nest, "BLOCK", 64), (blocked, "LONG", 100), (blocked, "COUNT", 3)):
         monkeypatch.setattr(module, name, value)
 
 
 def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are found by their text alone, and none is kept: for tests that change what is printed."""
     monkeypatch.setattr(by_bin, "_compiled", type(by_bin._compiled)())
-    monkeypatch.setattr(launch, "_compiled", type(launch._compiled)())
+    monkeypatch.setattr(call, "_compiled", type(call._compiled)())
     monkeypatch.setattr(keys, "sources", lambda: None)
 
 

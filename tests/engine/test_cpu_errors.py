@@ -11,7 +11,7 @@ import pytest
 
 import catad as ct
 from catad.engine import notices
-from catad.engine.cpu import buffers, emit, launch
+from catad.engine.cpu import buffers, call, emit
 from catad.errors import CannotPrint
 
 from .cpu_support import assert_near, assert_same, on, printed_anew
@@ -65,8 +65,8 @@ def test_a_notice_turned_into_an_error_leaves_the_program_usable(no_cosine):
 
 def test_the_text_that_llvm_refuses_is_saved_and_named(monkeypatch):
     printed_anew(monkeypatch)
-    text = launch.Nest.text
-    monkeypatch.setattr(launch.Nest, "text", lambda self: text(self).replace("ret void", "ret i7 what"))
+    text = call.Nest.text
+    monkeypatch.setattr(call.Nest, "text", lambda self: text(self).replace("ret void", "ret i7 what"))
     f = ct.map(lambda x: x * 3.0 + 0.125)
     with pytest.raises(ct.EngineError, match="LLVM could not parse") as error:
         on("cpu", f, X)

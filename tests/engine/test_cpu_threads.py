@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu import launch
+from catad.engine.cpu import call
 from catad.engine.cpu import threads as pool
 
 from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds, threads
@@ -27,7 +27,7 @@ def gathered(monkeypatch):
     """The number of pieces of each call that threads share."""
     seen = []
     run = pool.run
-    monkeypatch.setattr(launch.threads, "run", lambda calls: (seen.append(len(calls)), run(calls)))
+    monkeypatch.setattr(call.threads, "run", lambda calls: (seen.append(len(calls)), run(calls)))
     return seen
 
 

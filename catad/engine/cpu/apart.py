@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from catad.engine.cpu.access import Access, Affine, straight
 from catad.engine.cpu.emit import state_dtypes
 from catad.engine.cpu.plan import Body, Place, Ready, Sink, Source
@@ -23,35 +25,34 @@ class Rest(NamedTuple):
 
 
 class Apart(NamedTuple):
-    """A stage in two: the first, the shapes of its results, which of those are results of the whole, and the second stages."""
+    """A stage in two: the first, whose results are some of the whole (`outs`) and others (`between`), and the second ones."""
 
     first: Ready
-    shapes: tuple[tuple[int, ...], ...]
     outs: tuple[int, ...]
+    between: tuple[tuple[tuple[int, ...], np.dtype], ...]
     rest: tuple[Rest, ...]
 
 
-def apart(stage: Ready, shapes: Sequence[tuple[int, ...]], last: int) -> Apart:
+def apart(stage: Ready, last: int) -> Apart:
     """The stage with folds over the `last` axes that states are carried along, and stages that fold over the others."""
     axis, dropped = stage.axis[-last:], stage.axis[:-last]
     plain = [k for k in range(len(stage.shape)) if k not in stage.axis]
-    between = [*plain, *dropped]
-    shape = tuple([stage.shape[k] for k in between])
-    kept = [j for j, sink in enumerate(stage.body.sinks) if not isinstance(sink.value, FoldResult)]
-    sinks = [stage.body.sinks[j] for j in kept]
-    writes = [stage.writes[j] for j in kept]
-    made = [shapes[j] for j in kept]
+    loops = [*plain, *dropped]
+    shape = tuple([stage.shape[k] for k in loops])
+    outs = tuple([j for j, sink in enumerate(stage.body.sinks) if not isinstance(sink.value, FoldResult)])
+    sinks, writes = [stage.body.sinks[j] for j in outs], [stage.writes[j] for j in outs]
+    between: list[tuple[tuple[int, ...], np.dtype]] = []
     rest = []
     for k, op in enumerate(stage.body.ops):
         if op.kind == "fold":
-            dtypes = [dtype.str for dtype in state_dtypes(stage.body, op)]
+            dtypes = state_dtypes(stage.body, op)
             reads = tuple(range(len(sinks), len(sinks) + len(dtypes)))
-            sinks += [Sink(FoldResult(k, i), dtype) for i, dtype in enumerate(dtypes)]
-            writes += [Place(-1, Access(tuple([Affine(label, 0, 1) for label in between])))] * len(dtypes)
-            made += [shape] * len(dtypes)
-            rest.append(_rest(stage, k, dtypes, plain, shape)._replace(reads=reads))
+            sinks += [Sink(FoldResult(k, i), dtype.str) for i, dtype in enumerate(dtypes)]
+            writes += [Place(-1, Access(tuple([Affine(label, 0, 1) for label in loops])))] * len(dtypes)
+            between += [(shape, dtype) for dtype in dtypes]
+            rest.append(_rest(stage, k, [dtype.str for dtype in dtypes], plain, shape)._replace(reads=reads))
     first = stage._replace(axis=axis, body=stage.body._replace(sinks=tuple(sinks)), writes=tuple(writes))
-    return Apart(first, tuple(made), tuple(kept), tuple(rest))
+    return Apart(first, outs, tuple(between), tuple(rest))
 
 
 def _rest(stage: Ready, fold: int, dtypes: Sequence[str], plain: Sequence[int], shape: tuple[int, ...]) -> Rest:

@@ -13,8 +13,8 @@ import numpy as np
 
 from catad.engine.cpu import buffers, profile, target, threads
 from catad.engine.cpu.bins import Bins, PassText
+from catad.engine.cpu.call import address, bound
 from catad.engine.cpu.keys import key_of
-from catad.engine.cpu.launch import _address, _bound
 
 PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
@@ -130,7 +130,7 @@ class Pass:
                 run_all(code.calls[f"merge{k}"], where, threads.chunks(run.size, WRITTEN))
         if begun:
             arrays = [a for one, run in zip(given, runs, strict=True) for a in (one.index, *one.values, *run.outs)]
-            moved = sum({_address(a): a.nbytes for a in arrays if a is not None}.values())
+            moved = sum({address(a): a.nbytes for a in arrays if a is not None}.values())
             profile.record(self.name, code.seconds, time.perf_counter() - begun, moved)
         return [[out for out in run.outs if out is not None] for run in runs]
 
@@ -150,7 +150,7 @@ class _Run:
         self.flags = np.empty(pieces * apart if what.flagged else 0, np.uint8)
         self.merged = any(o is not None and o is not s for o, s in zip(self.outs, self.states, strict=True))
         arrays = [given.index, self.flags, *given.values, *self.states, *self.outs]
-        addresses = [0 if a is None else _address(a) for a in arrays]
+        addresses = [0 if a is None else address(a) for a in arrays]
         self.table = [len(given.index), width, fold.bins, length, pieces, apart, *addresses]
 
 
@@ -176,4 +176,4 @@ def run_all(call: Callable[..., Any], where: int, parts: Sequence[tuple[int, int
     if len(parts) == 1:
         call(where, *parts[0])
     else:
-        threads.run([_bound(call, where, part) for part in parts])  # type: ignore[arg-type]
+        threads.run([bound(call, where, part) for part in parts])

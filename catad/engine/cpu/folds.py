@@ -16,9 +16,10 @@ from catad.engine.cpu.emit import cast, llvm_type, state_dtypes, store
 from catad.engine.cpu.nest import METADATA, Nest
 from catad.engine.cpu.stage import FoldResult
 
-TILE = 8192  # indices of a tile
+TILE = 8384  # indices of a tile: not a power of two, or its pieces would meet in the same lines of a cache
 WIDTH = 64  # states of a commutative operator
 CHAINS = 8  # states of any other one
+State = Callable[[str], Callable[[int, int], str]]  # the address of a state: of which lane or chain, operation and number
 
 
 class Folds(Nest):
@@ -65,41 +66,63 @@ class Folds(Nest):
         offset = w.set(f"add i64 {place}, {8 * at}")
         return w.set(f"inttoptr i64 {w.set(f'add i64 {offset}, {self._scratch()}')} to ptr")
 
+    def _total(self, unit: str) -> Callable[[int, int], str]:
+        """The addresses of the totals of a tile."""
+        return lambda k, i: self._room(unit, next(at for at, s in enumerate(self.states) if s[:2] == (k, i)))
+
     def _row(self) -> str:
+        w = self.w
+        if not self.guards:
+            self._tile(False)
+        else:
+            inside = self._holds("%b", "%e")
+            w.when(inside, lambda: self._tile(False))
+            w.when(w.set(f"xor i1 {inside}, true"), lambda: self._tile(True))
+        return self._row_text("i64 %b", "i64 %e", "i64 %u")
+
+    def _tile(self, guarded: bool) -> None:
         w, loop = self.w, self.loops - 1
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
         flags = [f"%g{guard}" for guard in self.guards]
         width = WIDTH if self.commutes else CHAINS
-        rooms = {(k, i): (w.slot(llvm_type(dtype), width), llvm_type(dtype)) for k, i, dtype in self.states}
-
-        def state(at: str) -> Callable[[int, int], str]:
-            return lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
+        state = self._lanes_of(width) if self.commutes else self._chains_of(width)
 
         def element(i: str, at: str, first: bool) -> None:
-            self._element(i, loop, bases, strides, flags, bool(self.guards), state(at)).run(first)
+            self._element(i, loop, bases, strides, flags, guarded, state(at)).run(first)
 
         count = w.set("sub i64 %e, %b")
         many = w.set(f"icmp sge i64 {count}, {width * (4 if self.commutes else 64)}")
-        w.when(many, lambda: self._by_lanes(element, width) if self.commutes else self._by_chains(element, width, count))
+
+        def wide() -> None:
+            if self.commutes:
+                self._by_lanes(element, width)
+                self._halve(state, width)
+                return
+            self._by_chains(element, width, count)
+            for chain in range(1, width):
+                self._join(state("0"), state(str(chain)))
 
         def alone() -> None:
             element("%b", "0", True)
             w.loop(w.set("add i64 %b, 1"), "%e", lambda i: element(i, "0", False))
 
+        w.when(many, wide)
         w.when(w.set(f"xor i1 {many}, true"), alone)
-
-        def join() -> None:
-            if self.commutes:
-                self._halve(state, width)
-            else:
-                w.loop("1", str(width), lambda s: self._join(state("0"), state(s)))
-
-        w.when(many, join)
         for at, (k, i, dtype) in enumerate(self.states):
             kind = llvm_type(dtype)
             value = w.set(f"load {kind}, ptr {state('0')(k, i)}")
             w.do(f"store {kind} {value}, ptr {self._room('%u', at)}")
-        return self._row_text("i64 %b", "i64 %e", "i64 %u")
+
+    def _lanes_of(self, width: int) -> State:
+        """States side by side, which LLVM reads and writes as vectors."""
+        w = self.w
+        rooms = {(k, i): (w.slot(llvm_type(dtype), width), llvm_type(dtype)) for k, i, dtype in self.states}
+        return lambda at: lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
+
+    def _chains_of(self, width: int) -> State:
+        """States apart from each other, which LLVM keeps in registers."""
+        rooms = {(k, i, str(at)): self.w.slot(llvm_type(d)) for k, i, d in self.states for at in range(width)}
+        return lambda at: lambda k, i: rooms[k, i, at]
 
     def _by_lanes(self, element: Callable[[str, str, bool], None], width: int) -> None:
         """Index modulo the width: the first block begins the states, whole blocks and a rest follow."""
@@ -131,7 +154,7 @@ class Folds(Nest):
         w.loop("1", piece, step)
         w.loop(w.set(f"add i64 {starts[-1]}, {piece}"), "%e", lambda i: element(i, str(width - 1), False))
 
-    def _halve(self, state: Callable[[str], Callable[[int, int], str]], width: int) -> None:
+    def _halve(self, state: State, width: int) -> None:
         w = self.w
         while width > 1:
             width //= 2
@@ -160,17 +183,14 @@ class Folds(Nest):
         tiles = self._tiles()
         slots = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
 
-        def load(unit: str) -> Callable[[int, int], str]:
-            return lambda k, i: self._room(unit, next(at for at, s in enumerate(self.states) if s[:2] == (k, i)))
-
         def row(r: str) -> None:
             begin = w.set(f"mul i64 {r}, {tiles}")
             for k, i, dtype in self.states:
-                value = w.set(f"load {llvm_type(dtype)}, ptr {load(begin)(k, i)}")
+                value = w.set(f"load {llvm_type(dtype)}, ptr {self._total(begin)(k, i)}")
                 w.do(f"store {llvm_type(dtype)} {value}, ptr {slots[k, i]}")
             end = w.set(f"add i64 {begin}, {tiles}")
             own = w.set(f"add i64 {begin}, 1")
-            w.loop(own, end, lambda unit: self._join(lambda k, i: slots[k, i], load(unit)))
+            w.loop(own, end, lambda unit: self._join(lambda k, i: slots[k, i], self._total(unit)))
             index = self._decoded(r, sizes)
             for j, sink in enumerate(self.body.sinks):
                 assert isinstance(sink.value, FoldResult)

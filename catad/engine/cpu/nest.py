@@ -213,6 +213,16 @@ class Nest:
 
         w.loop("0", "2", side)
 
+    def _holds(self, begin: str, end: str) -> str:
+        """Whether all guards hold in a range of the innermost loop."""
+        w, every = self.w, "true"
+        for guard in self.guards:
+            lo, hi = self._interval(guard, self.loops - 1)
+            low, high = w.set(f"icmp sge i64 {begin}, {lo}"), w.set(f"icmp sle i64 {end}, {hi}")
+            own = w.set(f"and i1 %g{guard}, {w.set(f'and i1 {low}, {high}')}")
+            every = w.set(f"and i1 {every}, {own}")
+        return every
+
     def _element(
         self,
         i: str,

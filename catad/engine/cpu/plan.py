@@ -15,7 +15,7 @@ import numpy as np
 from catad.engine.cpu.access import Access, Affine, Guard
 from catad.engine.cpu.stage import Coordinates, FoldResult, Op, Stage
 
-POINTS, LINE, LANES, FOLDS = "points", "line", "lanes", "folds"
+POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
 
 
 class Source(NamedTuple):

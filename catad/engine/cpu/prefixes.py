@@ -18,8 +18,8 @@ import numpy as np
 from catad.engine.cpu import buffers, profile
 from catad.engine.cpu.bins import Bins, BinsText, printed
 from catad.engine.cpu.by_bin import Compiled, compiled, distance, run_all
+from catad.engine.cpu.call import address
 from catad.engine.cpu.emit import store
-from catad.engine.cpu.launch import _address
 
 
 class _Prefixes(BinsText):
@@ -120,7 +120,7 @@ class PrefixKernel:
         outs = [buffers.empty((m, *rest), d) for d in (np.dtype(np.bool_), *self.states) * 2]
         states = [buffers.empty((2 * apart,), d) for d in self.states]
         flags = np.empty(2 * apart, np.uint8)
-        addresses = [_address(a) for a in (index, flags, *values, *states, *outs)]
+        addresses = [address(a) for a in (index, flags, *values, *states, *outs)]
         table = [m, width, self.bins, m, 1, apart, *addresses]
         packed = (ctypes.c_int64 * len(table))(*table)
         begun = time.perf_counter() if profile.active() else 0.0

@@ -17,8 +17,8 @@ from catad import scalar
 from catad.engine.cpu import buffers, threads
 from catad.engine.cpu.bins import Before, Bins, BinsText, printed, start
 from catad.engine.cpu.by_bin import Compiled, Fold, Given, Pass, compiled, run_all
+from catad.engine.cpu.call import address
 from catad.engine.cpu.emit import add, cast, literal, store
-from catad.engine.cpu.launch import _address
 from catad.engine.cpu.together import Member
 from catad.linear.gather import Put, positions
 from catad.scalar import Function
@@ -149,7 +149,7 @@ class ScatterKernel:
         parts = threads.chunks(bins, 1) if count * math.prod(rest) >= SHARED else [(0, bins)]
 
         def run(name: str, flags: Any, sums: Any) -> None:
-            addresses = [_address(a) for a in (index, flags, v, sums, out)]
+            addresses = [address(a) for a in (index, flags, v, sums, out)]
             table = [count, math.prod(rest), bins, count, 1, size, *addresses]
             packed = (ctypes.c_int64 * len(table))(*table)
             run_all(call[name], ctypes.addressof(packed), parts)

@@ -1,0 +1,124 @@
+"""Running a scan along one line in blocks, which threads share: fold the blocks, then go through each from where it begins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.blocks import pieces
+from catad.engine.cpu.call import Call, address
+from catad.engine.cpu.folds import TILE
+from catad.engine.cpu.joins import joins, totals, unread
+from catad.engine.cpu.plan import BLOCKS, LINE, TOTALS, Kernel, Layout
+from catad.scalar import Function
+
+LINES = 8  # from so many lines on, threads share lines
+LONG = 1 << 18  # indices from which on a line is cut
+COUNT = 32  # blocks of a line, or somewhat fewer
+
+
+def blocked(how: Layout) -> bool:
+    """Whether a laid-out kernel runs in blocks. It depends on nothing but the program and its arrays: so do the results."""
+    if how.kernel.kind != LINE or how.loops[-1].size < LONG:
+        return False
+    return math.prod([loop.size for loop in how.loops[:-1]]) < LINES and joins(how.kernel.body) is not None
+
+
+class Blocked:
+    """A laid-out kernel in blocks.
+
+    Where a total is not finite, or has underflown and that matters, the line is gone through from its beginning instead, so that
+    infinities, NaN and zeros come out as they do there.
+    """
+
+    def __init__(self, how: Layout, place: Sequence[int]) -> None:
+        self.how, self.place = how, tuple(place)
+        found = joins(how.kernel.body)
+        assert found is not None
+        self.joins = found
+        self.dtypes = [dtype for join in found for dtype in join.dtypes]
+        self.totals = Call(self._totals(), place)
+        at_once = pieces(how.kernel.body)
+        tiles = -(-self.totals.units // (COUNT * at_once)) | 1  # odd: or pieces would meet in the same lines of a cache
+        self.size = tiles * at_once * TILE
+        self.count = -(-how.loops[-1].size // self.size)
+        self.blocks = Call(how._replace(kernel=how.kernel._replace(kind=BLOCKS)), place, self.count)
+        self.text = self.totals.text + "\n" + self.blocks.text
+        self.seconds = self.totals.seconds + self.blocks.seconds
+
+    @cached_property
+    def whole(self) -> Call:
+        """The line without blocks."""
+        return Call(self.how, self.place)
+
+    def _totals(self) -> Layout:
+        """The same loops, without results."""
+        how, body = self.how, totals(self.how.kernel.body, self.joins)
+        sources, late = len(body.sources), unread(how.kernel.body)
+        guards = [how.kernel.body.sources[j].guard for j in late]
+        loops = []
+        for loop in how.loops:
+            more = [loop.guards[guard] if guard >= 0 else None for guard in guards]
+            if loop.carried:
+                whole = (0, loop.size)
+                more = [(max(lo, 1), hi) for lo, hi in [one or whole for one in more]]
+            loops.append(loop._replace(strides=loop.strides[:sources], guards=(*loop.guards, *more)))
+        kernel = Kernel(body, TOTALS, how.kernel.outer, how.kernel.classes[:sources])
+        return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed)
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """From arrays to results."""
+        room = self.totals.room()
+        ends = [address(room), self.totals.units]
+        table = self.totals.packed(arrays, (), ends)
+        self.totals.start(table)
+        if self._joined(table, room):
+            self.blocks.run(arrays, outs, [*ends, self.count, self.size])
+        else:
+            self.whole.run(arrays, outs)
+
+    def _joined(self, table: Any, room: Any) -> bool:
+        """Join each total with those before it; whether these can stand for what they are totals of."""
+        apart = [self._numbers(room, k).copy() for k in range(len(self.dtypes))]
+        floats = [a for a in apart if a.dtype.kind == "f"]
+        if not all(np.isfinite(a).all() for a in floats):
+            return False
+        self.totals.finish(table)
+        if all((np.abs(a) >= np.finfo(a.dtype).tiny).all() for a in floats):
+            return True
+        at = 0
+        for join in self.joins:
+            own = range(at, at + len(join.dtypes))
+            before = [self._numbers(room, k)[:, :-1] for k in own]
+            if not _keeps(join.function, before, [apart[k][:, 1:] for k in own]):
+                return False
+            at += len(join.dtypes)
+        return True
+
+    def _numbers(self, room: Any, k: int) -> Any:
+        """One number of the totals of all tiles, a row for each line."""
+        dtype = self.dtypes[k]
+        return room.view(dtype)[:, k * (8 // dtype.itemsize)].reshape(self.totals.rows, self.totals.units)
+
+
+def _keeps(function: Function, before: Sequence[Any], total: Sequence[Any]) -> bool:
+    """Whether it does not matter that totals have underflown: the least normal number in their place would make the same.
+
+    What is smaller than that number itself need not be the same.
+    """
+    run = scalar.array_function(function)
+    least = [
+        np.where(np.abs(t) < np.finfo(t.dtype).tiny, np.finfo(t.dtype).tiny, t) if t.dtype.kind == "f" else t for t in total
+    ]
+    with np.errstate(all="ignore"):
+        for made, other in zip(run(np, *before, *total), run(np, *before, *least), strict=True):
+            if made.dtype.kind == "f":
+                about, change = np.finfo(made.dtype), np.abs(other - made)
+                if np.any((change > about.tiny) & (change > 4 * about.eps * np.abs(made))):
+                    return False
+    return True

@@ -1,0 +1,141 @@
+"""LLVM text of scans along one line in blocks: each begins where the totals of the tiles before it lead.
+
+A first kernel folds the tiles, each apart, and then joins each with those before it (`Totals`); a second goes through blocks of
+tiles element by element, several pieces of a block at once, so that one does not wait for the state of the other (`Blocks`).
+Tiles, pieces and blocks are of fixed size: what comes out does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.emit import Writer, llvm_type
+from catad.engine.cpu.folds import TILE, Folds
+from catad.engine.cpu.joins import joins
+from catad.engine.cpu.nest import METADATA, Nest
+from catad.engine.cpu.plan import Body
+
+PIECES, LITTLE = 2, 64  # pieces of a block, unless an element is more work than so many operations
+
+
+def pieces(body: Body) -> int:
+    """How many pieces of a block advance at once."""
+    work = sum(scalar.operations(op.data) for op in body.ops if op.kind == "map")
+    return PIECES if work <= LITTLE else 1
+
+
+class Totals(Folds):
+    """A kernel of tiles. `kernel` folds those from the first to the last, `finish` joins each with all before it in its row."""
+
+    def _finish(self) -> str:
+        inner, self.w = self.w, self.w.beside()
+        w = self.w
+        tiles = self._tiles()
+        slots = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
+
+        def copied(unit: str, back: bool) -> None:
+            for k, i, dtype in self.states:
+                pair = slots[k, i], self._total(unit)(k, i)
+                source, goal = pair if back else pair[::-1]
+                w.do(f"store {llvm_type(dtype)} {w.set(f'load {llvm_type(dtype)}, ptr {source}')}, ptr {goal}")
+
+        def step(unit: str) -> None:
+            self._join(lambda k, i: slots[k, i], self._total(unit))
+            copied(unit, True)
+
+        def row(r: str) -> None:
+            begin = w.set(f"mul i64 {r}, {tiles}")
+            copied(begin, False)
+            w.loop(w.set(f"add i64 {begin}, 1"), w.set(f"add i64 {begin}, {tiles}"), step)
+
+        w.loop("%first", "%last", row)
+        text = w.text("finish", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
+        self.w = inner
+        return text
+
+
+class Blocks(Nest):
+    """A kernel of blocks. Its table ends with the address of the totals, the tiles and blocks of a line, and a block's size."""
+
+    def text(self) -> str:
+        found = joins(self.body)
+        assert found is not None
+        self.numbers: list[
+            tuple[int, int, np.dtype, int]
+        ] = []  # of each state: operation, number, dtype, which of the totals
+        at = 0
+        for join in found:
+            self.numbers += [(op, i, join.dtypes[k], at + k) for op, i, k in join.states]
+            at += len(join.dtypes)
+        self.width = 8 * at
+        row = self._row()
+        return self.w.module([row, self._outer()]) + METADATA
+
+    def _end(self, w: Writer, k: int) -> str:
+        return self._entry(w, self.length + k)
+
+    def _unit(self, unit: str) -> tuple[str, list[str]]:
+        w = self.w
+        tiles, blocks, size = (self._end(w, k) for k in (1, 2, 3))
+        block, row = w.set(f"urem i64 {unit}, {blocks}"), w.set(f"udiv i64 {unit}, {blocks}")
+        begin = w.set(f"mul i64 {block}, {size}")
+        end = w.least(w.set(f"add i64 {begin}, {size}"), self._size(self.loops - 1))
+        tile = w.set(f"add i64 {w.set(f'mul i64 {row}, {tiles}')}, {w.set(f'udiv i64 {begin}, {TILE}')}")
+        return row, [f"i64 {begin}", f"i64 {end}", f"i64 {tile}"]
+
+    def _row(self) -> str:
+        w, count = self.w, pieces(self.body)
+        states = [{(k, i): w.slot(llvm_type(d)) for k, i, d, _ in self.numbers} for _ in range(count)]
+        begins = w.set("icmp eq i64 %b, 0")
+        skipped = w.set(f"zext i1 {begins} to i64")  # the very first element has no state before it
+        start = w.set(f"add i64 %b, {skipped}")
+        w.when(begins, lambda: self._at(states[0], "%b", True, True))
+        w.when(w.set(f"xor i1 {begins}, true"), lambda: self._load_states(states[0], "%u"))
+        tiles = w.set(f"udiv i64 {w.set('sub i64 %e, %b')}, {TILE * count}")
+        many = w.set(f"icmp sgt i64 {tiles}, {0 if count > 1 else 1 << 62}")
+        together = w.set(f"and i1 {many}, {self._holds(start, '%e')}")
+        w.when(together, lambda: self._together(states, tiles, skipped))
+        flags = [f"%g{guard}" for guard in self.guards]
+
+        def part(begin: str, end: str, guarded: bool) -> None:
+            w.loop(begin, end, lambda i: self._at(states[0], i, False, guarded))
+
+        alone = w.set(f"xor i1 {together}, true")
+        w.when(alone, lambda: self._split(start, "%e", flags, self.loops - 1, part))
+        return self._row_text("i64 %b", "i64 %e", "i64 %u")
+
+    def _at(self, states: dict[tuple[int, int], str], i: str, first: bool, guarded: bool) -> None:
+        """The work at one index."""
+        loop = self.loops - 1
+        strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
+        flags = [f"%g{guard}" for guard in self.guards]
+        self._element(i, loop, bases, strides, flags, guarded, lambda k, j: states[k, j]).run(first)
+
+    def _load_states(self, states: dict[tuple[int, int], str], tile: str) -> None:
+        """What the tiles before one lead to."""
+        w = self.w
+        before = w.set(f"mul i64 {w.set(f'sub i64 {tile}, 1')}, {self.width}")
+        base = w.set(f"add i64 {self._end(w, 0)}, {before}")
+        for k, i, dtype, at in self.numbers:
+            place = w.set(f"inttoptr i64 {w.set(f'add i64 {base}, {8 * at}')} to ptr")
+            w.do(f"store {llvm_type(dtype)} {w.set(f'load {llvm_type(dtype)}, ptr {place}')}, ptr {states[k, i]}")
+
+    def _together(self, states: Sequence[dict[tuple[int, int], str]], tiles: str, skipped: str) -> None:
+        """Pieces of so many tiles at once, their steps interleaved; the rest goes on with the last."""
+        w = self.w
+        size = w.set(f"mul i64 {tiles}, {TILE}")
+        begins = [w.set(f"add i64 %b, {w.set(f'mul i64 {size}, {k}')}") for k in range(len(states))]
+        for k, own in enumerate(states[1:], 1):
+            self._load_states(own, w.set(f"add i64 %u, {w.set(f'mul i64 {tiles}, {k}')}"))
+
+        def step(s: str) -> None:
+            for own, begin in zip(states, begins, strict=True):
+                self._at(own, w.set(f"add i64 {begin}, {s}"), False, False)
+
+        for own, begin in zip(states[1:], begins[1:], strict=True):
+            w.loop("0", skipped, lambda s, own=own, begin=begin: self._at(own, begin, False, False))  # type: ignore[misc]
+        w.loop(skipped, size, step)
+        w.loop(w.set(f"add i64 {begins[-1]}, {size}"), "%e", lambda i: self._at(states[-1], i, False, False))
