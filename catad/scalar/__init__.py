@@ -20,7 +20,7 @@ from .llvm import LlvmFunction, llvm_function
 from .loops import pruned
 from .ops import OPS
 from .read import read
-from .recognise import recognise
+from .recognise import commutes, recognise
 from .rules import CHOICES, PARTIALS
 from .simplify import apply, cast, substitute, truth
 from .vocabulary import Word, operations, vocabulary
@@ -41,6 +41,7 @@ __all__ = [
     "array_function",
     "array_source",
     "cast",
+    "commutes",
     "const",
     "constant",
     "leaf_count",

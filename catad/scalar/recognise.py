@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from .ir import Function, Node, param, postorder
 
 LEFT, RIGHT = param(0), param(1)
@@ -30,6 +32,33 @@ def recognise(function: Function) -> str | None:
         winners = tuple([_winner(output, order) for order in (-1, 0, 1)])
         return {(LEFT, LEFT, RIGHT): "min", (RIGHT, LEFT, LEFT): "max"}.get(winners)  # type: ignore[arg-type]
     return None
+
+
+def commutes(function: Function) -> bool:
+    """Whether an operator on elements of some numbers gives the same to the last bit with its operands exchanged.
+
+    It is seen where only sums and products need be turned, as of dual numbers: x * u + y * t and y * t + x * u.
+
+    >>> from .read import read
+    >>> commutes(read(lambda a, b: a + b + a * b)), commutes(read(lambda a, b: a - b))
+    (True, False)
+    """
+    d, numbers = function.arity // 2, dict[Hashable, int]()
+    if function.arity % 2:
+        return False
+
+    def written(turned: bool) -> list[int]:
+        at: dict[Node, int] = {}
+        for node in postorder(function.outputs):
+            args = [at[arg] for arg in node.args]
+            value: Hashable = node.value if node.args else node  # constants meet as nodes: -0.0 is not 0.0
+            if node.op == "param":
+                value = (node.value + d * turned) % (2 * d)
+            own = (node.op, value, *(sorted(args) if node.op in ("add", "mul") else args))
+            at[node] = numbers.setdefault(own, len(numbers))
+        return [at[output] for output in function.outputs]
+
+    return written(False) == written(True)
 
 
 def _bare(node: Node) -> Node:

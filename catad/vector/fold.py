@@ -35,12 +35,12 @@ from catad.vector.monoid import (
     parts,
     sampled,
     with_params,
-    with_winner,
 )
 from catad.vector.others import ProductOfOthers
 from catad.vector.scan import along, check_params, entries, filled, operator_code, params_code, pointwise_block, scanned
 from catad.vector.shape import moved
 from catad.vector.shape import sum as sum_
+from catad.vector.winner import Winner
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Fold(Primitive):
             b = wires[0].builder
             steps = b.add(Iota(ins[0].shape[self.axis]))[0]
             everywhere = contract(b, [(self.axis,)], [steps], labels, ins[0].shape)
-            return [b.add(Fold(with_winner(self.monoid), self.axis), wires[0], everywhere)[1]]
+            return list(b.add(Winner(self.monoid, self.axis), wires[0], everywhere, results[0]))
 
         return Rule(structure, coefficients)
 

@@ -49,7 +49,7 @@ def _taken(found: Partition, box: Item) -> Taken | None:
     spaces, values = found.wiring.spaces(box.ins), box.ins[1:]
     g = max(found.produced.get(k, -1) for k in values)
     stage = found.items[g] if g >= 0 else None
-    if not isinstance(stage, Stage) or stage.axis or stage.normal or stage.folded or stage.shape != spaces[1].shape:
+    if not isinstance(stage, Stage) or stage.axis or stage.needs or stage.folded or stage.shape != spaces[1].shape:
         return None
     if box.ins[0] in stage.made or len(set(values)) < len(values):
         return None

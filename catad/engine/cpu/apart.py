@@ -50,12 +50,14 @@ def apart(stage: Ready, last: int) -> Apart:
             sinks += [Sink(FoldResult(k, i), dtype.str) for i, dtype in enumerate(dtypes)]
             writes += [Place(-1, Access(tuple([Affine(label, 0, 1) for label in loops])))] * len(dtypes)
             between += [(shape, dtype) for dtype in dtypes]
-            rest.append(_rest(stage, k, [dtype.str for dtype in dtypes], plain, shape)._replace(reads=reads))
+            rest.append(_rest(stage, k, [dtype.str for dtype in dtypes], plain, shape, reads))
     first = stage._replace(axis=axis, body=stage.body._replace(sinks=tuple(sinks)), writes=tuple(writes))
     return Apart(first, outs, tuple(between), tuple(rest))
 
 
-def _rest(stage: Ready, fold: int, dtypes: Sequence[str], plain: Sequence[int], shape: tuple[int, ...]) -> Rest:
+def _rest(
+    stage: Ready, fold: int, dtypes: Sequence[str], plain: Sequence[int], shape: tuple[int, ...], reads: tuple[int, ...]
+) -> Rest:
     """The fold of what the first stage leaves, whose loops are the plain ones and the others after them."""
     sinks = stage.body.sinks
     outs = tuple([j for j, s in enumerate(sinks) if isinstance(s.value, FoldResult) and s.value.op == fold])
@@ -71,6 +73,6 @@ def _rest(stage: Ready, fold: int, dtypes: Sequence[str], plain: Sequence[int], 
     for j in outs:
         axes = [Affine(plain.index(at.label), at.a, at.s) for at in stage.writes[j].access.axes]
         writes.append(Place(stage.writes[j].wire, Access(tuple(axes))))
-    reads = tuple([Place(i, straight(len(shape))) for i in range(d)])
+    places = tuple([Place(i, straight(len(shape))) for i in range(d)])
     axis = tuple(range(len(plain), len(shape)))
-    return Rest(Ready(shape, axis, stage.direction, body, reads, tuple(writes), ()), (), outs)
+    return Rest(Ready(shape, axis, stage.direction, body, places, tuple(writes), ()), reads, outs)

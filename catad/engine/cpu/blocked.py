@@ -1,4 +1,4 @@
-"""Running a scan along one line in blocks, which threads share: fold the blocks, then go through each from where it begins."""
+"""Running a scan along one line in blocks, which threads share: fold tiles, then go through blocks from where these lead."""
 
 from __future__ import annotations
 

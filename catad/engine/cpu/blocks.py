@@ -75,6 +75,7 @@ class Blocks(Nest):
         return self.w.module([row, self._outer()]) + METADATA
 
     def _end(self, w: Writer, k: int) -> str:
+        """An entry of the end of the table."""
         return self._entry(w, self.length + k)
 
     def _unit(self, unit: str) -> tuple[str, list[str]]:
@@ -94,10 +95,11 @@ class Blocks(Nest):
         start = w.set(f"add i64 %b, {skipped}")
         w.when(begins, lambda: self._at(states[0], "%b", True, True))
         w.when(w.set(f"xor i1 {begins}, true"), lambda: self._load_states(states[0], "%u"))
-        tiles = w.set(f"udiv i64 {w.set('sub i64 %e, %b')}, {TILE * count}")
-        many = w.set(f"icmp sgt i64 {tiles}, {0 if count > 1 else 1 << 62}")
-        together = w.set(f"and i1 {many}, {self._holds(start, '%e')}")
-        w.when(together, lambda: self._together(states, tiles, skipped))
+        together = "false"
+        if count > 1:
+            tiles = w.set(f"udiv i64 {w.set('sub i64 %e, %b')}, {TILE * count}")
+            together = w.set(f"and i1 {w.set(f'icmp sgt i64 {tiles}, 0')}, {self._holds(start, '%e')}")
+            w.when(together, lambda: self._together(states, tiles, skipped))
         flags = [f"%g{guard}" for guard in self.guards]
 
         def part(begin: str, end: str, guarded: bool) -> None:

@@ -7,7 +7,7 @@ turns into vectors; of any other one for each of `CHAINS` consecutive pieces, jo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,11 +15,18 @@ from catad import scalar
 from catad.engine.cpu.emit import cast, llvm_type, state_dtypes, store
 from catad.engine.cpu.nest import METADATA, Nest
 from catad.engine.cpu.stage import FoldResult
+from catad.scalar import Function
 
 TILE = 8384  # indices of a tile: not a power of two, or its pieces would meet in the same lines of a cache
 WIDTH = 64  # states of a commutative operator
 CHAINS = 8  # states of any other one
 State = Callable[[str], Callable[[int, int], str]]  # the address of a state: of which lane or chain, operation and number
+
+
+def _commutes(op: Function, dtypes: Sequence[np.dtype]) -> bool:
+    """Whether elements may be folded in any order."""
+    ordered = scalar.recognise(op) in ("min", "max") and dtypes[0].kind in "iu"  # of floats, zeros and NaN are not
+    return ordered or scalar.commutes(op)
 
 
 class Folds(Nest):
@@ -37,7 +44,7 @@ class Folds(Nest):
 
     @property
     def commutes(self) -> bool:
-        return all(scalar.recognise(op.data) in ("add", "mul") for op in self.body.ops if op.kind == "fold")
+        return all(_commutes(op.data, state_dtypes(self.body, op)) for op in self.body.ops if op.kind == "fold")
 
     def text(self) -> str:
         row = self._row()

@@ -57,7 +57,7 @@ class StageKernel:
     ) -> None:
         self.stage, self.fallback, self.name = stage, fallback, name
         self.place = [ins.index(p.wire) if p.wire >= 0 else -1 for p in stage.reads]
-        self.normal = [ins.index(k) for k in stage.normal]
+        self.needs = [(ins.index(k), _CHECKS[what]) for k, what in stage.needs]
         self.results = [(shape, np.dtype(sink.dtype)) for shape, sink in zip(shapes, stage.body.sinks, strict=True)]
         self.ways: dict[Any, Way | None] = {}
 
@@ -71,7 +71,7 @@ class StageKernel:
             way = self.ways[key]
         except KeyError:
             way = self.ways[key] = self._way(arrays, outs)
-        if way is None or not all(_normal(arrays[at]) for at in self.normal):
+        if way is None or not all(holds(arrays[at]) for at, holds in self.needs):
             return self.fallback(xp, *arrays)
         begun = time.perf_counter() if profile.active() else 0.0
         way.run(arrays, outs)
@@ -164,3 +164,11 @@ def _normal(array: Any) -> bool:
     """Whether all numbers are finite and not so small that they have lost digits."""
     size = np.abs(array)
     return bool(np.all((size >= np.finfo(array.dtype).tiny) & (size < np.inf)))
+
+
+def _number(array: Any) -> bool:
+    """Whether no number is NaN."""
+    return not np.isnan(array).any()
+
+
+_CHECKS = {"normal": _normal, "number": _number}

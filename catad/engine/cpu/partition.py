@@ -149,8 +149,8 @@ class Partition:
         return wire, access
 
     def _place(self, work: Work, box: Box) -> None:
-        if work.normal is not None:
-            self._ensure(work.normal)
+        if work.needs is not None:
+            self._ensure(work.needs[0])
         if work.indexed >= 0:
             self._ensure(work.reads[1][0])
         sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
@@ -220,7 +220,7 @@ class Partition:
         """
         g = self.produced.get(wire, -1)
         stage = self.items[g] if g >= 0 else None
-        if not isinstance(stage, Stage) or stage.normal or wire not in stage.made or access.guards:
+        if not isinstance(stage, Stage) or stage.needs or wire not in stage.made or access.guards:
             return None
         value, own = stage.made[wire]
         op = stage.producer.get(value)
@@ -267,8 +267,8 @@ class Partition:
         return any((load.wire, _steps(load.access)) in read for load in loads)
 
     def _join(self, stage: Stage, g: int, work: Work, at: Coordinates, args: Sequence[_Arg]) -> None:
-        if work.normal is not None:
-            stage.normal.add(work.normal)
+        if work.needs is not None:
+            stage.needs.add(work.needs)
         if work.axis:
             sign = at[work.axis[0]].s
             stage.axis = work.axis
@@ -280,6 +280,8 @@ class Partition:
         if work.kind == "take":
             stage.made[work.outs[0]] = (values[1], at)
         elif work.kind == "fold":
+            if work.first is not None:
+                values = [stage.add("map", work.first, values, 1).first]
             place = stage.ops.index(stage.add("fold", work.data, values, 0))
             for part, (out, along) in enumerate(zip(work.outs, work.stores, strict=True)):
                 own = tuple([at[p.label] for p in along])

@@ -81,7 +81,7 @@ class Ready(NamedTuple):
     body: Body
     reads: tuple[Place, ...]
     writes: tuple[Place, ...]
-    normal: tuple[int, ...]
+    needs: tuple[tuple[int, str], ...]
 
 
 def ready(stage: Stage, wanted: Sequence[int], dtypes: Sequence[np.dtype]) -> Ready:
@@ -121,7 +121,7 @@ def ready(stage: Stage, wanted: Sequence[int], dtypes: Sequence[np.dtype]) -> Re
         at = FoldResult(place[value.op], value.part) if isinstance(value, FoldResult) else numbers[value]
         made.append(Sink(at, dtype.str))
     body = Body(tuple(sources), tuple(ops), tuple(made))
-    return Ready(stage.shape, stage.axis, stage.direction, body, tuple(reads), tuple(writes), tuple(stage.normal))
+    return Ready(stage.shape, stage.axis, stage.direction, body, tuple(reads), tuple(writes), tuple(stage.needs))
 
 
 class _Needed(set[int]):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.engine.cpu.access import Access, Affine
+from catad.scalar import Function
 
 Coordinates = tuple[Affine, ...]  # the own index of a member, one entry a loop of the stage
 
@@ -67,7 +68,7 @@ class Stage:
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
     values: int = 0
     members: list[str] = field(default_factory=list)  # what kinds of boxes it has taken in
-    normal: set[int] = field(default_factory=set)  # wires whose numbers must be normal, else the reference runs
+    needs: set[tuple[int, str]] = field(default_factory=set)  # what wires must be, else other boxes run
 
     def fresh(self, count: int = 1) -> int:
         """The number of the first of some new values."""
@@ -122,4 +123,5 @@ class Work(NamedTuple):
     stores: tuple[tuple[Affine, ...], ...] = ()
     indexed: int = -1  # the axis of the second read that the first gives the position of, and its size
     size: int = 0
-    normal: int | None = None  # a wire whose numbers must be normal for this to hold
+    needs: tuple[int, str] | None = None  # a wire whose numbers must be "normal", or "number"s and not NaN, for this to hold
+    first: Function | None = None  # what is computed of the reads, for a fold of that

@@ -16,6 +16,7 @@ from catad.engine.cpu.together import Member
 from catad.spaces import Product
 from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.others import ProductOfOthers
+from catad.vector.winner import Winner
 from catad.wiring import Box, Builder, Wire, Wiring
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
@@ -103,7 +104,7 @@ def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...], wanted
     members, ins = _members(found, g, outs, reads, wanted)
     shapes = [wiring.wires[k].shape for k in outs]
     name = " ".join(dict.fromkeys(stage.members))
-    other = _general(wiring, members, ins, outs) if stage.normal else _Reference(wiring, members, ins, outs)
+    other = _general(wiring, members, ins, outs) if stage.needs else _Reference(wiring, members, ins, outs)
     return StageKernel(made, ins, shapes, other, name), ins, outs
 
 
@@ -140,7 +141,7 @@ def _members(
 
 
 def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
-    """The same boxes as a program that needs no number to be normal."""
+    """The same boxes as a program that needs nothing to be known of numbers."""
     from catad.engine.program import Program
 
     b = Builder()
@@ -151,6 +152,8 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
             made: tuple[Wire, ...] = (b.apply(box.primitive.general, given[0]),)
         elif isinstance(box.primitive, ProductOfOthersByBin):
             made = (b.apply(box.primitive.general, tuple(given[:2])),)
+        elif isinstance(box.primitive, Winner):
+            made = (box.primitive.general(b, *given[:2]),)
         else:
             made = b.add(box.primitive, *given)
         at.update(zip(box.outs, made, strict=True))

@@ -239,7 +239,7 @@ class _LLVM:
         self.layout = str(self.machine.target_data)
         self.tuning = binding.create_pipeline_tuning_options(speed_level=SPEED)
         self.tuning.loop_vectorization = True
-        self.tuning.slp_vectorization = False
+        self.tuning.slp_vectorization = False  # it gathers what independent chains read, which takes longer than to read it
         self.tuning.loop_unrolling = True
         self.tuning.loop_interleaving = True
 

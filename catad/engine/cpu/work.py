@@ -21,6 +21,7 @@ from catad.vector.fold import Fold
 from catad.vector.map import Map
 from catad.vector.others import ProductOfOthers
 from catad.vector.scan import Scan
+from catad.vector.winner import Winner
 from catad.wiring import Box, Wiring
 
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
@@ -30,6 +31,11 @@ _IS_ZERO = scalar.apply("eq", scalar.param(1), scalar.const(0))
 _QUOTIENT = Function.make(
     3, [scalar.apply("select", _IS_ZERO, scalar.param(1), scalar.apply("div", scalar.param(1), scalar.param(2)))]
 )  # of an index, what is read there, and an element
+_LEAST = Function.make(2, [scalar.apply("minimum", scalar.param(0), scalar.param(1))])
+_FAR = scalar.const(np.iinfo(np.int64).max)
+_EQUAL = Function.make(
+    3, [scalar.apply("select", scalar.apply("eq", scalar.param(0), scalar.param(2)), scalar.param(1), _FAR)]
+)  # of an element, its position, and the result: the position, or one behind all others
 _COMMUTATIVE = ("add", "mul")
 
 
@@ -80,7 +86,7 @@ def _others(wiring: Wiring, box: Box, others: ProductOfOthers) -> Work:
     x, total = box.ins
     plain = straight(len(shape))
     whole = Access(plain.axes[: others.axis] + plain.axes[others.axis + 1 :])
-    return Work("map", _DIV, shape, ((x, plain), (total, whole)), box.outs, normal=total)
+    return Work("map", _DIV, shape, ((x, plain), (total, whole)), box.outs, needs=(total, "normal"))
 
 
 def _others_by_bin(wiring: Wiring, box: Box, others: ProductOfOthersByBin) -> Work:
@@ -93,7 +99,20 @@ def _others_by_bin(wiring: Wiring, box: Box, others: ProductOfOthersByBin) -> Wo
         (total, Access((Affine(FIXED, 0, 0), *plain.axes[1:]))),
         (x, plain),
     )
-    return Work("map", _QUOTIENT, shape, reads, box.outs, indexed=0, size=others.bins, normal=total)
+    return Work("map", _QUOTIENT, shape, reads, box.outs, indexed=0, size=others.bins, needs=(total, "normal"))
+
+
+def _winner(wiring: Wiring, box: Box, winner: Winner) -> Work | None:
+    """The least position at which the result stands, where all results are numbers."""
+    x, positions, total = box.ins
+    shape = wiring.wires[x].shape
+    if shape[winner.axis] == 0:
+        return None
+    plain = straight(len(shape))
+    rest = plain.axes[: winner.axis] + plain.axes[winner.axis + 1 :]
+    reads = ((x, plain), (positions, plain), (total, Access(rest)))
+    needs = (total, "number") if wiring.wires[x].is_float else None
+    return Work("fold", _LEAST, shape, reads, box.outs, (winner.axis,), 0, (rest,), needs=needs, first=_EQUAL)
 
 
 def _scan(wiring: Wiring, box: Box, scan: Scan) -> Work:
@@ -155,6 +174,7 @@ _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
     Recur: _recur,
     Take: _take,
     Fold: _fold,
+    Winner: _winner,
 }
 
 
