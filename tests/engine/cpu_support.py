@@ -137,7 +137,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     printed_anew(monkeypatch)
     for module in (folds, call, blocks_of_lines, blocked):
         monkeypatch.setattr(module, "TILE", 64)
-    for module, name, value in ((nest, "WIDTH", 16), (nest, "BLOCK", 64), (blocked, "LONG", 100), (blocked, "COUNT", 3)):
+    for module in (nest, blocks_of_lines):
+        monkeypatch.setattr(module, "BLOCK", 64)
+    for module, name, value in ((nest, "WIDTH", 16), (blocked, "LONG", 100), (blocked, "COUNT", 3)):
         monkeypatch.setattr(module, name, value)
 
 

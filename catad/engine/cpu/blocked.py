@@ -36,7 +36,7 @@ class Blocked:
     infinities, NaN and zeros come out as they do there.
     """
 
-    def __init__(self, how: Layout, place: Sequence[int]) -> None:
+    def __init__(self, how: Layout, place: Sequence[int], large: bool) -> None:
         self.how, self.place = how, tuple(place)
         found = joins(how.kernel.body)
         assert found is not None
@@ -47,7 +47,9 @@ class Blocked:
         tiles = -(-self.totals.units // (COUNT * at_once)) | 1  # odd: or pieces would meet in the same lines of a cache
         self.size = tiles * at_once * TILE
         self.count = -(-how.loops[-1].size // self.size)
-        self.blocks = Call(how._replace(kernel=how.kernel._replace(kind=BLOCKS)), place, self.count)
+        past = large and all(run in "cr" for run in how.kernel.classes[len(how.kernel.body.sources) :])
+        kernel = how.kernel._replace(kind=BLOCKS, streaming=past)
+        self.blocks = Call(how._replace(kernel=kernel), place, self.count)
         self.text = self.totals.text + "\n" + self.blocks.text
         self.seconds = self.totals.seconds + self.blocks.seconds
 

@@ -7,18 +7,21 @@ Tiles, pieces and blocks are of fixed size: what comes out does not depend on th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.emit import Writer, llvm_type
+from catad.engine.cpu.emit import Writer, llvm_type, memory_type
 from catad.engine.cpu.folds import TILE, Folds
 from catad.engine.cpu.joins import joins
 from catad.engine.cpu.nest import METADATA, Nest
+from catad.engine.cpu.past import BLOCK, write_past
 from catad.engine.cpu.plan import Body
 
 PIECES, LITTLE = 2, 64  # pieces of a block, unless an element is more work than so many operations
+
+States = dict[tuple[int, int], str]  # the slots of the states: of which operation, which number
 
 
 def pieces(body: Body) -> int:
@@ -74,6 +77,10 @@ class Blocks(Nest):
         row = self._row()
         return self.w.module([row, self._outer()]) + METADATA
 
+    @property
+    def shifted(self) -> bool:
+        return False
+
     def _end(self, w: Writer, k: int) -> str:
         """An entry of the end of the table."""
         return self._entry(w, self.length + k)
@@ -109,14 +116,17 @@ class Blocks(Nest):
         w.when(alone, lambda: self._split(start, "%e", flags, self.loops - 1, part))
         return self._row_text("i64 %b", "i64 %e", "i64 %u")
 
-    def _at(self, states: dict[tuple[int, int], str], i: str, first: bool, guarded: bool) -> None:
-        """The work at one index."""
+    def _at(self, states: States, i: str, first: bool, guarded: bool, beside: Mapping[int, str] | None = None) -> None:
+        """The work at one index; some results may be written beside."""
         loop = self.loops - 1
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
         flags = [f"%g{guard}" for guard in self.guards]
-        self._element(i, loop, bases, strides, flags, guarded, lambda k, j: states[k, j]).run(first)
+        element = self._element(i, loop, bases, strides, flags, guarded, lambda k, j: states[k, j])
+        if beside is not None:
+            element.pointer = lambda j, direct=element.pointer: beside[j] if j in beside else direct(j)  # type: ignore[misc]
+        element.run(first)
 
-    def _load_states(self, states: dict[tuple[int, int], str], tile: str) -> None:
+    def _load_states(self, states: States, tile: str) -> None:
         """What the tiles before one lead to."""
         w = self.w
         before = w.set(f"mul i64 {w.set(f'sub i64 {tile}, 1')}, {self.width}")
@@ -125,7 +135,7 @@ class Blocks(Nest):
             place = w.set(f"inttoptr i64 {w.set(f'add i64 {base}, {8 * at}')} to ptr")
             w.do(f"store {llvm_type(dtype)} {w.set(f'load {llvm_type(dtype)}, ptr {place}')}, ptr {states[k, i]}")
 
-    def _together(self, states: Sequence[dict[tuple[int, int], str]], tiles: str, skipped: str) -> None:
+    def _together(self, states: Sequence[States], tiles: str, skipped: str) -> None:
         """Pieces of so many tiles at once, their steps interleaved; the rest goes on with the last."""
         w = self.w
         size = w.set(f"mul i64 {tiles}, {TILE}")
@@ -133,11 +143,44 @@ class Blocks(Nest):
         for k, own in enumerate(states[1:], 1):
             self._load_states(own, w.set(f"add i64 %u, {w.set(f'mul i64 {tiles}, {k}')}"))
 
-        def step(s: str) -> None:
-            for own, begin in zip(states, begins, strict=True):
-                self._at(own, w.set(f"add i64 {begin}, {s}"), False, False)
-
         for own, begin in zip(states[1:], begins[1:], strict=True):
             w.loop("0", skipped, lambda s, own=own, begin=begin: self._at(own, begin, False, False))  # type: ignore[misc]
-        w.loop(skipped, size, step)
+        if self.kernel.streaming:
+            self._past(states, begins, skipped, size)
+        else:
+            w.loop(skipped, size, lambda s: self._step(states, begins, s))
         w.loop(w.set(f"add i64 {begins[-1]}, {size}"), "%e", lambda i: self._at(states[-1], i, False, False))
+
+    def _step(self, states: Sequence[States], begins: Sequence[str], s: str) -> None:
+        for own, begin in zip(states, begins, strict=True):
+            self._at(own, self.w.set(f"add i64 {begin}, {s}"), False, False)
+
+    def _past(self, states: Sequence[States], begins: Sequence[str], first: str, last: str) -> None:
+        """The steps from the first to the last in blocks, whose results are held in buffers and then go past the caches."""
+        w = self.w
+        sinks = range(len(self.body.sources), len(self.arrays))
+        buffers = [{j: w.slot(self._kind(j), BLOCK) for j in sinks} for _ in begins]
+
+        def block(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), last)
+
+            def step(s: str) -> None:
+                up, down = w.set(f"sub i64 {s}, {start}"), w.set(f"sub i64 {w.set(f'sub i64 {stop}, 1')}, {s}")
+                for own, begin, held in zip(states, begins, buffers, strict=True):
+                    at = {j: up if self.kernel.classes[j] == "c" else down for j in sinks}
+                    beside = {j: self._gep(j, held[j], at[j]) for j in sinks}
+                    self._at(own, w.set(f"add i64 {begin}, {s}"), False, False, beside)
+
+            w.loop(start, stop, step)
+            count = w.set(f"sub i64 {stop}, {start}")
+            for begin, held in zip(begins, buffers, strict=True):
+                ends = w.set(f"add i64 {begin}, {start}"), w.set(f"sub i64 {w.set(f'add i64 {begin}, {stop}')}, 1")
+                for j in sinks:
+                    low = self._address(j, f"%a{j}", ends[self.kernel.classes[j] == "r"], self.loops - 1, "")
+                    size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
+                    write_past(w, low, held[j], size)
+
+        w.loop(first, last, block, BLOCK)
+
+    def _kind(self, j: int) -> str:
+        return memory_type(np.dtype(self.arrays[j].dtype))

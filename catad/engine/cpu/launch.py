@@ -103,9 +103,10 @@ def way_of(stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequ
     how = layout(stage, strides)
     if how is None:
         return _InTwo(stage, place, arrays, outs)
+    large = sum(out.nbytes for out in outs) >= STREAMED
     if blocked(how):
-        return Blocked(how, place)
-    if _streams(how, outs):
+        return Blocked(how, place, large)
+    if large and _straight(how, outs):
         how = how._replace(kernel=how.kernel._replace(streaming=True))
     return Call(how, place)
 
@@ -141,13 +142,13 @@ class _InTwo:
             way.run([made[k] for k in one.reads], [outs[j] for j in one.outs])
 
 
-def _streams(how: Layout, outs: Sequence[Any]) -> bool:
-    """Whether results are large enough to be written past the caches, and lie so that whole vectors are aligned.
+def _straight(how: Layout, outs: Sequence[Any]) -> bool:
+    """Whether results lie so that whole vectors are aligned.
 
     The layout is used again for other results of the same shapes: only large ones are sure to be aligned as `buffers` does it.
     """
     kernel, first = how.kernel, len(how.kernel.body.sources)
-    if kernel.kind != POINTS or sum(out.nbytes for out in outs) < STREAMED or kernel.body.guards:
+    if kernel.kind != POINTS or kernel.body.guards:
         return False
     rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
     straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])

@@ -13,38 +13,12 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.cpu.emit import Element, Writer, llvm_type, memory_type, state_dtypes, store
+from catad.engine.cpu.past import BLOCK, VECTOR, settle, write_past
 from catad.engine.cpu.plan import LANES, LINE, POINTS, Kernel, Sink, Source
 from catad.engine.cpu.stage import FoldResult
 from catad.engine.cpu.unswitch import MOST, choice
 from catad.scalar import Function
 
-BLOCK = 512  # indices whose results are held in a cache before they go past it
-VECTOR = 64  # bytes of one store past the caches
-PAST = f"""
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-define internal void @past(ptr noalias align {VECTOR} %to, ptr noalias align {VECTOR} %from, i64 %size) noinline {{
-entry:
-  %whole = and i64 %size, {-VECTOR}
-  br label %head
-head:
-  %i = phi i64 [ 0, %entry ], [ %next, %body ]
-  %more = icmp slt i64 %i, %whole
-  br i1 %more, label %body, label %rest
-body:
-  %f = getelementptr i8, ptr %from, i64 %i
-  %v = load <{VECTOR // 4} x i32>, ptr %f, align {VECTOR}
-  %t = getelementptr i8, ptr %to, i64 %i
-  store <{VECTOR // 4} x i32> %v, ptr %t, align {VECTOR}, !nontemporal !1
-  %next = add nsw i64 %i, {VECTOR}
-  br label %head
-rest:
-  %last = sub i64 %size, %whole
-  %tt = getelementptr i8, ptr %to, i64 %whole
-  %ff = getelementptr i8, ptr %from, i64 %whole
-  call void @llvm.memcpy.p0.p0.i64(ptr %tt, ptr %ff, i64 %last, i1 false)
-  ret void
-}}
-"""
 WIDE = 300  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
 METADATA = """!0 = !{}
 !1 = !{i32 1}
@@ -98,6 +72,11 @@ class Nest:
         start = self.length - 2 * len(self.indexed) + 2 * self.indexed.index(j)
         return self._entry(self.w, start), self._entry(self.w, start + 1)
 
+    @property
+    def shifted(self) -> bool:
+        """Whether addresses in a row are those of its index %b, at whole vectors in memory."""
+        return self.kernel.streaming
+
     # -- the whole
 
     def text(self) -> str:
@@ -124,7 +103,7 @@ class Nest:
                 at = bases[j]
                 for k in outer:
                     at = w.set(f"add i64 {at}, {w.set(f'mul i64 {strides[j][k]}, {index[k]}')}")
-                if self.kernel.streaming:
+                if self.shifted:
                     at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self._stride(j, self.loops - 1)}, %b')}")
                 given.append(f"i64 {at}" if _is_index(array) else f"ptr {w.set(f'inttoptr i64 {at} to ptr')}")
             for guard in self.guards:
@@ -138,7 +117,7 @@ class Nest:
 
         w.loop("%first", "%last", row)
         if self.kernel.streaming:
-            w.do("fence seq_cst")
+            settle(w)
         text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
         self.w = inner
         return text
@@ -153,7 +132,7 @@ class Nest:
 
     def _unit(self, unit: str) -> tuple[str, list[str]]:
         """The row of a unit of work, and what the function of a row is told besides."""
-        if self.kernel.streaming:  # addresses are those of index %b, so that a loop from 0 is known to be aligned
+        if self.shifted:  # addresses are those of index %b, so that a loop from 0 is known to be aligned
             return unit, ["i64 0", f"i64 {self.w.set('sub i64 %e, %b')}"]
         return unit, ["i64 %b", "i64 %e"]
 
@@ -170,7 +149,7 @@ class Nest:
         return self.w.text("row", ", ".join(given), "internal", "alwaysinline")
 
     def _aligned(self, array: Source | Sink) -> str:
-        return "align 64" if self.kernel.streaming and isinstance(array, Sink) else ""
+        return f"align {VECTOR}" if self.shifted and isinstance(array, Sink) else ""
 
     # -- addresses
 
@@ -309,19 +288,14 @@ class Nest:
         return self.w.set(f"getelementptr inbounds {memory_type(np.dtype(self.arrays[j].dtype))}, ptr {base}, i64 {at}")
 
     def _streamed(self, block: Callable[[str, str], None], buffers: dict[int, str]) -> None:
-        """Blocks of the row, each computed into a cache and then written to memory in whole vectors, past the caches.
-
-        A store that goes through the caches first reads what it overwrites; LLVM does not vectorise loops that store past them.
-        """
+        """Blocks of the row, each computed into a buffer and then written to memory past the caches."""
         w = self.w
 
         def out(start: str, stop: str) -> None:
             count = w.set(f"sub i64 {stop}, {start}")
             for j, base in buffers.items():
                 size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
-                w.do(f"call void @past(ptr {self._gep(j, f'%a{j}', start)}, ptr {base}, i64 {size})")
-
-        w.support["past"] = PAST
+                write_past(w, self._gep(j, f"%a{j}", start), base, size)
 
         def one(start: str) -> None:
             stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), "%e")

@@ -1,0 +1,62 @@
+"""The position of a minimum or maximum: what its derivative needs to know.
+
+It means the fold of (number, position) by the operator's own choice. Where the result is a number, its position is that of the
+first number that equals it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.linear.gather import spread_over
+from catad.primitive import box
+from catad.spaces import Tensor
+from catad.terms import D
+from catad.vector.index import Integers
+from catad.vector.monoid import Monoid, with_winner
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+@box
+class Winner(Integers):
+    """(x, positions along the axis, the minimum or maximum of x along the axis) to its position, -1 where x is empty.
+
+    The last argument only helps to compute it.
+    """
+
+    monoid: Monoid
+    axis: int = 0
+    arity = 3
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        shape = ins[0].shape
+        return (Tensor((*shape[: self.axis], *shape[self.axis + 1 :]), np.int64),)
+
+    def general(self, b: Builder, x: Wire, positions: Wire) -> Wire:
+        """What it means."""
+        from catad.vector.fold import Fold
+
+        return b.add(Fold(with_winner(self.monoid), self.axis), x, positions)[1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        from catad.vector.fold import Fold
+
+        x, positions, total = arrays
+        if x.shape[self.axis] == 0 or (x.dtype.kind == "f" and bool(xp.isnan(total).any())):
+            return Fold(with_winner(self.monoid), self.axis).evaluate(xp, x, positions)[1]
+        return xp.argmax(x == xp.expand_dims(total, self.axis), axis=self.axis)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Winner(self.monoid, self.axis + 1), *carried)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return 2 * ins[0].size
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.vector.Winner({name(self.monoid, 'monoid')}, {self.axis})"
