@@ -30,6 +30,7 @@ DOCUMENTED = frozenset(
         "arctan",
         "arctan2",
         "arctanh",
+        "argmax",
         "argsort",
         "array",
         "asarray",

@@ -49,7 +49,7 @@ class Winner(Integers):
         x, positions, total = arrays
         if x.shape[self.axis] == 0 or (x.dtype.kind == "f" and bool(xp.isnan(total).any())):
             return Fold(with_winner(self.monoid), self.axis).evaluate(xp, x, positions)[1]
-        return xp.argmax(x == xp.expand_dims(total, self.axis), axis=self.axis)
+        return xp.argmax(x == total[(*[slice(None)] * self.axis, None)], axis=self.axis)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]

@@ -10,7 +10,7 @@ import pytest
 from scalar_support import define, define_without_source, run, same
 
 from catad.errors import NeedsTree, ScalarError
-from catad.scalar import Function, read, recognise, vocabulary
+from catad.scalar import Function, read, vocabulary
 
 A = np.array([-2.5, -1.0, -0.0, 0.0, 0.3, 1.0, 2.0, 7.5, 20.0])
 B = np.array([1.0, -3.0, 2.0, 0.5, 0.3, -1.0, 5.0, 2.5, 0.1])
@@ -484,52 +484,3 @@ def test_recursion_on_a_constant_ends():
         return 1.0 if n == 0 else x * power(x, n - 1)
 
     assert run(read(lambda x: power(x, 5)), np.float64(2.0))[0] == 32.0
-
-
-@pytest.mark.parametrize(
-    ("kind", "fns"),
-    {
-        "add": [
-            operator.add,
-            lambda a, b: b + a,
-            np.add,
-            lambda a, b: a - (-b),
-            lambda a, b: sum((a, b), 0.0 * 0) and a + b,
-        ],
-        "mul": [operator.mul, lambda a, b: b * a, np.multiply, lambda a, b: 1 * a * b],
-        "max": [
-            np.maximum,
-            max,
-            lambda a, b: a if a >= b else b,
-            lambda a, b: b if b > a else a,
-            lambda a, b: b if not a >= b else a,
-            np.fmax,
-        ],
-        "min": [np.minimum, min, lambda a, b: a if a <= b else b, lambda a, b: b if b < a else a, np.fmin],
-        None: [
-            lambda a, b: a if a > b else b,
-            lambda a, b: np.maximum(b, a),
-            lambda a, b: max(b, a),
-            lambda a, b: a + b + 0.0,
-            lambda a, b: a - b,
-            lambda a, b: a * a,
-            lambda a, b: a + 2 * b,
-            lambda a, b: (a, b),
-            lambda a, b: a if a > 0 else b,
-        ],
-    }.items(),
-)
-def test_recognise(kind, fns):
-    for fn in fns[: 4 if kind == "add" else None]:
-        assert recognise(read(fn)) == kind, fn
-
-
-def test_recognise_a_def_with_locals():
-    def longest(a, b):
-        best = a
-        if b > best:
-            best = b
-        return best
-
-    assert recognise(read(longest)) == "max"
-    assert recognise(read(lambda s, t: s[0] + t[0], [(None,), (None,)])) is None
