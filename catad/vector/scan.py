@@ -29,7 +29,7 @@ from catad.spaces import Tensor, rebuild
 from catad.terms import D
 from catad.vector.cuts import cut_of
 from catad.vector.map import mapped
-from catad.vector.monoid import Monoid, check_laws, elements, monoid_of, parts, sampled, with_params
+from catad.vector.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pairs import cheaper_pairs
 from catad.vector.shape import broadcast_to, moved
 from catad.wiring import share
@@ -112,7 +112,7 @@ class Scan(Primitive):
             b = wires[0].builder
             if self.monoid.lifts is not None:  # what stands before a start is not read, in no order of derivative
                 before_ = [b.add(Linked(self.axis, 1), wires[0], s)[0] for s in results]
-            elif self._regular_at_neutral:
+            elif self._regular_at_neutral or chooses(self.monoid):
                 before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
             else:
                 before_ = [_held(b, s, self.axis) for s in results]
@@ -390,7 +390,7 @@ def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = 
     and at the first call for a wrong neutral element or one that is not associative.
 
     Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 7.1.2 and 7.2). Passes over
-    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 5; a minimum or maximum 1 and 8;
+    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 5; a minimum or maximum 1 and 6;
     affine maps 1 and 6. In each gradient one pass is the scan itself and one a recurrence, the others move ends and make
     or apply coefficients. A state of d numbers costs up to d^3 where its Jacobian has no zeros; blocks cost what they have.
     Forward mode of an operator on tuples, without kinks, is one scan of pairs of tangent and value where that takes no more

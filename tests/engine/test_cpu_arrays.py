@@ -121,6 +121,23 @@ def test_cotangents_of_broadcast_arguments_are_summed(data):
     assert_same(on("cpu", back, ((x, y), w)), on("reference", back, ((np.array(x, float), np.array(y, float)), w)))
 
 
+@pytest.mark.parametrize("before", [0, 1, 3])
+@pytest.mark.parametrize("after", [0, 1, 2])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_ends_that_are_replaced_where_they_were_made(before, after, axis):
+    """A value of the stage, read where it stands but at the ends; also backwards, and of truth values."""
+    rng = np.random.default_rng(0)
+    x = whole(rng, (6, 7))
+    stop = -after or None
+    for made, fill in ((ct.map(lambda x: x * x), 7.0), (ct.map(lambda x: x > 0.0) >> ct.map(lambda c: not c), True)):
+        ends = ct.slice(before, stop, axis=axis) >> ct.pad(before, after, fill, axis=axis)
+        for turned in (ct.id, ct.flip(axis)):
+            f = made >> ct.fork(ct.id, ends >> turned, turned >> ends)
+            assert_same(on("cpu", f, x), on("reference", f, x))
+    f = ct.map(lambda x: x * x) >> ends >> ct.scan(ct.add, 0.0, axis=axis, reverse=True)
+    assert_same(on("cpu", f, x), on("reference", f, x))
+
+
 def test_numbers_of_numpy_and_python_are_arguments():
     for x, y in (
         (np.float32(2.0), np.float32(3.0)),

@@ -51,6 +51,11 @@ ONE_STAGE = {
     "a transposition is no pass": (ct.transpose() >> ct.map(square) >> ct.sum(axis=0), ct.f64[70, 80]),
     "the gradient of ten maps": (ct.grad(TEN >> ct.sum()), V),
     "its value and gradient": (ct.value_and_grad(TEN >> ct.sum()), V),
+    "the ends of a map replaced": (
+        ct.map(square) >> ct.fork(ct.id, ct.slice(1, -2) >> ct.pad(1, 2, 7.0)) >> ct.mul >> ct.sum(),
+        V,
+    ),
+    "a scan of a maximum and its tangent": (ct.tangent(ct.scan(ct.maximum, -np.inf)), V * V),
     "a map and its tangent": (ct.tangent(TEN), V * V),
     "the affine scan": (ct.scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (1.0, 0.0)), V * V),
     "a scan of matrices": (ct.scan(matmul2, ((1.0, 0.0), (0.0, 1.0))), (V * V) * (V * V)),

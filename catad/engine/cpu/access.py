@@ -109,7 +109,7 @@ def across(labels: Sequence[int], out: Sequence[int], access: Access) -> Access:
 
 
 def _through_move(view: Move, access: Access, loops: Sequence[int]) -> Access | None:
-    axes, guards = [], list(access.guards)
+    axes, guards = [], list[Guard]()
     for ax, (label, a, s) in zip(view.axes, access.axes, strict=True):
         if ax.m == 0:
             axes.append(Affine(FIXED, 0, 0))
@@ -126,12 +126,16 @@ def _through_move(view: Move, access: Access, loops: Sequence[int]) -> Access | 
         lo, hi = max(lo, 0), min(hi, loops[label])
         if lo > 0 or hi < loops[label]:
             guards.append(Guard(label, lo, max(lo, hi)))
-    new = guards[len(access.guards) :]
+    new = [guard for guard in guards if not any(_within(known, guard) for known in access.guards)]
     if not new:
         return access._replace(axes=tuple(axes))
     if not loops or (access.guards and repr(access.fill) != repr(view.fill)):
         return None
-    return Access(tuple(axes), tuple(_joined(guards)), view.fill)
+    return Access(tuple(axes), tuple(_joined([*access.guards, *new])), view.fill)
+
+
+def _within(inner: Guard, outer: Guard) -> bool:
+    return inner.label == outer.label and outer.lo <= inner.lo and inner.hi <= outer.hi
 
 
 def _inside(a: int, s: int, m: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from catad import scalar
 from catad.engine.cpu.access import Access, Affine, Guard, behind, moved, spread, straight
 from catad.engine.cpu.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.cpu.work import is_view, passed_on, work_of
@@ -31,9 +32,12 @@ _INT = np.dtype(np.int64)
 
 @dataclass(frozen=True)
 class _Arg:
-    """Where a member of a stage finds an argument: a value of the stage, the state before it, an index, an array, or anew."""
+    """Where a member of a stage finds an argument: a value of the stage (elsewhere something else where guards do not hold),
+    the state before it, an index, an array, or anew."""
 
     value: int = -1
+    guards: tuple[Guard, ...] = ()
+    fill: float | None = None
     before: tuple[Op, int, float] | None = None
     index: Affine | None = None
     load: Load | None = None
@@ -243,8 +247,8 @@ class Partition:
 
     def _inside(self, stage: Stage, wire: int, access: Access) -> _Arg | None:
         value, own = stage.made[wire]
-        if access.axes == own and not access.guards:
-            return _Arg(value=value)
+        if access.axes == own:
+            return _Arg(value=value, guards=access.guards, fill=access.fill)
         op = stage.producer.get(value)
         if op is None or op.kind not in ("scan", "recur") or len(stage.axis) != 1 or access.fill is None:
             return None
@@ -293,6 +297,16 @@ class Partition:
                     stage.made[out] = (first + part, at)
         self.produced.update({k: g for k in work.outs if k not in self.aliases})
 
+    def _guarded(self, stage: Stage, arg: _Arg) -> int:
+        """A value of the stage where guards hold, what is read instead elsewhere."""
+        tests = _tested(stage.shape, arg.guards)
+        holds = [scalar.apply("ge", param(k), scalar.const(least)) for k, (_, least) in enumerate(tests)]
+        node = param(len(tests))
+        for one in holds:
+            node = scalar.apply("select", one, node, scalar.const(arg.fill))
+        indices = [stage.load(Load(INDEX, Access((at,)), _INT)) for at, _ in tests]
+        return stage.add("map", Function.make(len(tests) + 1, [node]), [*indices, arg.value], 1).first
+
     def _value(self, stage: Stage, arg: _Arg, by: int = -1) -> int:
         """The value of a stage that an argument is."""
         if arg.before is not None:
@@ -303,7 +317,21 @@ class Partition:
             return stage.add("map", function, [stage.load(load) for load in loads], 1).first
         if arg.index is not None:
             return stage.load(Load(INDEX, Access((arg.index,)), _INT))
+        if arg.guards:
+            return self._guarded(stage, arg)
         return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))
+
+
+def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine, int]]:
+    """Indices, counted from either end, and the least that each must be."""
+    found = []
+    for guard in guards:
+        size = shape[guard.label]
+        if guard.lo > 0:
+            found.append((Affine(guard.label, 0, 1), guard.lo))
+        if guard.hi < size:
+            found.append((Affine(guard.label, size - 1, -1), size - guard.hi))
+    return found
 
 
 def _steps(access: Access) -> tuple[tuple[int, int], ...]:
