@@ -33,6 +33,8 @@ def pieces(body: Body) -> int:
 class Totals(Folds):
     """A kernel of tiles. `kernel` folds those from the first to the last, `finish` joins each with all before it in its row."""
 
+    chains = 4  # elements of several numbers are as many streams from memory for each
+
     def _finish(self) -> str:
         inner, self.w = self.w, self.w.beside()
         w = self.w

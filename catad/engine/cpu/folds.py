@@ -33,6 +33,7 @@ class Folds(Nest):
     """A kernel of folds. `kernel` folds the tiles from the first to the last, `finish` joins those of each row."""
 
     entries = ("kernel", "finish")
+    chains = CHAINS
 
     @property
     def states(self) -> list[tuple[int, int, np.dtype]]:
@@ -91,7 +92,7 @@ class Folds(Nest):
         w, loop = self.w, self.loops - 1
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
         flags = [f"%g{guard}" for guard in self.guards]
-        width = WIDTH if self.commutes else CHAINS
+        width = WIDTH if self.commutes else self.chains
         state = self._lanes_of(width) if self.commutes else self._chains_of(width)
 
         def element(i: str, at: str, first: bool) -> None:
