@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from catad.engine.cpu.bins import PassText
 from catad.engine.cpu.by_bin import Fold, Given, Pass
 from catad.spaces import Tensor
 
@@ -31,11 +30,9 @@ class Member(NamedTuple):
 class Together:
     """Members on the arrays of all of them, one after the other: a result, or the results of all of them in their order."""
 
-    def __init__(
-        self, members: Sequence[Member], arity: Sequence[int], name: str, printer: type[PassText] = PassText
-    ) -> None:
+    def __init__(self, members: Sequence[Member], arity: Sequence[int], name: str) -> None:
         self.members, self.arity = tuple(members), tuple(arity)
-        self.run = Pass([member.fold for member in members], name, printer)
+        self.run = Pass([member.fold for member in members], name)
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """Compile; the LLVM text."""
