@@ -16,7 +16,7 @@ import numpy as np
 
 from catad import scalar
 from catad.linear.contract import contract
-from catad.linear.gather import Take, rows_of
+from catad.linear.gather import Put, Take, rows_of
 from catad.linear.linked import Linked
 from catad.primitive import box
 from catad.scalar import Function
@@ -75,30 +75,12 @@ class SortByBin(Integers):
         return f"ct.vector.SortByBin({self.bins}, {self.axis})"
 
 
-@box
-class Alone(Integers):
-    """Indices to whether each is the only one of its bin. Axis `axis` counts the indices."""
-
-    bins: int
-    axis: int = 0
-    arity = 1
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (Tensor(ins[0].shape, np.bool_),)
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        key = xp.moveaxis(_bin_of(xp, arrays[0], self.bins), self.axis, -1)
-        count = math.prod(key.shape[:-1])
-        rows = xp.arange(count).reshape(*key.shape[:-1], 1) * (self.bins + 1)  # each row has bins of its own
-        flat = (key + rows).reshape(-1)
-        alone = xp.bincount(flat, minlength=count * (self.bins + 1)) == 1
-        return xp.moveaxis(alone[flat].reshape(key.shape), -1, self.axis)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Alone(self.bins, self.axis + 1), *ins)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.Alone({self.bins}, {self.axis})"
+def alone_in_bin(b: Builder, index: Wire, bins: int) -> Wire:
+    """Whether each of some indices (m,) is the only one of its bin; those out of range are not."""
+    how = rows_of((bins,), index.shape)
+    (one,) = mapped(b, [scalar.cast(np.int64, scalar.const(1))], [index])
+    (count,) = b.add(Take(how), index, b.add(Put(how), index, one)[0])
+    return mapped(b, [scalar.apply("eq", scalar.param(0), scalar.const(1))], [count])[0]
 
 
 def _bin_of(xp: Any, index: Any, bins: int) -> Any:

@@ -23,7 +23,7 @@ from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D
-from catad.vector.bins import Alone, inside
+from catad.vector.bins import alone_in_bin, inside
 from catad.vector.by_bin import CarriedByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin, meaning, operations
 from catad.vector.fold import of_one
 from catad.vector.map import mapped
@@ -183,9 +183,10 @@ class FoldByBin(CarriedByBin):
         nodes = [[chosen(n, j == k) for j, n in zip(floats, partials[k], strict=True)] for k in floats]
 
         def known(b: Builder, wires: Sequence[Wire], results: Sequence[Wire]) -> list[Wire]:
+            single = alone_in_bin(b, wires[0], self.bins)  # first: an engine may count while it folds
+            own = contract(b, [(0,)], [single], tuple(range(wires[1].ndim)), wires[1].shape)
             how = rows_of(results[0].shape, wires[0].shape)
             totals = [b.add(Take(how), wires[0], r)[0] for r in results]
-            own = contract(b, [(0,)], [b.add(Alone(self.bins), wires[0])[0]], tuple(range(wires[1].ndim)), wires[1].shape)
             return [*totals, *wires[1:], own]
 
         return nodes, known

@@ -149,7 +149,7 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
     Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, by which array libraries fold
     with operators other than `+` and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4, 6.2.1
     and 6.4.1). Passes over the n values, of the histogram and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or maximum
-    1 and 3; a declared inverse 4 beside the value's; any other operator on numbers 1 and 3, of which one folds each bin from both
+    1 and 3; a declared inverse 6 beside the value's; any other operator on numbers 1 and 3, of which one folds each bin from both
     sides.
 
     >>> import catad as ct, numpy as np

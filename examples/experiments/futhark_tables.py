@@ -93,7 +93,7 @@ affine = (lambda f, g: (g[0] + g[1] * f[0], f[1] * g[1])), (0.0, 1.0)
 class Row(NamedTuple):
     """A program, its argument for so many scalars, and what was published: text for vjp (thesis; IFL) and for jvp (thesis).
 
-    `limits` are what issue and design ask of vjp / primal and jvp / primal, for `elements` of them, not scalars.
+    `limits` are what is asked of vjp / primal and jvp / primal, for `elements` of them, not scalars.
     """
 
     kind: str

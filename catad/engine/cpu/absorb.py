@@ -82,11 +82,13 @@ def _composed(found: Partition, stage: Stage, g: int, values: Sequence[int], spa
             wires.append(k)
         else:
             return None
-    used = sorted({one.value for one in scalar.postorder(outs) if one.op == "param"})
+    if not wires:
+        return None
+    used = sorted({one.value for one in scalar.postorder(outs) if one.op == "param"}) or [0]  # of a constant, any
     places = {scalar.param(old): scalar.param(new) for new, old in enumerate(used)}
     function = Function.make(len(used), replace(outs, places))
     dtypes = tuple([found.wiring.wires[wires[k]].dtype for k in used])
-    if not used or not _is_cheap(function) or scalar.result_types(function, dtypes) != tuple([s.dtype for s in spaces]):
+    if not _is_cheap(function) or scalar.result_types(function, dtypes) != tuple([s.dtype for s in spaces]):
         return None
     return Taken(g, tuple([wires[k] for k in used]), Before(tuple([d.str for d in dtypes]), function))
 
