@@ -63,7 +63,7 @@ def _scan(body: Body, k: int, op: Op) -> Join | None:
 
 def _recurrence(body: Body, k: int, op: Op) -> Join | None:
     grid, copies, cut = op.data
-    if len(grid) != 1 or (grid[0][0] == ZERO):
+    if len(grid) != 1 or grid[0][0] == ZERO:
         return None
     dtype, links = state_dtypes(body, op)[0], grid[0][0] != ONE
     flags, slopes = op.args[len(op.args) - copies - cut : len(op.args) - copies], op.args[:1] if links else ()

@@ -118,7 +118,7 @@ class _InTwo:
         strides = [arrays[at].strides if at >= 0 else (1,) for at in place]
         for last in reversed(range(1, len(stage.axis))):
             found = apart(stage, last)
-            made = self._shapes(outs, found.outs, found.between)
+            made = [*[outs[k] for k in found.outs], *[_Shape(shape, dtype) for shape, dtype in found.between]]
             if layout(found.first, [*strides, *[one.strides for one in made]]) is not None:
                 break
         self.found = found
@@ -129,10 +129,6 @@ class _InTwo:
             self.rest.append(way_of(one.stage, range(len(read)), read, [outs[j] for j in one.outs]))
         ways = [self.first, *self.rest]
         self.text, self.seconds = "\n".join([way.text for way in ways]), sum(way.seconds for way in ways)
-
-    @staticmethod
-    def _shapes(outs: Sequence[Any], kept: Sequence[int], between: Sequence[tuple[tuple[int, ...], np.dtype]]) -> list[Any]:
-        return [*[outs[k] for k in kept], *[_Shape(shape, dtype) for shape, dtype in between]]
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         between = [buffers.empty(shape, dtype) for shape, dtype in self.found.between]
