@@ -76,6 +76,16 @@ def test_the_scatter_of_a_product_is_one_pass() -> None:
     assert_near(on("cpu", gradient, at), on("reference", gradient, at))
 
 
+@pytest.mark.parametrize("index", [[0, 1, 2], [0, 0, 2], [2, -1, 0]])
+def test_what_is_not_stored_any_more_is_made_again_where_numbers_are_not_normal(index: list[int]) -> None:
+    """The products of the others at zero need the values that the histogram has taken in."""
+    f = ct.neg >> ct.fork(ct.const(np.array(index)), ct.id) >> by("*", 3)
+    for x in ([0.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0]):
+        at = np.array(x)
+        for g, y in ((ct.tangent(f), (at, at + 1.0)), (ct.fork(ct.exl >> f, ct.reverse_differential(f)), (at, np.ones(3)))):
+            assert_same(on("cpu", g, y), on("reference", g, y))
+
+
 def test_what_stays_a_stage() -> None:
     """Vector mathematics, what others need too, results of scans, and arrays that are spread."""
     x = INDEX, (X, Y)

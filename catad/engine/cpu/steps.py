@@ -26,11 +26,13 @@ def steps(wiring: Wiring) -> list[Step]:
     """What runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
-    wanted = set(wiring.outputs).union(*reads)
     passes = joint(found, reads)
     at = {group[-1]: group for group in passes}
     readers = _readers(found, reads)
     taken = {group: absorbed(found, group, readers) for group in passes}
+    for own in taken.values():
+        reads = [{found.items[g].ins[0], *own[g].wires} if g in own else read for g, read in enumerate(reads)]  # type: ignore[union-attr]
+    wanted = set(wiring.outputs).union(*reads)
     inside = {one.item for own in taken.values() for one in own.values()}
     inside.update(g for group in passes for g in group[:-1])
     out: list[Step] = []
