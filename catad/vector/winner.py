@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.linear.gather import spread_over
-from catad.primitive import box
+from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.index import Integers
@@ -37,18 +37,21 @@ class Winner(Integers):
         shape = ins[0].shape
         return (Tensor((*shape[: self.axis], *shape[self.axis + 1 :]), np.int64),)
 
-    def general(self, b: Builder, x: Wire, positions: Wire) -> Wire:
-        """What it means."""
+    @property
+    def meaning(self) -> Primitive:
+        """The fold of (number, position), whose second result it is."""
         from catad.vector.fold import Fold
 
-        return b.add(Fold(with_winner(self.monoid), self.axis), x, positions)[1]
+        return Fold(with_winner(self.monoid), self.axis)
+
+    def general(self, b: Builder, x: Wire, positions: Wire) -> Wire:
+        """What it means, without the result."""
+        return b.add(self.meaning, x, positions)[1]
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        from catad.vector.fold import Fold
-
         x, positions, total = arrays
         if x.shape[self.axis] == 0 or (x.dtype.kind == "f" and bool(xp.isnan(total).any())):
-            return Fold(with_winner(self.monoid), self.axis).evaluate(xp, x, positions)[1]
+            return self.meaning.evaluate(xp, x, positions)[1]
         return xp.argmax(x == total[(*[slice(None)] * self.axis, None)], axis=self.axis)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:

@@ -22,10 +22,11 @@ from catad.wiring import Box
 
 
 class Taken(NamedTuple):
-    """A stage that a box takes in: its place among the items, the wires that the box then reads, and what it computes first."""
+    """A stage that a box takes in: its place among the items, the wires that the box then reads, its indices first, and what it
+    computes first."""
 
     item: int
-    wires: tuple[int, ...]
+    reads: tuple[int, ...]
     before: Before
 
 
@@ -53,10 +54,11 @@ def _taken(found: Partition, box: Item) -> Taken | None:
         return None
     if box.ins[0] in stage.made or len(set(values)) < len(values):
         return None
-    return _composed(found, stage, g, values, spaces[1:])
+    return _composed(found, stage, g, box.ins, spaces[1:])
 
 
-def _composed(found: Partition, stage: Stage, g: int, values: Sequence[int], spaces: Sequence[Tensor]) -> Taken | None:
+def _composed(found: Partition, stage: Stage, g: int, ins: Sequence[int], spaces: Sequence[Tensor]) -> Taken | None:
+    index, *values = ins
     rank = len(stage.shape)
     node: dict[int, Node] = {}
     wires: list[int] = []
@@ -90,7 +92,7 @@ def _composed(found: Partition, stage: Stage, g: int, values: Sequence[int], spa
     dtypes = tuple([found.wiring.wires[wires[k]].dtype for k in used])
     if not _is_cheap(function) or scalar.result_types(function, dtypes) != tuple([s.dtype for s in spaces]):
         return None
-    return Taken(g, tuple([wires[k] for k in used]), Before(tuple([d.str for d in dtypes]), function))
+    return Taken(g, (index, *[wires[k] for k in used]), Before(tuple([d.str for d in dtypes]), function))
 
 
 def _is_cheap(function: Function) -> bool:

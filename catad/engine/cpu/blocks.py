@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.emit import Writer, llvm_type, memory_type
+from catad.engine.cpu.emit import Writer, llvm_type
 from catad.engine.cpu.folds import TILE, Folds
 from catad.engine.cpu.joins import joins
 from catad.engine.cpu.nest import METADATA, Nest
@@ -41,19 +41,16 @@ class Totals(Folds):
         tiles = self._tiles()
         slots = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
 
-        def copied(unit: str, back: bool) -> None:
-            for k, i, dtype in self.states:
-                pair = slots[k, i], self._total(unit)(k, i)
-                source, goal = pair if back else pair[::-1]
-                w.do(f"store {llvm_type(dtype)} {w.set(f'load {llvm_type(dtype)}, ptr {source}')}, ptr {goal}")
+        def state(k: int, i: int) -> str:
+            return slots[k, i]
 
         def step(unit: str) -> None:
-            self._join(lambda k, i: slots[k, i], self._total(unit))
-            copied(unit, True)
+            self._join(state, self._total(unit))
+            self._copy(state, self._total(unit))
 
         def row(r: str) -> None:
             begin = w.set(f"mul i64 {r}, {tiles}")
-            copied(begin, False)
+            self._copy(self._total(begin), state)
             w.loop(w.set(f"add i64 {begin}, 1"), w.set(f"add i64 {begin}, {tiles}"), step)
 
         w.loop("%first", "%last", row)
@@ -70,7 +67,7 @@ class Blocks(Nest):
         assert found is not None
         self.numbers: list[
             tuple[int, int, np.dtype, int]
-        ] = []  # of each state: operation, number, dtype, which of the totals
+        ] = []  # of states: operation, number, dtype, place among the totals
         at = 0
         for join in found:
             self.numbers += [(op, i, join.dtypes[k], at + k) for op, i, k in join.states]
@@ -153,36 +150,36 @@ class Blocks(Nest):
             w.loop(skipped, size, lambda s: self._step(states, begins, s))
         w.loop(w.set(f"add i64 {begins[-1]}, {size}"), "%e", lambda i: self._at(states[-1], i, False, False))
 
-    def _step(self, states: Sequence[States], begins: Sequence[str], s: str) -> None:
-        for own, begin in zip(states, begins, strict=True):
-            self._at(own, self.w.set(f"add i64 {begin}, {s}"), False, False)
+    def _step(
+        self, states: Sequence[States], begins: Sequence[str], s: str, beside: Sequence[Mapping[int, str]] | None = None
+    ) -> None:
+        """One step of each piece; results may be written beside."""
+        for k, (own, begin) in enumerate(zip(states, begins, strict=True)):
+            self._at(own, self.w.set(f"add i64 {begin}, {s}"), False, False, None if beside is None else beside[k])
 
     def _past(self, states: Sequence[States], begins: Sequence[str], first: str, last: str) -> None:
         """The steps from the first to the last in blocks, whose results are held in buffers and then go past the caches."""
         w = self.w
-        sinks = range(len(self.body.sources), len(self.arrays))
-        buffers = [{j: w.slot(self._kind(j), BLOCK) for j in sinks} for _ in begins]
+        buffers = [self._buffers() for _ in begins]
 
         def block(start: str) -> None:
             stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), last)
 
             def step(s: str) -> None:
                 up, down = w.set(f"sub i64 {s}, {start}"), w.set(f"sub i64 {w.set(f'sub i64 {stop}, 1')}, {s}")
-                for own, begin, held in zip(states, begins, buffers, strict=True):
-                    at = {j: up if self.kernel.classes[j] == "c" else down for j in sinks}
-                    beside = {j: self._gep(j, held[j], at[j]) for j in sinks}
-                    self._at(own, w.set(f"add i64 {begin}, {s}"), False, False, beside)
+                at = {"c": up, "r": down}
+                beside = [
+                    {j: self._gep(j, base, at[self.kernel.classes[j]]) for j, base in held.items()} for held in buffers
+                ]
+                self._step(states, begins, s, beside)
 
             w.loop(start, stop, step)
             count = w.set(f"sub i64 {stop}, {start}")
             for begin, held in zip(begins, buffers, strict=True):
                 ends = w.set(f"add i64 {begin}, {start}"), w.set(f"sub i64 {w.set(f'add i64 {begin}, {stop}')}, 1")
-                for j in sinks:
+                for j, base in held.items():
                     low = self._address(j, f"%a{j}", ends[self.kernel.classes[j] == "r"], self.loops - 1, "")
                     size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
-                    write_past(w, low, held[j], size)
+                    write_past(w, low, base, size)
 
         w.loop(first, last, block, BLOCK)
-
-    def _kind(self, j: int) -> str:
-        return memory_type(np.dtype(self.arrays[j].dtype))

@@ -116,10 +116,13 @@ class Folds(Nest):
 
         w.when(many, wide)
         w.when(w.set(f"xor i1 {many}, true"), alone)
-        for at, (k, i, dtype) in enumerate(self.states):
-            kind = llvm_type(dtype)
-            value = w.set(f"load {kind}, ptr {state('0')(k, i)}")
-            w.do(f"store {kind} {value}, ptr {self._room('%u', at)}")
+        self._copy(state("0"), self._total("%u"))
+
+    def _copy(self, source: Callable[[int, int], str], goal: Callable[[int, int], str]) -> None:
+        """All states from one place to another."""
+        for k, i, dtype in self.states:
+            value = self.w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
+            self.w.do(f"store {llvm_type(dtype)} {value}, ptr {goal(k, i)}")
 
     def _lanes_of(self, width: int) -> State:
         """States side by side, which LLVM reads and writes as vectors."""
@@ -193,9 +196,7 @@ class Folds(Nest):
 
         def row(r: str) -> None:
             begin = w.set(f"mul i64 {r}, {tiles}")
-            for k, i, dtype in self.states:
-                value = w.set(f"load {llvm_type(dtype)}, ptr {self._total(begin)(k, i)}")
-                w.do(f"store {llvm_type(dtype)} {value}, ptr {slots[k, i]}")
+            self._copy(self._total(begin), lambda k, i: slots[k, i])
             end = w.set(f"add i64 {begin}, {tiles}")
             own = w.set(f"add i64 {begin}, 1")
             w.loop(own, end, lambda unit: self._join(lambda k, i: slots[k, i], self._total(unit)))

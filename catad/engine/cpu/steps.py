@@ -31,7 +31,8 @@ def steps(wiring: Wiring) -> list[Step]:
     readers = _readers(found, reads)
     taken = {group: absorbed(found, group, readers) for group in passes}
     for own in taken.values():
-        reads = [{found.items[g].ins[0], *own[g].wires} if g in own else read for g, read in enumerate(reads)]  # type: ignore[union-attr]
+        for g, one in own.items():
+            reads[g] = set(one.reads)
     wanted = set(wiring.outputs).union(*reads)
     inside = {one.item for own in taken.values() for one in own.values()}
     inside.update(g for group in passes for g in group[:-1])
@@ -88,9 +89,9 @@ def _part(found: Partition, g: int, taken: Taken | None, wanted: set[int]) -> _P
     stage = found.items[taken.item]
     assert isinstance(stage, Stage)
     values = [k for k in box.ins[1:] if found.produced.get(k) == taken.item]
-    boxes, _ = _members(found, taken.item, values, dict.fromkeys(taken.wires), wanted)
+    boxes, _ = _members(found, taken.item, values, dict.fromkeys(taken.reads), wanted)
     names = " ".join([*dict.fromkeys(stage.members), name])
-    return _Part(member(box.primitive, spaces, taken.before), (box.ins[0], *taken.wires), (*boxes, box), names)
+    return _Part(member(box.primitive, spaces, taken.before), taken.reads, (*boxes, box), names)
 
 
 def _reads(item: Item) -> set[int]:
