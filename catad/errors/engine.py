@@ -50,6 +50,15 @@ def bad_thread_variable(value: str) -> str:
     )
 
 
+def shared_cache_folder(place: str, owner: int, mode: int) -> str:
+    return text(
+        "other users may write to the folder of the cache; compiled code is neither read from it nor kept in it",
+        given=f"{place}, of user {owner}, with the mode {mode & 0o7777:o}",
+        expected="a folder of your own to which nobody else may write",
+        do="`chmod go-w` it where it is yours, or name another folder in CATAD_CACHE_DIR",
+    )
+
+
 def profile_in_use() -> str:
     return text("this profile is being recorded already", do="open another one: `with ct.profile() as p:`")
 

@@ -120,7 +120,7 @@ def _stored(xp: Any, engine: str, place: str | None) -> Profile:
 
 def store(profile: Profile, path: Path) -> None:
     """Write a profile to a file, all at once: whoever reads meanwhile sees the old file or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

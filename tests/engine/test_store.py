@@ -9,7 +9,9 @@ import textwrap
 
 import pytest
 
+from catad.engine import notices
 from catad.engine.cpu import objects, store, target
+from catad.errors import CatadNotice
 
 from .compiling import cache, call, counts, half, script, unload
 
@@ -39,6 +41,8 @@ DAMAGES = {
     "longer": lambda content: content + b"\0",
     "a bit flipped": lambda content: content[:200] + bytes([content[200] ^ 1]) + content[201:],
     "another format": lambda content: b"catad code 0\n" + content[len(b"catad code 0\n") :],
+    "zeroed": lambda content: bytes(len(content)),
+    "zeroed behind its head": lambda content: content[:45] + bytes(len(content) - 45),
     "foreign": lambda content: b"#!/bin/sh\n" * 100,
 }
 
@@ -56,6 +60,21 @@ def test_damaged_files_are_ignored_and_written_anew(cache, counts, damage: str) 
     assert call(target.compiled(half(), ["half"]), "half", 3.0) == 1.5
     assert counts == {"compiled": 2, "loaded": 1}
     assert code_files(cache) == [file] and file.read_bytes() == content
+
+
+def test_files_that_were_exchanged_are_ignored_and_written_anew(cache, counts) -> None:
+    """Both are whole, of this catad, of this processor, and define a function of the same name."""
+    unload()
+    for scale in (0.5, 0.25):
+        target.compiled(half(scale), ["half"])
+    one, other = code_files(cache)
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+    unload()
+    assert [call(target.compiled(half(scale), ["half"]), "half", 3.0) for scale in (0.5, 0.25)] == [1.5, 0.75]
+    assert counts == {"compiled": 4}
+    assert (one.read_bytes(), other.read_bytes()) == (first, second)
 
 
 @pytest.mark.parametrize("payload", [b"", b"no object at all", b"\x7fELF\x02\x01" + bytes(300)])
@@ -83,6 +102,31 @@ def test_files_that_others_may_write_are_not_run(cache, counts) -> None:
         unload()
         target.compiled(half(), ["half"])
         assert counts == {"compiled": 3} and file.stat().st_uid == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="owners and modes")
+def test_folders_that_others_may_write_to_are_not_used_and_one_notice_says_so(cache, counts) -> None:
+    unload()
+    target.compiled(half(), ["half"])
+    assert cache.stat().st_mode & 0o077 == 0
+    before = code_files(cache)
+    for mode in (0o777, 0o770, 0o1777):
+        notices.forget()
+        cache.chmod(mode)
+        unload()
+        with pytest.warns(CatadNotice, match=f"(?s)other users may write.*mode {mode:o}.*CATAD_CACHE_DIR") as seen:
+            assert call(target.compiled(half(), ["half"]), "half", 3.0) == 1.5
+            assert call(target.compiled(half(0.25), ["half"]), "half", 3.0) == 0.75
+        assert len(seen) == 1 and store.folder() is None and not store.write("new.o", b"")
+    assert counts == {"compiled": 7} and code_files(cache) == before
+    if os.geteuid() == 0:
+        cache.chmod(0o700)
+        os.chown(cache, 12345, 12345)
+        notices.forget()
+        with pytest.warns(CatadNotice, match="user 12345"):
+            assert store.folder() is None
+        os.chown(cache, 0, 0)
+        assert store.folder() == str(cache)
 
 
 def test_a_damaged_note_on_the_host(cache) -> None:

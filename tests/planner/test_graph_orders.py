@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -219,6 +221,34 @@ def test_a_second_stream_that_cannot_start_runs_here(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(streams, "solved", lambda task: called.append(task) or solved(task))
     in_streams(here, 2000, 1)
     assert called and [known.order for known in here] == [known.order for known in there]
+
+
+def test_the_second_stream_imports_nothing_from_the_current_folder(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import catad.planner.elimination.streams as streams
+
+    spoilt = tmp_path / "spoilt"
+    for name in ("catad", "pickle", "hashlib", "numpy", "sitecustomize"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(spoilt)!r}, 'w')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(streams, "solved", lambda task: pytest.fail("the other process did not answer"))
+    case = random_case(7, 40, ends=6, density=0.08)
+    solutions = [begin(part, bounds(part, Work(PLENTY)), [range(part.m)], random.Random(0)) for part in parts_of(case.graph)[1]]
+    for first in ("", "."):
+        with monkeypatch.context() as here:
+            here.setattr(sys, "path", [first, *sys.path])
+            in_streams(solutions, 500, 1)
+    assert not spoilt.exists()
+
+
+def test_what_is_no_answer_is_computed_here() -> None:
+    import catad.planner.elimination.streams as streams
+
+    for said in ("b''", "b'noise'", "bytes(40)"):
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", f"import sys; sys.stdout.buffer.write({said})"], stdout=subprocess.PIPE
+        )
+        assert streams._answer(process) == b""
 
 
 def test_sets() -> None:

@@ -1,11 +1,12 @@
 """Compiled code on disk: a folder of small files that any number of processes read and write.
 
-A file is named by the key of what it holds; it starts with a magic word and a SHA-256 of the rest. What is truncated,
-changed, somebody else's or of another format counts as absent and is written anew. Files are written beside their place and
-then moved over it, so that nobody ever reads half of one. No failure of the disk is an error of the program: without a
-cache, programs are compiled again.
+A file is named by the key of what it holds; it starts with a magic word and a SHA-256 of its name and the rest. What is
+truncated, changed, renamed, somebody else's or of another format counts as absent and is written anew. Files are written
+beside their place and then moved over it, so that nobody ever reads half of one. No failure of the disk is an error of the
+program: without a cache, programs are compiled again.
 
-The folder is `CATAD_CACHE_DIR`, or the user's cache folder; an empty `CATAD_CACHE_DIR` switches the cache off.
+The folder is `CATAD_CACHE_DIR`, or the user's cache folder; an empty `CATAD_CACHE_DIR` switches the cache off. A folder that is
+another user's, or that other users may write to, is not used: one notice says so.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import sys
 
-_MAGIC = b"catad code 1\n"
+from catad import errors
+from catad.engine.notices import notice
+
+_MAGIC = b"catad code 2\n"
 _HEAD = len(_MAGIC) + 32
 LIMIT = 256 * 2**20  # bytes: some 20,000 kernels
 _BETWEEN = 64  # writes between two looks at the size of the folder
@@ -24,7 +29,22 @@ _writes = 0
 
 
 def folder() -> str | None:
-    """The folder of the cache (it need not exist yet), or None where the cache is off."""
+    """The folder of the cache (it need not exist yet), or None where the cache is off or the folder is not this user's alone."""
+    place = _named()
+    if place is None:
+        return None
+    try:
+        status = os.stat(place)
+    except OSError:
+        return place
+    if stat.S_ISDIR(status.st_mode) and not _trusted(status):
+        notice(("cache folder", place), errors.shared_cache_folder(place, status.st_uid, status.st_mode), stacklevel=4)
+        return None
+    return place
+
+
+def _named() -> str | None:
+    """The folder that the environment names."""
     said = os.environ.get("CATAD_CACHE_DIR")
     if said is not None:
         return said or None
@@ -45,13 +65,13 @@ def read(name: str) -> bytes | None:
         return None
     try:
         with open(os.path.join(place, name), "rb") as file:
-            if not _own(file.fileno()):
+            if not _trusted(os.fstat(file.fileno())):
                 return None
             content = file.read()
     except OSError:
         return None
     payload = content[_HEAD:]
-    if content[:_HEAD] != _MAGIC + hashlib.sha256(payload).digest():
+    if content[:_HEAD] != _head(name, payload):
         return None
     with contextlib.suppress(OSError):
         os.utime(os.path.join(place, name))  # what is used is young: the oldest go first
@@ -69,7 +89,7 @@ def write(name: str, payload: bytes) -> bool:
         beside = os.path.join(place, f"new-{os.getpid()}-{os.urandom(8).hex()}")
         try:
             with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o600), "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(payload).digest() + payload)
+                file.write(_head(name, payload) + payload)
             os.replace(beside, os.path.join(place, name))
         except BaseException:
             _remove(beside)
@@ -104,9 +124,13 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _own(handle: int) -> bool:
-    """Whether a file is this user's own, and nobody else can write to it: code of others is not run."""
+def _head(name: str, payload: bytes) -> bytes:
+    """What a file of this name and payload starts with. The hash is of both, so that files cannot stand for each other."""
+    return _MAGIC + hashlib.sha256(b"\0".join((name.encode(), payload))).digest()
+
+
+def _trusted(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's own, and nobody else can write to it: code of others is not run."""
     if sys.platform == "win32":
         return True
-    status = os.fstat(handle)
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022

@@ -1,11 +1,13 @@
 """Long searches as two processes: two streams of random numbers, each with all the work; the better order of each part stays.
 
 There are always two streams, whatever the machine has, so the plan does not depend on it. The second runs in a process of its
-own, a fresh interpreter that reads its task and writes its answer; where none can be started it runs here, after the first.
+own, a fresh interpreter that reads its task and writes its answer; where none can be started, or it does not answer, it runs
+here, after the first. That interpreter is isolated: it imports from where this process does, whatever lies in the current folder.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import subprocess
@@ -14,7 +16,7 @@ from collections.abc import Sequence
 
 from catad.planner.elimination.solve import Solution, improve_all
 
-COMMAND = "from catad.planner.elimination.streams import serve; serve()"
+COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from catad.planner.elimination.streams import serve; serve()"
 
 
 def in_streams(solutions: Sequence[Solution], units: float, seed: int) -> None:
@@ -43,18 +45,28 @@ def solved(task: bytes) -> bytes:
 
 def serve() -> None:
     """Answer the task on the standard input."""
-    sys.stdout.buffer.write(solved(sys.stdin.buffer.read()))
+    answer = solved(sys.stdin.buffer.read())
+    sys.stdout.buffer.write(hashlib.sha256(answer).digest() + answer)
+
+
+def _places() -> list[str]:
+    """Where the other interpreter imports from: this one's places but for those that depend on the current folder."""
+    import catad
+
+    places = [place for place in sys.path if os.path.isabs(place)]
+    own = os.path.dirname(os.path.dirname(os.path.abspath(catad.__file__)))
+    return places if own in places else [own, *places]
 
 
 def _started(task: bytes) -> subprocess.Popen[bytes] | None:
-    where = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    if not sys.executable:
+        return None
     try:
         process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND],
+            [sys.executable, "-I", "-c", COMMAND, *_places()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=where,
         )
     except (OSError, ValueError):
         return None
@@ -71,5 +83,6 @@ def _answer(process: subprocess.Popen[bytes] | None) -> bytes:
     if process is None or process.stdout is None:
         return b""
     with process.stdout:
-        answer = process.stdout.read()
-    return answer if process.wait() == 0 else b""
+        said = process.stdout.read()
+    whole = process.wait() == 0 and said[:32] == hashlib.sha256(said[32:]).digest()
+    return said[32:] if whole else b""  # something else may write there, too, such as a `sitecustomize`
