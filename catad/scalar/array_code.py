@@ -2,7 +2,8 @@
 
 Both sides of a branch are computed and `where` chooses, so a NaN or an overflow on the side not taken goes nowhere.
 Loops run under a mask: a state changes only in the elements whose condition holds, and the loop ends when no element
-is left. A loop whose trips do not depend on data runs without masks. The code is printed once for each function and
+is left. A loop whose trips do not depend on data runs without masks. What a loop leaves has the shape of all that went into
+it, whatever its body read. The code is printed once for each function and
 combination of dtypes, uses only functions that NumPy and CuPy share, and keeps no intermediate array longer than
 needed. Arithmetic warnings are the caller's business (`numpy.errstate`): branches not taken may well overflow.
 """
@@ -222,13 +223,17 @@ def print_loop(block: Block, node: Node) -> None:
     out.line(f"{', '.join(states)}, = {', '.join(piece.code for piece in pieces)},")
     for piece in pieces:
         out.release(piece.reads)
+    shape = f"h{out.made}"
+    out.line(f"{shape} = _joint({', '.join([*states, *(piece.code for piece in held)])})")
     params = [Text(name) for name in states] + [Text(piece.code) for piece in held]
     _print_trips(block, loop, params, types, active)
     for piece in held:
         out.release(piece.reads)
     for proj, uses in block.uses.items():
         if proj.op == "proj" and proj.args[0] is node and uses:
-            block.texts[proj] = Text(states[proj.value])
+            name = states[proj.value]
+            out.line(f"{name} = _spread(xp, {name}, {shape})")
+            block.texts[proj] = Text(name)
 
 
 def _print_trips(block: Block, loop: Loop, params: list[Text], types: list[Type], active: str | None) -> None:
@@ -257,6 +262,20 @@ def _print_trips(block: Block, loop: Loop, params: list[Text], types: list[Type]
     for piece in steps:
         out.release(piece.reads)
     out.indent -= 1
+
+
+def _joint(*arrays: Any) -> tuple[int, ...]:
+    """The shape to which arrays broadcast."""
+    shapes = {array.shape for array in arrays}
+    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+
+
+def _spread(xp: Any, array: Any, shape: tuple[int, ...]) -> Any:
+    """An array, or a number, in this shape."""
+    return array if array.shape == shape else xp.broadcast_to(xp.asarray(array), shape)
+
+
+HELPERS = {"_joint": _joint, "_spread": _spread}
 
 
 # -- whole functions
@@ -294,7 +313,7 @@ def array_source(function: Function, dtypes: Sequence[object] | None = None) -> 
 @lru_cache(4096)
 def _compiled(function: Function, dtypes: tuple[np.dtype, ...]) -> ArrayFunction:
     source, names = _printed(function, dtypes)
-    names = names | {name: getattr(special, name[1:]) for name in special.ARRAY_NAMES}
+    names = names | HELPERS | {name: getattr(special, name[1:]) for name in special.ARRAY_NAMES}
     exec(compile(source, f"<array code of {function.name}>", "exec"), names)
     made: ArrayFunction = names["scalar_function"]
     return made
