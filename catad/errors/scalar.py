@@ -55,6 +55,14 @@ def not_a_scalar_function(thing: object) -> str:
     )
 
 
+def unknown_arity(name: str) -> str:
+    return text(
+        f"{name} does not say how many arguments it takes",
+        expected="a function whose parameters are named",
+        do="write a lambda around it with the parameters written out, lambda x, y: ...",
+    )
+
+
 def captured_array(shape: object) -> str:
     return text(
         "an array inside a scalar function",

@@ -22,6 +22,7 @@ from .ops import OPS
 from .read import read
 from .recognise import commutes, recognise
 from .rules import CHOICES, PARTIALS
+from .signatures import arity_of
 from .simplify import apply, cast, substitute, truth
 from .vocabulary import Word, operations, vocabulary
 
@@ -38,6 +39,7 @@ __all__ = [
     "Type",
     "Word",
     "apply",
+    "arity_of",
     "array_function",
     "array_source",
     "cast",

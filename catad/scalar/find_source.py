@@ -1,43 +1,80 @@
 """Finding the syntax tree of a function: the right `def` or lambda in its file, also among several on one line.
 
-The source lines come from `linecache`, so notebooks, doctests and zipped packages work. A lambda is told from its
-neighbours by the positions that its bytecode carries (`co_positions`). When the file has changed since it was imported,
-or there is no file, there is no source, and the function is traced instead.
+The source lines come from `linecache`, so notebooks, doctests and zipped packages work. They are believed only where compiling
+them again gives the function's own code, constants, names and positions included, down to the functions inside it. A file that
+was edited, a function whose `__code__` was replaced, another file of the same name: in all these cases there is no source.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
-import copy
+import dis
+import inspect
 import linecache
+import sys
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
 
 Definition = ast.FunctionDef | ast.Lambda
+Place = tuple[tuple[int, int], tuple[int, int]]
+
+_FUTURES = __future__.annotations.compiler_flag
+"""What a `from __future__` that Python 3.11 or later heeds leaves in the flags of code."""
 
 
 @lru_cache(256)
-def _parsed(lines: tuple[str, ...]) -> tuple[tuple[Definition, ...], tuple[str, ...]] | None:
+def _parsed(
+    lines: tuple[str, ...], flags: int
+) -> tuple[tuple[Definition, ...], tuple[str, ...], tuple[CodeType, ...]] | None:
+    """The functions of a file, its lines, and the code that its functions are compiled to."""
     try:
         tree = ast.parse("".join(lines))
+        module = compile(tree, "<source>", "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)), lines
+    definitions = tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda))
+    return definitions, lines, tuple(_within_code(module))
+
+
+def _within_code(code: CodeType) -> Iterator[CodeType]:
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield part
+            yield from _within_code(part)
 
 
 def find_source(function: FunctionType) -> tuple[Definition, tuple[str, ...]] | None:
     """The definition of a function and the lines of its file; None where there is no (trustworthy) source."""
     code = function.__code__
-    linecache.checkcache(code.co_filename)
-    lines = tuple(linecache.getlines(code.co_filename, function.__globals__))
-    found = _parsed(lines) if lines else None
+    lines = _lines(function)
+    found = _parsed(lines, code.co_flags & _FUTURES) if lines else None
     if found is None:
         return None
-    definitions, lines = found
+    definitions, lines, compiled = found
     fitting = [node for node in definitions if _fits(node, code)]
-    best = min(fitting, key=_extent, default=None)
-    return (best, lines) if best is not None and _up_to_date(best, code) else None
+    if not fitting or (len(fitting) > 1 and not any(_positions(code))):  # Python was told to keep no columns
+        return None
+    best = min(fitting, key=_extent)
+    asserts = [_place(node) for node in ast.walk(best) if isinstance(node, ast.Assert)]
+    alike = [one for one in compiled if (one.co_name, one.co_firstlineno) == (code.co_name, code.co_firstlineno)]
+    same = code in alike or (asserts and _outline(code, asserts) in [_outline(one, asserts) for one in alike])
+    return (best, lines) if same else None
+
+
+def _lines(function: FunctionType) -> tuple[str, ...]:
+    """The lines of the file, or of what was typed at a prompt that remembers it (Python 3.13 and later)."""
+    file = function.__code__.co_filename
+    linecache.checkcache(file)
+    lines = tuple(linecache.getlines(file, function.__globals__))
+    if not lines and sys.version_info >= (3, 13):
+        try:
+            lines = tuple(inspect.findsource(function)[0])
+        except (OSError, IndexError, TypeError):
+            return ()
+    return lines
 
 
 def _fits(node: Definition, code: CodeType) -> bool:
@@ -57,7 +94,7 @@ def _fits(node: Definition, code: CodeType) -> bool:
     return all(_within(node, place) for place in _positions(code))
 
 
-def _positions(code: CodeType) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def _positions(code: CodeType) -> Iterator[Place]:
     """Where the instructions come from: (line, column) of start and end; the prologue says nothing and is left out."""
     for start, end, left, right in code.co_positions():
         if start is None or end is None or left is None or right is None:
@@ -66,40 +103,43 @@ def _positions(code: CodeType) -> Iterator[tuple[tuple[int, int], tuple[int, int
             yield (start, left), (end, right)
 
 
-def _within(node: Definition, place: tuple[tuple[int, int], tuple[int, int]]) -> bool:
+def _within(node: Definition, place: Place) -> bool:
     inner: ast.AST = node.body if isinstance(node, ast.Lambda) else node
     start = (inner.lineno, inner.col_offset)  # type: ignore[attr-defined]
     end = (inner.end_lineno, inner.end_col_offset)  # type: ignore[attr-defined]
     return start <= place[0] and place[1] <= end
 
 
-def _up_to_date(node: Definition, code: CodeType) -> bool:
-    """Has the file still the numbers that were compiled? (Test runners rewrite asserts, so those are not compared.)"""
-    if any(isinstance(one, ast.Assert) for one in ast.walk(node)):
-        return True
-    if isinstance(node, ast.Lambda):
-        module = ast.Module([ast.copy_location(ast.Expr(node), node)], [])
-    else:
-        bare = copy.copy(node)
-        bare.decorator_list = []
-        module = ast.Module([bare], [])
-    inside = [c for c in compile(module, code.co_filename, "exec").co_consts if isinstance(c, CodeType)]
-    return any(c.co_name == code.co_name and _numbers(c) == _numbers(code) for c in inside)
+def _place(node: ast.AST) -> Place:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
 
-def _numbers(code: CodeType) -> set[str]:
-    return {repr(c) for c in code.co_consts if isinstance(c, int | float | tuple)}
+def _outline(code: CodeType, without: list[Place]) -> list[object]:
+    """What a function does outside some places: test runners rewrite the asserts of the functions that they load."""
+    kept = []
+    for one in dis.get_instructions(code):
+        at = one.positions
+        if one.opname in ("NOP", "EXTENDED_ARG", "CACHE") or at is None or None in at:
+            continue
+        place = ((at.lineno, at.col_offset), (at.end_lineno, at.end_col_offset))
+        if not any(start <= place[0] and place[1] <= end for start, end in without):
+            kept.append((one, place))
+    offsets = [one.offset for one, _ in kept]
+    said: list[object] = [code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], code.co_flags]
+    for one, place in kept:
+        value = one.argval
+        if isinstance(value, CodeType):
+            value = _outline(value, without)
+        elif "JUMP" in one.opname or one.opname == "FOR_ITER":
+            value = bisect_left(offsets, value)
+        said.append((one.opname, type(value), repr(value), place))
+    return said
 
 
 def _extent(node: Definition) -> tuple[int, int]:
     """How large a definition is: of nested ones that fit, the innermost is meant."""
     last = node.end_lineno or node.lineno
     return last - node.lineno, (node.end_col_offset or 0) - node.col_offset
-
-
-def names_read(node: ast.AST) -> set[str]:
-    """All names that appear in a piece of source."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def names_bound(nodes: list[ast.stmt] | list[ast.AST]) -> list[str]:

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from .. import errors
 from ..errors import NeedsTree, ScalarError, text
 from .callables import handler_of, scalar
@@ -18,6 +16,7 @@ from .frames import RESULT, RETURNED, LocalFunction, Range, enter, lifted
 from .ir import Function, Node, Tree, const, leaf_count, leaves, param, tree_of, unflatten
 from .loops import pruned
 from .read_control import Statements
+from .signatures import CACHED, arity_of
 from .simplify import FALSE, TRUE, apply, substitute
 
 MAX_DEPTH = 30
@@ -53,9 +52,8 @@ class Reader(Statements):
             return self.call_known(thing, known, args, kwargs)
         if isinstance(thing, FunctionType):
             return self.call_function(thing, args, kwargs)
-        wrapped = getattr(thing, "__wrapped__", None)
-        if isinstance(wrapped, FunctionType):
-            return self.call_function(wrapped, args, kwargs)
+        if isinstance(thing, CACHED):
+            return self.call_value(thing.__wrapped__, args, kwargs)
         constant = self.call_constant(thing, args, kwargs)
         if constant is not None:
             return constant
@@ -183,26 +181,6 @@ def bind(
 # -- the entry
 
 
-def parameters(fn: Any) -> int | None:
-    """How many parameters a callable has that must be supplied; None where that cannot be known."""
-    if isinstance(fn, functools.partial):
-        inner = parameters(fn.func)
-        return None if inner is None else inner - len(fn.args)
-    if isinstance(fn, MethodType):
-        inner = parameters(fn.__func__)
-        return None if inner is None else inner - 1
-    if isinstance(fn, FunctionType):
-        return fn.__code__.co_argcount - len(fn.__defaults__ or ())
-    if isinstance(fn, np.ufunc):
-        return fn.nin
-    wrapped = getattr(fn, "__wrapped__", None)
-    if isinstance(wrapped, FunctionType):
-        return parameters(wrapped)
-    from .signatures import arity_of
-
-    return arity_of(fn)
-
-
 def read(fn: Any, param_trees: Sequence[Tree] | None = None) -> Function:
     """Read a Python function of scalars (or of tuples of scalars) into the scalar language.
 
@@ -236,14 +214,9 @@ def read(fn: Any, param_trees: Sequence[Tree] | None = None) -> Function:
 
 
 def _count(fn: Any) -> int:
-    count = parameters(fn)
+    count = arity_of(fn)
     if count is None:
-        raise ScalarError(
-            text(
-                f"{_name(fn)} does not say how many arguments it takes",
-                do="write a lambda around it, e.g. lambda x, y: ...",
-            )
-        )
+        raise ScalarError(errors.unknown_arity(_name(fn)))
     return count
 
 

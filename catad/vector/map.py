@@ -8,7 +8,6 @@ coefficients are the partials, taken by dual numbers in the scalar language. A p
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -213,8 +212,9 @@ class MapOf(D):
     def _count(self, x: Any) -> int:
         if self.function is not None:
             return len(self.function.param_trees)
-        parameters = inspect.signature(self.fn).parameters.values()
-        return sum(p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+        count = scalar.arity_of(self.fn)
+        assert count is not None  # it has been read once
+        return count
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         label = self.function.name if self.function is not None else None
