@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from catad import errors
+from catad.arrays import as_array, as_number, common_module, is_weak
 from catad.engine.program import Program, program_of
 from catad.functors import Gradient, Tangent, fused, grad, linear_graph, straightened
 from catad.linear.map import LinearMap
@@ -22,7 +23,6 @@ from catad.spaces import (
     Tensor,
     Value,
     as_leaves,
-    common_module,
     flatten,
     rebuild,
     space_like,
@@ -41,22 +41,35 @@ def _point(primals: Sequence[Value], f: D) -> Value:
 
 
 def _tangent_leaves(value: Value, space: Space, xp: Any, what: str) -> list[Any]:
-    """The floating leaves of a tangent or cotangent; for an integer leaf `()`, None or zeros may stand."""
+    """The floating leaves of a tangent or cotangent; for an integer leaf `()`, None or zeros may stand, and nothing else."""
     out: list[Any] = []
     stack: list[tuple[Any, Space]] = [(value, space)]
     while stack:
         v, s = stack.pop()
         if isinstance(s, Product):
-            if not isinstance(v, tuple) or len(v) != len(s.factors):
-                raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), _described(value), None))
-            stack.extend(zip(reversed(v), reversed(s.factors), strict=True))
+            fits = isinstance(v, tuple) and len(v) == len(s.factors)
+            if fits:
+                stack.extend(zip(reversed(v), reversed(s.factors), strict=True))
         elif isinstance(s, Tensor) and s.is_float:
-            if isinstance(v, (int, float)) and not hasattr(v, "dtype"):
-                v = xp.asarray(v, dtype=s.dtype)
-            if not hasattr(v, "dtype") or v.shape != s.shape or v.dtype != s.dtype:
-                raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), _described(value), None))
+            if not isinstance(v, tuple) and v is not None:
+                v = as_number(xp, v, s.dtype) if is_weak(v) else as_array(v)
+            fits = getattr(v, "shape", None) == s.shape and v.dtype == s.dtype
             out.append(v)
+        else:
+            fits = _is_zero(v, s)
+        if not fits:
+            raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), _described(value), None))
     return out
+
+
+def _is_zero(value: Value, space: Space) -> bool:
+    """Whether a value may stand for the tangent of integers: `()`, None, 0, or zeros of their shape."""
+    if value is None or isinstance(value, tuple):
+        return not value
+    if is_weak(value):
+        return bool(value == 0)
+    array = as_array(value)
+    return isinstance(space, Tensor) and array.shape == space.shape and array.dtype.kind in "biuf" and not array.any()
 
 
 def _described(value: Value) -> Any:

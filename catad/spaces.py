@@ -8,17 +8,15 @@ part of a space: it follows the arrays.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import ModuleType
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from catad import errors
+from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 
-Array = Any  # an array of NumPy, CuPy or another library with the same API
 Value = Any  # an array, a number, or a tuple of values
 
 _SHORT = {
@@ -280,55 +278,15 @@ def space_like(value: Value, leaves: Sequence[Space]) -> Space:
             stack[-1][1].append(made)
 
 
-def array_module(array: Any) -> ModuleType | None:
-    """The module an array belongs to (`numpy`, `cupy`, ...); None for a Python number."""
-    if isinstance(array, (np.ndarray, np.generic)):
-        return np
-    if isinstance(array, (bool, int, float)):
-        return None
-    root = type(array).__module__.partition(".")[0]
-    if root == "cupy":
-        return sys.modules["cupy"]
-    namespace = getattr(array, "__array_namespace__", None)
-    return None if namespace is None else namespace()
-
-
-def common_module(arrays: Sequence[Any]) -> Any:
-    """The one module that all arrays belong to (NumPy where there are only numbers); mixing two is an error."""
-    found: ModuleType | None = None
-    first = 0
-    for i, array in enumerate(arrays):
-        xp = array_module(array)
-        if xp is None or xp is found:
-            continue
-        if found is not None:
-            raise errors.DeviceError(errors.mixed_devices(found.__name__, first, xp.__name__, i))
-        found, first = xp, i
-    return np if found is None else found
-
-
 def as_leaves(value: Value) -> list[Any]:
-    """The leaves of a value as arrays; Python numbers are weak: they take the dtype of the floats beside them (NEP 50)."""
+    """The leaves of a value as arrays; Python numbers are weak: they take the dtype of the arrays beside them (NEP 50)."""
     leaves = flatten(value)
-    weak = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic)]
-    strong = [leaf for i, leaf in enumerate(leaves) if i not in set(weak)] if weak else leaves
-    for leaf in strong:
-        if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape"):
-            raise errors.SpaceError(errors.not_a_value(leaf))
-    if weak:
-        floats = [leaf.dtype for leaf in strong if leaf.dtype.kind == "f"]
-        xp = common_module(strong)
-        for i in weak:
-            leaves[i] = xp.asarray(leaves[i], dtype=_weak_dtype(leaves[i], floats))
-    return leaves
-
-
-def _weak_dtype(number: float, floats: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
-    if isinstance(number, bool):
-        return np.dtype(bool)
-    if floats:
-        return np.result_type(*floats)
-    return np.dtype(np.int64 if isinstance(number, int) else np.float64)
+    weak = [i for i, leaf in enumerate(leaves) if is_weak(leaf)]
+    if not weak:
+        return [as_array(leaf) for leaf in leaves]
+    strong = [as_array(leaf) for leaf in leaves if not is_weak(leaf)]
+    xp, beside, it = common_module(strong), [leaf.dtype for leaf in strong], iter(strong)
+    return [as_number(xp, leaf, weak_dtype(leaf, beside)) if is_weak(leaf) else next(it) for leaf in leaves]
 
 
 def space_of(value: Value) -> Space:

@@ -177,9 +177,8 @@ class D:
         if type(x) is np.ndarray:
             return above().run(self, x)
         for leaf in flatten(x):
-            builder = getattr(leaf, "builder", None)
-            if builder is not None:
-                return builder.apply(self, builder.wires(x))
+            if hasattr(type(leaf), "builder"):  # a wire
+                return leaf.builder.apply(self, leaf.builder.wires(x))
         return above().run(self, x)
 
     def spaces(self, dom: Space) -> Space:

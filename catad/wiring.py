@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from catad import errors
+from catad.arrays import as_array, as_number, is_weak, weak_dtype
 from catad.primitive import Primitive
-from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like
+from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.terms import Compose, Cross, D, Fork, above
 
 T = TypeVar("T")
@@ -153,16 +154,13 @@ class Builder:
         leaves = flatten(value)
         if all(isinstance(leaf, Wire) for leaf in leaves):
             return value
-        floats = [leaf.dtype for leaf in leaves if hasattr(leaf, "dtype") and leaf.dtype.kind == "f"]
+        leaves = [leaf if isinstance(leaf, Wire) or is_weak(leaf) else as_array(leaf) for leaf in leaves]
+        beside = [leaf.dtype for leaf in leaves if not is_weak(leaf)]
         made = []
         for leaf in leaves:
-            if isinstance(leaf, Wire):
-                made.append(leaf)
-                continue
-            (array,) = as_leaves(leaf)
-            if isinstance(leaf, (int, float)) and not isinstance(leaf, (bool, np.generic)) and floats:
-                array = array.astype(np.result_type(*floats))
-            made.append(self.apply(above().const(array), ()))
+            if is_weak(leaf):
+                leaf = as_number(np, leaf, weak_dtype(leaf, beside))
+            made.append(leaf if isinstance(leaf, Wire) else self.apply(above().const(leaf), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
 
     def add(self, primitive: Primitive, *ins: Wire) -> tuple[Wire, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from catad.arrays import Array, common_module
 from catad.engine.choice import SMALL, chosen
 from catad.engine.counting import counting, not_counting
 from catad.engine.cpu import target
@@ -21,7 +22,7 @@ from catad.linear.products import Product as ProductOf
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.primitive import Primitive
-from catad.spaces import Array, Product, Space, Tensor, Value, as_leaves, common_module, rebuild, space_like
+from catad.spaces import Product, Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
 from catad.terms import D
 from catad.vector.by_hand import erased
 from catad.wiring import Builder, Recount, Wiring, kept_as, recounted, wire
@@ -236,7 +237,7 @@ def _run(term: D, x: Value, key: Any = None) -> Value:
         return program(xp, leaves), cod
 
     out, cod = recounted(call)
-    if key is not None:
+    if key is not None and all(a is b for a, b in zip(leaves, flatten(x), strict=True)):  # else arrays are converted first
         term._programs[kept_as(key)] = program_of(term, dom)
     return out[0] if isinstance(cod, Tensor) else rebuild(cod, out)
 

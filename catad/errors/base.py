@@ -38,6 +38,10 @@ class IndexRangeError(CatadError, IndexError):
     """An index outside the array it indexes."""
 
 
+class NumberRangeError(CatadError, OverflowError):
+    """A Python number that the dtype of the arrays beside it does not hold."""
+
+
 class DenseLimitError(CatadError, ValueError):
     """A linear map too large to be written out as a dense array without being asked twice."""
 

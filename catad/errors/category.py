@@ -23,11 +23,45 @@ def not_a_space(thing: object) -> str:
     )
 
 
+_CONVERSIONS = {  # by the package and the name of a class, or the package alone
+    "numpy.MaskedArray": "a mask has no meaning here: x.filled(value), or x.compressed()",
+    "numpy.matrix": "np.asarray(x); its `*` is then elementwise, and the product of matrices is ct.matmul",
+    "numpy.ndarray": "np.asarray(x), if its numbers alone are meant",
+    "pandas": "x.to_numpy(); labels are then not aligned",
+    "polars": "x.to_numpy()",
+    "xarray": "x.to_numpy(); coordinates are then not aligned",
+    "torch": "x.numpy(force=True); PyTorch then records no gradient",
+    "tensorflow": "x.numpy()",
+    "jax": "np.asarray(x), outside of what JAX traces",
+    "jaxlib": "np.asarray(x)",
+    "dask": "x.compute()",
+    "scipy": "x.toarray()",
+    "cupyx": "x.toarray()",
+    "catad": "apply it to a value first, f(x)",
+    "builtins.list": "np.asarray(x) for one array, tuple(x) for a product of several",
+    "builtins.complex": "give the real and the imaginary part as two numbers",
+}
+
+
 def not_a_value(thing: object) -> str:
+    kind = type(thing)
+    names = [(each.__module__.partition(".")[0], each.__name__) for each in kind.__mro__]
+    known = [_CONVERSIONS.get(f"{package}.{name}") or _CONVERSIONS.get(package) for package, name in names]
+    shown = " ".join(abbreviated(thing).split())
     return text(
         "a value is an array, a number or a tuple of values",
-        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
-        do="convert it, e.g. np.asarray(x) (lists are not arrays, and the parts of a product form a tuple)",
+        given=f"{shown} of type {kind.__name__}",
+        expected="an array of NumPy or CuPy, and nothing more than that",
+        do=next(filter(None, known), "convert it, e.g. np.asarray(x) (the parts of a product form a tuple)"),
+    )
+
+
+def number_out_of_range(number: object, dtype: object) -> str:
+    return text(
+        f"a Python number does not fit the dtype that it takes here, {dtype}",
+        given=abbreviated(number, 60),
+        expected="a number of that dtype: a Python number takes the dtype of the arrays beside it, alone int64 or float64",
+        do="give it a dtype of its own, e.g. np.int64(x), or give the arrays beside it a wider one",
     )
 
 

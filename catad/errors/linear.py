@@ -56,7 +56,7 @@ def wrong_tangent(what: str, expected: object, given: object, term: object | Non
         given=given,
         expected=expected,
         where=None if term is None else abbreviated(term),
-        do="match shape and dtype of the primal; () stands for integers",
+        do="match shape and dtype of the primal; for integers and booleans give (), None or zeros",
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.arrays import Array, as_array, common_module
 from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.block import Block, Chain, Sum, Zero
@@ -16,7 +17,7 @@ from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
-from catad.spaces import Array, Product, Tensor, common_module, flatten, rebuild
+from catad.spaces import Product, Tensor, flatten, rebuild
 from catad.terms import above
 from catad.wiring import Builder, Wiring
 
@@ -194,8 +195,9 @@ def _dense_of(structure: Structure, slots: Any) -> Array:
 
 def matvec(linear: LinearMap, v: Array) -> Array:
     """See `LinearMap.matvec`."""
+    v = as_array(v)
     xp = common_module([v, *linear.slots])
-    v = v.reshape(-1)
+    v = v.reshape(Tensor((v.size,), v.dtype).shape)
     if v.size != linear.dom.size:
         raise errors.SpaceError(errors.wrong_vector(v.size, linear.dom.size, linear))
     leaves, start = [], 0

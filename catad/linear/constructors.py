@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.arrays import Array, array_module, as_number, is_weak
 from catad.linear.block import Block, Zero, diagonal_block
 from catad.linear.block import assemble as _assemble
 from catad.linear.delta import delta
 from catad.linear.delta import identity as _identity
 from catad.linear.gather import Gather, ScatterAdd, rows_of
-from catad.linear.map import LinearMap
+from catad.linear.map import LinearMap, as_slot
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.recurrence import ONE, Recurrence
 from catad.linear.structure import Placed
-from catad.spaces import Array, Product, Space, Tensor, Unit, array_module, flatten, space_of
+from catad.spaces import Product, Space, Tensor, as_leaves, flatten, space_like
 from catad.terms import D
+from catad.wiring import Wire
 
 Train = Callable[[LinearMap], LinearMap]
 
@@ -60,9 +62,8 @@ def scale(a: Any) -> LinearMap:
     >>> ct.scale(3.0)(2.0)
     np.float64(6.0)
     """
-    weak = isinstance(a, (int, float)) and not isinstance(a, np.generic)
-    if weak:
-        a = np.asarray(a, np.float64)
+    weak = is_weak(a)
+    a = as_number(np, a, np.dtype(np.float64)) if weak else as_slot(a)
     space = Tensor(a.shape, a.dtype)
     if not space.is_float:
         raise errors.SpaceError(errors.not_a_vector_space(space))
@@ -79,8 +80,7 @@ def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
     dense f64[3] -> f64[2], stored 6, dense 6
     """
     n = 1 if dom is None else dom.ndim
-    if array_module(array) is None:
-        raise errors.SpaceError(errors.not_a_value(array))
+    array = as_slot(array)
     if array.ndim < n or (dom is not None and array.shape[array.ndim - n :] != dom.shape):
         raise errors.SpaceError(errors.not_a_matrix(array.shape, dom))
     labels = tuple(range(array.ndim))
@@ -96,6 +96,7 @@ def outer(u: Array, v: Array) -> LinearMap:
     >>> ct.linear.outer(np.ones(2), np.arange(3.0)).stored
     5
     """
+    u, v = as_slot(u), as_slot(v)
     left, right = tuple(range(u.ndim)), tuple(range(v.ndim))
     row = delta((), right, right, v.shape, v.dtype, v.dtype, v.dtype)
     column = delta(left, (), left, u.shape, u.dtype, u.dtype, u.dtype)
@@ -110,7 +111,9 @@ def gather(index: Array, dom: Tensor) -> LinearMap:
     >>> ct.linear.gather(np.array([2, 0]), ct.f64[3])(np.array([1.0, 2.0, 3.0]))
     array([3., 1.])
     """
-    _check_index(index)
+    index = as_slot(index)
+    if index.dtype.kind not in "iu":
+        raise errors.SpaceError(errors.not_an_index(index.dtype))
     how = rows_of(dom.shape, index.shape)
     structure = Gather(how, None, index.dtype, dom.dtype, dom.dtype, None)
     return LinearMap(dom, structure.cod[0], structure, (index,))
@@ -126,11 +129,6 @@ def scatter_add(index: Array, cod: Tensor) -> LinearMap:
     return gather(index, cod).T
 
 
-def _check_index(index: Array) -> None:
-    if index.dtype.kind not in "iu":
-        raise errors.SpaceError(errors.not_an_index(index.dtype))
-
-
 def recurrence(links: Array, reverse: bool = False) -> LinearMap:
     """The map from b to s with `s_i = a_i s_{i-1} + b_i`, `a` of the shape of b; axis 0 counts the steps.
 
@@ -138,6 +136,7 @@ def recurrence(links: Array, reverse: bool = False) -> LinearMap:
     >>> ct.linear.recurrence(np.array([0.0, 2.0, 2.0]))(np.ones(3))
     array([1., 3., 7.])
     """
+    links = as_slot(links)
     space = Tensor(links.shape, links.dtype)
     structure = Recurrence(((0,),), 0, reverse, (space,), (space,))
     return LinearMap(space, space, structure, (links,))
@@ -160,9 +159,9 @@ def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: A
     >>> ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, ct.f64[3], ct.f64[3]).kind
     'matrix-free'
     """
-    space = Unit if isinstance(coefficients, tuple) and not coefficients else space_of(coefficients)
-    structure = MatrixFree(forward, backward, dom, cod, space)
-    return LinearMap(dom, cod, structure, tuple(flatten(coefficients)))
+    slots = [leaf if isinstance(leaf, Wire) else as_leaves(leaf)[0] for leaf in flatten(coefficients)]
+    space = space_like(coefficients, [Tensor(slot.shape, slot.dtype) for slot in slots])
+    return LinearMap(dom, cod, MatrixFree(forward, backward, dom, cod, space), slots)
 
 
 def inl(a: Space, b: Space) -> LinearMap:
@@ -264,7 +263,7 @@ def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> Linear
 def _as_map(J: Any) -> LinearMap:
     if isinstance(J, LinearMap):
         return J
-    if array_module(J) is not None and getattr(J, "ndim", 0) == 2:
+    if getattr(J, "ndim", 0) == 2:
         return dense(J)
     raise errors.SpaceError(errors.not_a_linear_map(J))
 

@@ -13,15 +13,21 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.arrays import Array, as_array, as_number, common_module, is_weak
 from catad.linear.block import chain, total
 from catad.linear.delta import identity
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
-from catad.spaces import Array, Space, Tensor, Value, common_module, flatten, rebuild
+from catad.spaces import Space, Tensor, Value, flatten, rebuild
 from catad.terms import above
 from catad.wiring import Wire
 
 DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
+
+
+def as_slot(array: Any) -> Any:
+    """What a caller gives as the numbers of a map: an array, or a wire inside `ct.D`."""
+    return array if isinstance(array, Wire) else as_array(array)
 
 
 class LinearMap:
@@ -66,15 +72,10 @@ class LinearMap:
         spaces = self.dom.leaves
         if len(leaves) != len(spaces):
             return None
-        xp = common_module([leaf for leaf in leaves if hasattr(leaf, "dtype")] or self.slots)
-        numbers = [isinstance(leaf, (int, float)) and not hasattr(leaf, "dtype") for leaf in leaves]
-        made = [
-            xp.asarray(leaf, dtype=s.dtype) if number else leaf
-            for leaf, number, s in zip(leaves, numbers, spaces, strict=True)
-        ]
-        fits = all(
-            getattr(leaf, "dtype", None) == s.dtype and leaf.shape == s.shape for leaf, s in zip(made, spaces, strict=True)
-        )
+        given = [leaf if is_weak(leaf) else as_array(leaf) for leaf in leaves]
+        xp = common_module([leaf for leaf in given if not is_weak(leaf)] or self.slots)
+        made = [as_number(xp, leaf, s.dtype) if is_weak(leaf) else leaf for leaf, s in zip(given, spaces, strict=True)]
+        fits = all(leaf.dtype == s.dtype and leaf.shape == s.shape for leaf, s in zip(made, spaces, strict=True))
         return made if fits else None
 
     def _applied_to_wires(self, x: Value) -> Value:

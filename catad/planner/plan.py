@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.arrays import common_module
 from catad.engine.program import Program
 from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
@@ -20,7 +21,7 @@ from catad.planner.cost import Cost
 from catad.planner.execute import Execution, Step
 from catad.planner.factors import Factors, factors_of
 from catad.planner.request import Request
-from catad.spaces import Space, Value, common_module
+from catad.spaces import Space, Value
 from catad.terms import D, above
 
 if TYPE_CHECKING:

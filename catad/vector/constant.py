@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad.arrays import array_module
 from catad.primitive import Primitive
-from catad.spaces import Space, Tensor, Value, array_module, as_leaves, rebuild, space_of
+from catad.spaces import Space, Tensor, Value, as_leaves, rebuild, space_of
 from catad.terms import D
 
 if TYPE_CHECKING:

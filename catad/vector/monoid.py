@@ -16,7 +16,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.scalar import Function
-from catad.spaces import flatten
+from catad.spaces import as_leaves, flatten, space_of
 
 _NEST = "return a number, or a tuple nested as the neutral element is"
 _CONVERT = "make the result of the elements' dtype, or give elements of the dtype that the operator returns"
@@ -112,7 +112,8 @@ def monoid(op: Any, neutral: Any, inverse: Any = None, params: int = 0, domain: 
     if domain is not None:
         if params:
             raise errors.MonoidError(errors.domain_with_params(op))
-        values = [np.asarray(leaf).reshape(-1) for leaf in flatten(domain)]
+        space_of(domain)
+        values = [leaf.reshape(-1) for leaf in as_leaves(domain)]
         if _tree(domain) != made.tree or len({len(v) for v in values}) != 1:
             raise errors.MonoidError(errors.not_closed(op, neutral, "a domain that is nested otherwise", _NEST))
         check_types(made, [v.dtype for v in values])
