@@ -4,6 +4,61 @@ from __future__ import annotations
 
 from catad.errors.base import ScalarError, abbreviated, text
 
+_INSTEAD = {
+    "comprehension": ("a comprehension", "write a for loop over range"),
+    "generator expression": ("a generator expression", "write a for loop over range"),
+    "set": ("a set", "use conditions on numbers"),
+    "dictionary": ("a dictionary", "use if and else"),
+    "await": ("await", "write a plain function"),
+    "async function": ("an async function", "write a plain function"),
+    "yield": ("yield", "write a plain function that returns a tuple"),
+    "formatted string": ("a formatted string", "compute with numbers only"),
+    "try": ("try", "test the arguments with if"),
+    "with": ("with", "write plain statements"),
+    "raise": ("raise", "return math.nan where the function has no value"),
+    "global": ("global", "pass the value as a parameter and return the new one"),
+    "nonlocal": ("nonlocal", "return the new value"),
+    "class": ("a class", "use tuples"),
+    "match": ("match", "use if and elif"),
+    "del": ("del", "leave it out"),
+}
+
+
+def construct(what: str, kind: str = "statement") -> str:
+    """What is no part of the scalar language: a name of the table, or else of Python's syntax or bytecode."""
+    said, do = _INSTEAD.get(what, (f"this {kind} ({what})", "use assignments, if, loops, numbers and tuples"))
+    return text(f"{said} cannot be read in a scalar function", do=do)
+
+
+def changed_in_place() -> str:
+    return text("only variables can be assigned", do="build a new tuple instead")
+
+
+def double_star() -> str:
+    return text("** in a call cannot be read", do="write the keywords out")
+
+
+def relative_import() -> str:
+    return text("a relative import inside a scalar function", do="import at the top of the file")
+
+
+def returns_nothing(name: str, always: bool = True) -> str:
+    what = "returns nothing" if always else "returns nothing on some path"
+    return text(f"{name} {what}", do="end it with a return that every path reaches")
+
+
+def assertion_on_data() -> str:
+    return text(
+        "an assert on numbers that are known only when the arrays are",
+        expected="an assert on constants: one on arrays cannot stop an array program at one element",
+        do="leave it out and test the arrays before the call, or return math.nan where it would fail",
+    )
+
+
+def without_source(file: str, line: int | None, name: str) -> str:
+    """Where something stands in a function of which only the bytecode is known."""
+    return f"{file}{'' if line is None else f':{line}'}, in {name}, which has no source"
+
 
 def integer_power() -> str:
     return text(
@@ -27,6 +82,14 @@ def float_range(dtype: object) -> str:
         given=f"a value of dtype {dtype}",
         expected="an integer",
         do="write range(int(n)), or pass n with an integer dtype",
+    )
+
+
+def range_of_data() -> str:
+    return text(
+        "a range whose length is known only when the arrays are",
+        expected="constant ends, or a for loop over it in a function that has source",
+        do="put the function into a file, with a for loop over the range",
     )
 
 
@@ -74,7 +137,7 @@ def captured_array(shape: object) -> str:
 
 def too_many_paths(name: str, cap: int) -> str:
     return text(
-        f"{name} has no source, and tracing it found more than {cap} paths through its branches",
+        f"{name} has no source, and its bytecode has more than {cap} paths through its branches",
         do="put the function into a file so that its loop can be read",
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,41 @@ class Range:
     step: int
 
 
+def counted(span: Range) -> tuple[Node, ...]:
+    """The numbers of a range whose ends are constants."""
+    if not span.start.op == span.stop.op == "const":
+        raise ScalarError(errors.range_of_data())
+    return tuple(map(const, range(span.start.value, span.stop.value, span.step)))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of a function: by position (the first `bare` by position only), by keyword only, and starred."""
+
+    positional: tuple[str, ...]
+    bare: int
+    only: tuple[str, ...]
+    star: str | None
+    double_star: bool
+
+
+def parameters_of(spec: ast.arguments) -> Parameters:
+    """The parameters of a definition."""
+    positional = tuple([arg.arg for arg in (*spec.posonlyargs, *spec.args)])
+    only = tuple([arg.arg for arg in spec.kwonlyargs])
+    star = None if spec.vararg is None else spec.vararg.arg
+    return Parameters(positional, len(spec.posonlyargs), only, star, spec.kwarg is not None)
+
+
+def parameters_of_code(code: CodeType) -> Parameters:
+    """The parameters of compiled code."""
+    n, m = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+    names = code.co_varnames
+    star = names[m] if code.co_flags & inspect.CO_VARARGS else None
+    double = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return Parameters(names[:n], code.co_posonlyargcount, names[n:m], star, double)
+
+
 def enter(
     definition: ast.FunctionDef | ast.Lambda,
     lines: tuple[str, ...],
@@ -96,9 +132,12 @@ def look_up(frame: Frame, name: str) -> Any:
         if name in scope.outer:
             return lifted(scope.outer[name].cell_contents)
         last, scope = scope, scope.parent
-    if name in last.globals:
-        return lifted(last.globals[name])
-    return lifted(vars(builtins)[name])
+    return named(last.globals, name)
+
+
+def named(scope: Mapping[str, Any], name: str) -> Any:
+    """What a name means outside all functions: globals, then builtins; KeyError if nothing."""
+    return lifted(scope[name] if name in scope else vars(builtins)[name])
 
 
 def lifted(thing: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Reading a Python function into the scalar language: from its source where there is one, else by tracing it."""
+"""Reading a Python function into the scalar language: from its source where there is one, else from its bytecode."""
 
 from __future__ import annotations
 
@@ -10,9 +10,21 @@ from typing import Any
 
 from .. import errors
 from ..errors import NeedsTree, ScalarError, text
+from .bytecode import Activation, CodeFunction, activation_of, refuse_kind, run_code
 from .callables import handler_of, scalar
 from .find_source import find_source
-from .frames import RESULT, RETURNED, LocalFunction, Range, enter, lifted
+from .frames import (
+    RESULT,
+    RETURNED,
+    LocalFunction,
+    Parameters,
+    Range,
+    counted,
+    enter,
+    lifted,
+    parameters_of,
+    parameters_of_code,
+)
 from .ir import Function, Node, Tree, const, leaf_count, leaves, param, tree_of, unflatten
 from .loops import pruned
 from .read_control import Statements
@@ -47,6 +59,9 @@ class Reader(Statements):
             return self.call_value(thing.__func__, [thing.__self__, *args], kwargs)
         if isinstance(thing, LocalFunction):
             return self.call_local(thing, args, kwargs)
+        if isinstance(thing, CodeFunction):
+            activation = Activation(thing.code.co_name, thing.code, thing.made_in.globals, thing.made_in)
+            return self.run_code(activation, thing.defaults, {}, args, kwargs)
         known = self.known(thing)
         if known is not None:
             return self.call_known(thing, known, args, kwargs)
@@ -74,6 +89,8 @@ class Reader(Statements):
 
     def call_known(self, thing: Any, known: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         name = getattr(thing, "__name__", repr(thing))
+        if thing in TAKE_TUPLES:
+            args = [counted(arg) if isinstance(arg, Range) else arg for arg in args]
         for arg in args:
             if isinstance(arg, Node) and arg in self.open_params and thing in TAKE_TUPLES:
                 raise NeedsTree(errors.needs_tree(name))
@@ -94,29 +111,40 @@ class Reader(Statements):
         return lifted(thing(*unflatten(tree_of(tuple(args)), [v.value for v in values])))
 
     def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        """A plain Python function: read, or traced where it has no source."""
-        found = find_source(function)
-        if found is None:
-            from .trace import trace_values
-
-            return trace_values(function, args, kwargs, self.open_params, self.path)
-        definition, lines = found
-        frame = enter(definition, lines, function, None, self.depth + 1)
+        """A plain Python function: its source is read, or its bytecode where there is none."""
+        refuse_kind(function.__code__)
         defaults = tuple(map(lifted, function.__defaults__ or ()))
         keywords = {name: lifted(value) for name, value in (function.__kwdefaults__ or {}).items()}
+        found = find_source(function)
+        if found is None:
+            return self.run_code(activation_of(function), defaults, keywords, args, kwargs)
+        definition, lines = found
+        frame = enter(definition, lines, function, None, self.depth + 1)
         return self.run(definition, frame, defaults, keywords, args, kwargs)
 
     def call_local(self, thing: LocalFunction, args: list[Any], kwargs: dict[str, Any]) -> Any:
         frame = enter(thing.definition, thing.frame.lines, None, thing.frame, self.depth + 1)
         return self.run(thing.definition, frame, thing.defaults, thing.keyword_defaults, args, kwargs)
 
+    def run_code(self, activation: Activation, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Execute bytecode in a fresh activation; the value it returns."""
+        self._not_too_deep(activation.name)
+        spec = parameters_of_code(activation.code)
+        activation.env |= bind(activation.name, spec, defaults, keywords, args, kwargs)
+        self.depth += 1
+        try:
+            return run_code(self, activation)
+        finally:
+            self.depth -= 1
+
+    def _not_too_deep(self, name: str) -> None:
+        if self.depth >= MAX_DEPTH:
+            raise ScalarError(text(f"calls nested more than {MAX_DEPTH} deep at {name}", do="write recursion as a loop"))
+
     def run(self, definition: Any, frame: Any, defaults: Any, keywords: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Execute a definition in a fresh frame; the value it returns."""
-        if self.depth >= MAX_DEPTH:
-            raise ScalarError(
-                text(f"calls nested more than {MAX_DEPTH} deep at {frame.name}", do="write recursion as a loop")
-            )
-        frame.env |= bind(frame.name, definition.args, defaults, keywords, args, kwargs)
+        self._not_too_deep(frame.name)
+        frame.env |= bind(frame.name, parameters_of(definition.args), defaults, keywords, args, kwargs)
         caller = getattr(self, "frame", None)
         self.frame, self.depth = frame, self.depth + 1
         try:
@@ -124,8 +152,8 @@ class Reader(Statements):
                 return self.value(definition.body)
             self.block(definition.body)
             if frame.env[RETURNED] is not TRUE:
-                what = "returns nothing" if frame.env[RETURNED] is FALSE else "returns nothing on some path"
-                raise self.error(definition, f"{frame.name} {what}", "end it with a return that every path reaches")
+                with self.at(definition):
+                    raise ScalarError(errors.returns_nothing(frame.name, frame.env[RETURNED] is FALSE))
             return frame.env[RESULT]
         except RecursionError as error:
             raise self.error(definition, "nested too deeply to be read", "use local variables, or a loop") from error
@@ -148,24 +176,23 @@ def _make_range(*args: Any) -> Range:
 
 def bind(
     name: str,
-    spec: ast.arguments,
+    spec: Parameters,
     defaults: Sequence[Any],
     keywords: dict[str, Any],
     args: list[Any],
     kwargs: dict[str, Any],
 ) -> dict[str, Any]:
     """Python's rules for what parameter gets what argument."""
-    positional = [arg.arg for arg in (*spec.posonlyargs, *spec.args)]
-    only = [arg.arg for arg in spec.kwonlyargs]
-    if spec.kwarg is not None:
+    positional, only = spec.positional, spec.only
+    if spec.double_star:
         raise ScalarError(text(f"{name} takes ** keywords, which cannot be read", do="name its parameters"))
     bound: dict[str, Any] = dict(zip(positional, args, strict=False))
     extra = tuple(args[len(positional) :])
-    if spec.vararg is not None:
-        bound[spec.vararg.arg] = extra
+    if spec.star is not None:
+        bound[spec.star] = extra
     elif extra:
         raise ScalarError(text(f"{name} is called with too many arguments", given=len(args), expected=len(positional)))
-    allowed = {arg.arg for arg in spec.args} | set(only)
+    allowed = {*positional[spec.bare :], *only}
     for key, value in kwargs.items():
         if key not in allowed or key in bound:
             raise ScalarError(text(f"{name} cannot take the argument {key!r}"))

@@ -11,14 +11,17 @@ import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import errors
 from ..errors import ScalarError
+from . import values
 from .callables import scalar, select_values
 from .find_source import has_statement, names_bound
 from .frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from .ir import Node, const, leaves, local, tree_of, unflatten
 from .loops import make_loop
-from .read_expressions import BINARY, INSTEAD, Expressions, is_scalar_like
+from .read_expressions import BINARY, Expressions
 from .simplify import FALSE, TRUE, apply, truth
+from .values import is_scalar_like
 
 UNROLL_TRIPS, UNROLL_SIZE = 16, 1200
 """A loop is unrolled up to so many trips, and up to so many pieces of syntax in all trips together."""
@@ -112,8 +115,7 @@ class Statements(Expressions):
         """Execute one statement."""
         method: Callable[[Any], None] | None = getattr(self, f"do_{type(node).__name__}", None)
         if method is None:
-            what, do = INSTEAD.get(type(node), (f"this statement ({type(node).__name__})", "use assignments, if, loops"))
-            raise self.error(node, f"{what} cannot be read in a scalar function", do)
+            raise self.refused(node, "statement")
         method(node)
 
     def do_Pass(self, node: ast.Pass) -> None:
@@ -124,9 +126,12 @@ class Statements(Expressions):
             self.value(node.value)
 
     def do_Assert(self, node: ast.Assert) -> None:
-        """An assertion on data cannot stop an array program and is skipped; a constant one is checked."""
-        if self.condition(node.test) is FALSE:
-            raise self.error(node, "this assertion is false")
+        """A constant assertion is checked; one on data is refused, since an array program cannot stop at one element."""
+        if __debug__:
+            test = self.condition(node.test)
+            if test is not TRUE:
+                with self.at(node):
+                    raise ScalarError("this assertion is false" if test is FALSE else errors.assertion_on_data())
 
     def do_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -136,7 +141,8 @@ class Statements(Expressions):
 
     def do_ImportFrom(self, node: ast.ImportFrom) -> None:
         if node.level or node.module is None:
-            raise self.error(node, "a relative import inside a scalar function", "import at the top of the file")
+            with self.at(node):
+                raise ScalarError(errors.relative_import())
         module = importlib.import_module(node.module)
         for alias in node.names:
             self.frame.env[alias.asname or alias.name] = getattr(module, alias.name)
@@ -159,13 +165,9 @@ class Statements(Expressions):
         if not isinstance(node.target, ast.Name):
             raise self.error(node, "only variables can be changed", "assign the whole tuple anew")
         load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-        op = BINARY.get(type(node.op))
         old, new = self.value(load), self.value(node.value)
         with self.at(node):
-            if op is None:
-                raise ScalarError("@ is for arrays; a scalar function computes with numbers")
-            joined = isinstance(old, tuple) and isinstance(new, tuple) and op == "add"
-            self.frame.env[node.target.id] = old + new if joined else apply(op, scalar(old), scalar(new))
+            self.frame.env[node.target.id] = values.arithmetic(BINARY[type(node.op)], old, new)
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a target: a name, or a tuple of targets with at most one star."""
@@ -173,7 +175,8 @@ class Statements(Expressions):
             self.frame.env[target.id] = value
             return
         if not isinstance(target, ast.Tuple | ast.List):
-            raise self.error(target, "only variables can be assigned", "build a new tuple instead")
+            with self.at(target):
+                raise ScalarError(errors.changed_in_place())
         parts, names = list(self.parts(target, value)), target.elts
         star = next((k for k, name in enumerate(names) if isinstance(name, ast.Starred)), None)
         if star is not None:

@@ -7,65 +7,73 @@ called, asked for attributes or compared with constants. Every error names the p
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
 from .. import errors
-from ..errors import NeedsTree, ScalarError
-from .callables import scalar, select_values
+from ..errors import ScalarError
+from . import values
+from .callables import select_values
 from .frames import Frame, LocalFunction, Unbound, lifted, look_up
-from .ir import Node, const
-from .simplify import FALSE, TRUE, apply, truth
+from .ir import Node
+from .simplify import FALSE, TRUE, apply
+from .values import is_scalar_like
 
 BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "div",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.Pow: "pow",
-    ast.BitAnd: "bitand",
-    ast.BitOr: "bitor",
-    ast.BitXor: "bitxor",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.MatMult: "@",
 }
-UNARY: dict[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
 }
-INSTEAD: dict[type[ast.AST], tuple[str, str]] = {
-    ast.ListComp: ("a comprehension", "write a for loop over range"),
-    ast.GeneratorExp: ("a generator expression", "write a for loop over range"),
-    ast.SetComp: ("a set", "use conditions on numbers"),
-    ast.DictComp: ("a dictionary", "use if and else"),
-    ast.Dict: ("a dictionary", "use if and else"),
-    ast.Set: ("a set", "use conditions on numbers"),
-    ast.Await: ("await", "write a plain function"),
-    ast.Yield: ("yield", "write a plain function that returns a tuple"),
-    ast.JoinedStr: ("a formatted string", "compute with numbers only"),
-    ast.Try: ("try", "test the arguments with if"),
-    ast.With: ("with", "write plain statements"),
-    ast.Raise: ("raise", "return math.nan where the function has no value"),
-    ast.Global: ("global", "pass the value as a parameter and return the new one"),
-    ast.Nonlocal: ("nonlocal", "return the new value"),
-    ast.ClassDef: ("a class", "use tuples"),
-    ast.Match: ("match", "use if and elif"),
+INSTEAD: dict[type[ast.AST], str] = {
+    ast.ListComp: "comprehension",
+    ast.GeneratorExp: "generator expression",
+    ast.SetComp: "set",
+    ast.DictComp: "dictionary",
+    ast.Dict: "dictionary",
+    ast.Set: "set",
+    ast.Await: "await",
+    ast.AsyncFor: "await",
+    ast.AsyncWith: "await",
+    ast.AsyncFunctionDef: "async function",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.JoinedStr: "formatted string",
+    ast.Try: "try",
+    ast.TryStar: "try",
+    ast.With: "with",
+    ast.Raise: "raise",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.ClassDef: "class",
+    ast.Match: "match",
+    ast.Delete: "del",
 }
-
-
-def is_scalar_like(value: Any) -> bool:
-    """A number or a tuple: something computed with, unlike modules, functions and strings."""
-    return isinstance(value, Node | tuple)
+"""What is no part of the language, as `errors.construct` names it."""
 
 
 class Expressions:
@@ -93,6 +101,11 @@ class Expressions:
         made = kind(errors.unreadable(what, do, frame.file, line, column, source))
         made.located = True
         return made
+
+    def refused(self, node: ast.AST, kind: str) -> ScalarError:
+        """The error for syntax that is no part of the language."""
+        head, _, do = errors.construct(INSTEAD.get(type(node), type(node).__name__), kind).partition("\n  do:")
+        return self.error(node, head, do.strip())
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -123,17 +136,14 @@ class Expressions:
         """The value of an expression."""
         method: Callable[[Any], Any] | None = getattr(self, f"read_{type(node).__name__}", None)
         if method is None:
-            what, do = INSTEAD.get(type(node), (f"this expression ({type(node).__name__})", "use numbers and tuples"))
-            raise self.error(node, f"{what} cannot be read in a scalar function", do)
+            raise self.refused(node, "expression")
         return method(node)
 
     def number(self, node: ast.expr) -> Node:
         """The value of an expression that must be a number."""
         value = self.value(node)
-        if (isinstance(value, tuple) and len(value) != 1) or not isinstance(value, Node):
-            what = "a tuple" if isinstance(value, tuple) else f"{value!r}"
-            raise self.error(node, f"a number is needed here, not {what}")
-        return value
+        with self.at(node):
+            return values.number(value)
 
     def condition(self, node: ast.expr) -> Node:
         """An expression as a condition; `and` and `or` are then logic on truth values."""
@@ -148,10 +158,7 @@ class Expressions:
             return result
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return apply("not", self.condition(node.operand))
-        value = self.value(node)
-        if isinstance(value, Node):
-            return truth(value)
-        return const(bool(value))  # a tuple or a Python object: known while reading
+        return values.condition(self.value(node))
 
     def choice(self, node: ast.expr, condition: Node, a: Any, b: Any) -> Any:
         """`a if condition else b` on values."""
@@ -202,27 +209,22 @@ class Expressions:
 
     def binary(self, node: ast.BinOp, a: Any, b: Any) -> Any:
         """One arithmetic operation on values; `+` joins tuples."""
-        op = BINARY.get(type(node.op))
-        if op is None:
-            raise self.error(node, "@ is for arrays; a scalar function computes with numbers", "write out the sum")
-        if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
-            return a + b
         with self.at(node):
-            return apply(op, scalar(a), scalar(b))
+            return values.arithmetic(BINARY[type(node.op)], a, b)
 
     def read_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
             return self.condition(node)
         value = self.number(node.operand)
         with self.at(node):
-            return apply(UNARY[type(node.op)], value)
+            return apply(values.UNARY[UNARY[type(node.op)]], value)
 
     def read_BoolOp(self, node: ast.BoolOp) -> Any:
         """`a and b` is `b if a else a`: on truth values logic, on numbers Python's value."""
         both = isinstance(node.op, ast.And)
         result = self.value(node.values[0])
         for part in node.values[1:]:
-            test = truth(result) if isinstance(result, Node) else const(bool(result))
+            test = values.condition(result)
             if test.op == "const":
                 result = self.value(part) if test.value == both else result
                 continue
@@ -237,27 +239,9 @@ class Expressions:
             with self.under(result):
                 right = self.value(comparator)
             with self.at(node):
-                result = apply("and", result, self._compare(node, op, left, right))
+                result = apply("and", result, values.compared(COMPARE[type(op)], left, right))
             left = right
         return result
-
-    def _compare(self, node: ast.Compare, op: ast.cmpop, a: Any, b: Any) -> Node:
-        if isinstance(op, ast.Is | ast.IsNot):
-            if isinstance(a, Node) and isinstance(b, Node):
-                raise self.error(node, "`is` compares objects, not numbers", "write ==")
-            return const((a is b) == isinstance(op, ast.Is))
-        if isinstance(op, ast.In | ast.NotIn):
-            if not isinstance(b, tuple):
-                raise self.error(node, "`in` needs a tuple of numbers", "write comparisons joined by or")
-            found = FALSE
-            for one in b:
-                found = apply("or", found, apply("eq", scalar(a), scalar(one)))
-            return found if isinstance(op, ast.In) else apply("not", found)
-        if not is_scalar_like(a) and not is_scalar_like(b):
-            return const(bool(getattr(operator, COMPARE[type(op)])(a, b)))
-        if isinstance(a, tuple) or isinstance(b, tuple):
-            raise self.error(node, "tuples cannot be compared", "compare their parts one by one")
-        return apply(COMPARE[type(op)], scalar(a), scalar(b))
 
     def read_IfExp(self, node: ast.IfExp) -> Any:
         test = self.condition(node.test)
@@ -285,14 +269,8 @@ class Expressions:
 
     def read_Attribute(self, node: ast.Attribute) -> Any:
         owner = self.value(node.value)
-        if is_scalar_like(owner):
-            raise self.error(node, f"numbers have no attribute {node.attr!r} in a scalar function", "use a function")
-        try:
-            found = getattr(owner, node.attr)
-        except AttributeError:
-            raise self.error(node, f"{owner!r} has no attribute {node.attr!r}") from None
         with self.at(node):
-            return lifted(found)
+            return values.attribute(owner, node.attr)
 
     def read_Subscript(self, node: ast.Subscript) -> Any:
         owner = self.items(node.value)
@@ -300,16 +278,14 @@ class Expressions:
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             return owner[slice(*[None if end is None else self.whole(end) for end in ends])]
         index = self.whole(node.slice)
-        if not -len(owner) <= index < len(owner):
-            raise self.error(node, f"no part {index} of a tuple of {len(owner)}")
-        return owner[index]
+        with self.at(node):
+            return values.part(owner, index)
 
     def whole(self, node: ast.expr) -> int:
         """An index that must be known while reading."""
         value = self.value(node)
-        if isinstance(value, Node) and value.op == "const" and value.kind in "ib":
-            return int(value.value)
-        raise self.error(node, "an index must be a constant integer", "choose with if, or pass the element as an argument")
+        with self.at(node):
+            return values.whole(value)
 
     def items(self, node: ast.expr) -> tuple[Any, ...]:
         """The parts of a value that must be a tuple."""
@@ -317,17 +293,8 @@ class Expressions:
 
     def parts(self, node: ast.AST, value: Any) -> tuple[Any, ...]:
         """The parts of a value that must be a tuple; asks for trees where it is a parameter."""
-        if isinstance(value, tuple):
-            return value
-        if isinstance(value, Node) and value in self.open_params:
-            raise self.error(
-                node,
-                f"{self.frame.name} takes a parameter apart, but was read as a function of numbers",
-                "give a neutral element or arguments with the same nesting, so that the nesting is known",
-                NeedsTree,
-            )
-        what = "a number" if isinstance(value, Node) else repr(value)
-        raise self.error(node, f"{what} has no parts", "only tuples can be indexed and unpacked")
+        with self.at(node):
+            return values.parts(value, self.frame.name, self.open_params)
 
     def read_Starred(self, node: ast.Starred) -> Any:
         raise self.error(node, "a star is understood in calls and tuples only")
@@ -343,7 +310,8 @@ class Expressions:
         kwargs = {}
         for keyword in node.keywords:
             if keyword.arg is None:
-                raise self.error(keyword.value, "** in a call cannot be read", "write the keywords out")
+                with self.at(keyword.value):
+                    raise ScalarError(errors.double_star())
             kwargs[keyword.arg] = self.value(keyword.value)
         with self.at(node):
             try:
