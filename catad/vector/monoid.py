@@ -267,12 +267,13 @@ def _differs(got: Sequence[Any], want: Sequence[Any], scale: Sequence[Any]) -> i
     bad: Any = np.zeros(len(got[0]), dtype=bool)
     clean: Any = np.ones(len(got[0]), dtype=bool)
     size = np.maximum.reduce([_magnitude(s, w) for s, w in zip(scale, want, strict=True)])
+    eps = max((float(np.finfo(w.dtype).eps) for w in want if w.dtype.kind == "f"), default=0.0)  # dtypes may be mixed
     for g, w in zip(got, want, strict=True):
         if w.dtype.kind != "f":
             bad |= g != w
             continue
         clean &= np.isfinite(g) & np.isfinite(w)
-        tolerance = 64 * np.finfo(w.dtype).eps * np.maximum(np.abs(w), np.maximum(size, size**2))
+        tolerance = 64 * eps * np.maximum(np.abs(w), np.maximum(size, size**2))
         bad |= ~(np.abs(g.astype(np.float64) - w.astype(np.float64)) <= tolerance)
     bad &= clean
     found = np.flatnonzero(bad)

@@ -1,0 +1,17 @@
+"""A differential fuzzer: programs drawn from the whole vocabulary, checked against oracles that share no code with catad.
+
+`draw_program(seed, number)` draws a program together with its meaning, written in plain loops and array functions; `run` checks
+values, tangents, cotangents, Jacobians and Hessians of one program after another, on both engines, for one and two threads,
+at sizes on both sides of every switch, for odd memory layouts and special values. The oracles are the meaning, central
+differences (L. Richardson 1911), pushed basis vectors, and JAX where it is installed. From the shell:
+
+    python -m catad.testing.drawn --seconds 600 --seed 1
+
+The idea of checking a compiler on drawn programs against a second meaning is that of X. Yang, Y. Chen, E. Eide and J. Regehr,
+*Finding and Understanding Bugs in C Compilers*, 2011.
+"""
+
+from catad.testing.drawn.programs import Program, draw_program
+from catad.testing.drawn.runs import Failure, Tally, failures_of, run
+
+__all__ = ["Failure", "Program", "Tally", "draw_program", "failures_of", "run"]

@@ -1,0 +1,54 @@
+"""`python -m catad.testing.drawn`: check drawn programs for some time; exit status 1 where one fails."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from catad.testing.drawn.programs import draw_program
+from catad.testing.drawn.runs import Tally, failures_of, run
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m catad.testing.drawn", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0, help="programs are numbered from 0 for each seed")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long to draw programs (seconds)")
+    parser.add_argument("--programs", type=int, help="stop after this many programs")
+    parser.add_argument("--program", type=int, help="check this program of the seed alone")
+    given = parser.parse_args()
+    if given.program is not None:
+        failures = list(failures_of(draw_program(given.seed, given.program)))
+        print(draw_program(given.seed, given.program).term)
+        print("\n\n".join(failure.report() for failure in failures) or "all checks pass")
+        return bool(failures)
+    progress = Progress()
+    tally = run(given.seed, given.programs, given.seconds, seen=progress)
+    progress.end()
+    most = ", ".join(f"{word} {count}" for word, count in tally.words.most_common(8))
+    print(
+        f"{tally.programs} programs of seed {given.seed}, {len(tally.failures)} failed; {len(tally.words)} words, most: {most}"
+    )
+    return bool(tally.failures)
+
+
+class Progress:
+    """One line that counts, and a report as soon as a program fails."""
+
+    def __init__(self) -> None:
+        self.reported = 0
+
+    def __call__(self, tally: Tally) -> None:
+        for failure in tally.failures[self.reported :]:
+            self.end()
+            print(failure.report(), "\n", flush=True)
+        self.reported = len(tally.failures)
+        if sys.stderr.isatty():
+            print(f"\r{tally.programs} programs, {self.reported} failed", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

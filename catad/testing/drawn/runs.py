@@ -1,0 +1,109 @@
+"""Running the checks on one drawn program after another, and cutting down those that fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from catad.testing.drawn.checks import CHECKS
+from catad.testing.drawn.peers import check_peer, there
+from catad.testing.drawn.points import SIZES, Point
+from catad.testing.drawn.programs import Program, draw_program
+
+
+def all_checks() -> dict[str, Callable[[Program], None]]:
+    """The checks by name; that against JAX where it is installed."""
+    return {**CHECKS, "JAX": check_peer} if there() else dict(CHECKS)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A program, the check that it fails, and how."""
+
+    program: Program
+    check: str
+    error: Exception
+
+    def report(self) -> str:
+        """What to read and what to run again."""
+        p = self.program
+        arrays = ", ".join(
+            f"{x.dtype}{list(x.shape)} {how}" for x, how in zip(p.point.ordinary, p.point.layouts, strict=True)
+        )
+        return "\n".join(
+            [
+                f"program {p.number} of seed {p.seed} fails the check of {self.check}",
+                f"  {type(self.error).__name__}: {self.error}".replace("\n", "\n  "),
+                f"  at:    {arrays}",
+                f"  term:  {p.term}",
+                f"  again: python -m catad.testing.drawn --seed {p.seed} --program {p.number}",
+            ]
+        )
+
+
+@dataclass
+class Tally:
+    """What has been run."""
+
+    programs: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    words: Counter[str] = field(default_factory=Counter)
+
+
+def failures_of(program: Program, only: str | None = None) -> Iterator[Failure]:
+    """The checks that a program fails."""
+    for name, check in all_checks().items():
+        if only is not None and name != only:
+            continue
+        try:
+            check(program)
+        except Exception as error:  # whatever it is, it is a finding
+            yield Failure(program, name, error)
+
+
+def smaller(failure: Failure) -> Failure:
+    """The same failure with fewer steps and plainer arrays, as long as it fails in the same way."""
+    found = failure
+    changed = True
+    while changed:
+        changed = False
+        for candidate in _smaller_than(found.program):
+            again = next(failures_of(candidate, found.check), None)
+            if again is not None and type(again.error) is type(failure.error):
+                found, changed = again, True
+                break
+    return found
+
+
+def _smaller_than(program: Program) -> Iterator[Program]:
+    for k in range(len(program.placed)):
+        fewer = program.without(k)
+        if fewer is not None:
+            yield fewer
+    if any(layout != "plain" for layout in program.point.layouts):
+        point = program.point
+        yield replace(program, point=Point(point.ordinary, point.dtype, ("plain",) * len(point.layouts)))
+
+
+def run(
+    seed: int,
+    programs: int | None = None,
+    seconds: float | None = None,
+    sizes: tuple[int, ...] = SIZES,
+    seen: Callable[[Tally], None] = lambda tally: None,
+) -> Tally:
+    """Draw programs 0, 1, 2, ... of a seed and check each, up to a number of programs or of seconds.
+
+    `seen` is called after each program.
+    """
+    from time import monotonic
+
+    tally, start = Tally(), monotonic()
+    while (programs is None or tally.programs < programs) and (seconds is None or monotonic() - start < seconds):
+        program = draw_program(seed, tally.programs, sizes)
+        tally.failures += [smaller(failure) for failure in failures_of(program)]
+        tally.programs += 1
+        tally.words.update(program.words)
+        seen(tally)
+    return tally
