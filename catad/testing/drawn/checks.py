@@ -222,7 +222,7 @@ def check_jacobians(program: Program) -> None:
 
 def basis(x: Any) -> Iterator[Any]:
     """The unit tangents at a point."""
-    parts = [np.zeros_like(np.asarray(leaf)) for leaf in flatten(x)]
+    parts = [np.zeros(np.shape(leaf), leaf.dtype) for leaf in flatten(x)]
     for part in parts:
         flat = part.reshape(-1)
         for k in range(flat.size):
