@@ -53,11 +53,18 @@ def _times(y: Node, x: Node, by: Node) -> Node:
 
 
 def _pow_base(y: Node, x: Node, exponent: Node) -> Node | None:
-    """d(x**n)/dx = n x**(n-1), and 0 where n = 0, whatever x is."""
+    """d(x**n)/dx = n x**(n-1), and 0 where n = 0, whatever x is.
+
+    Only where x**(n-1) is not finite is the 0 said apart: elsewhere the slope itself is 0, and has a derivative by n.
+    """
     if exponent.op == "const" and exponent.value == 0:
         return None
-    slope = mul(exponent, pow_(x, sub(exponent, 1)))
-    return slope if exponent.op == "const" else select(apply("eq", exponent, 0), 0.0, slope)
+    power = pow_(x, sub(exponent, 1))
+    slope = mul(exponent, power)
+    if exponent.op == "const":
+        return slope
+    undefined = apply("and", apply("eq", exponent, 0), apply("not", apply("isfinite", power)))
+    return select(undefined, 0.0, slope)
 
 
 def _pow_exponent(y: Node, x: Node, exponent: Node) -> Node:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scalar_support import run, run_partials
 
+import catad as ct
 from catad.scalar import Function, apply, const, constant, param, partials, read, value_and_partials, vocabulary
 
 X, Y = param(0), param(1)
@@ -297,3 +298,13 @@ def test_deep_graphs():
         node = apply("sin", node)
     ((derivative,),) = partials(Function.make(1, [node]), [0])
     assert derivative is not None and const(1.0) is not derivative
+
+
+def test_the_slope_of_a_power_at_exponent_zero_has_a_derivative_by_the_exponent():
+    """d/dn (n x**(n-1)) = 1/x at n = 0: the convention there may not cut it off."""
+    for x in (1.5, 0.25, 1e300):
+        hessian = ct.hessian(ct.pow)(x, 0.0).todense()
+        np.testing.assert_allclose(hessian[0, 1], 1.0 / x, rtol=1e-15)
+        assert hessian[0, 0] == 0.0
+    for x in (0.0, np.nan, np.inf, 5e-324):
+        assert ct.grad(ct.pow)(x, 0.0)[0] == 0.0

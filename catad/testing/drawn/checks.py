@@ -84,7 +84,8 @@ class Rounding:
                     gap = np.abs(leaf.astype(np.float64) - here[k].astype(np.float64))
                     spread[k] = np.maximum(spread[k], np.where(np.isfinite(gap), gap, np.inf))
         pairs = zip(spread, here, strict=True)
-        self.allowed = [128.0 * s.max(initial=0.0) + 1024.0 * eps * _largest(y) + 4.0 * eps for s, y in pairs]
+        units = 1024.0 * eps * (1.0 + sum(leaf.size for leaf in leaves(x)) ** 0.5 / 32.0)  # sums grow like random walks
+        self.allowed = [128.0 * s.max(initial=0.0) + units * _largest(y) + 4.0 * eps for s, y in pairs]
 
     def require(self, what: str, got: list[Any], want: list[Any], dtypes: bool = True) -> None:
         """Raise `Disagreement` unless both are as near as rounding explains."""
