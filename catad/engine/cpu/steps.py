@@ -32,22 +32,26 @@ def steps(wiring: Wiring) -> list[Step]:
     taken = {group: absorbed(found, group, readers) for group in passes}
     for own in taken.values():
         for g, one in own.items():
-            reads[g] = set(one.reads)
+            reads[g], reads[one.item] = set(one.reads), set()
     wanted = set(wiring.outputs).union(*reads)
     inside = {one.item for own in taken.values() for one in own.values()}
     inside.update(g for group in passes for g in group[:-1])
+    there = {*wiring.inputs, *[k for box in wiring.boxes if not box.ins for k in box.outs]} - found.indices
     out: list[Step] = []
     for g, item in enumerate(found.items):
         if g in inside:
             continue
         if isinstance(item, Stage):
             outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
-            if outs:
-                out.append(_stage(found, g, item, outs, wanted))
+            if not outs:
+                continue
+            step = _stage(found, item, outs, there)
         elif g in at:
-            out.append(_pass(found, at[g], taken[at[g]], wanted))
+            step = _pass(found, at[g], taken[at[g]], there)
         else:
-            out.append((lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs))
+            step = lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs
+        out.append(step)
+        there.update(step[2])
     return out
 
 
@@ -60,11 +64,12 @@ def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]
     return readers
 
 
-def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Taken], wanted: set[int]) -> Step:
+def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Taken], there: set[int]) -> Step:
     """Folds by bin in one pass, with the stages that compute their values."""
-    parts = [_part(found, g, taken.get(g), wanted) for g in group]
+    parts = [_part(found, g, taken.get(g), there) for g in group]
     boxes = list(dict.fromkeys(box for part in parts for box in part.boxes))
-    ins = tuple([k for part in parts for k in part.reads])
+    read = [k for part in parts for k in part.reads]
+    ins = (*read, *dict.fromkeys([k for part in parts for k in part.ins if k not in read]))
     outs = tuple([k for part in parts for k in part.boxes[-1].outs])
     reference = _Reference(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
@@ -72,26 +77,27 @@ def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Taken], wa
 
 
 class _Part(NamedTuple):
-    """A fold by bin of a pass: what it reads, the boxes that it stands for, itself the last, and its name."""
+    """A fold by bin of a pass: what it reads, the boxes that it stands for, itself the last, what they need, and its name."""
 
     member: Member
     reads: tuple[int, ...]
+    ins: tuple[int, ...]
     boxes: tuple[Box, ...]
     name: str
 
 
-def _part(found: Partition, g: int, taken: Taken | None, wanted: set[int]) -> _Part:
+def _part(found: Partition, g: int, taken: Taken | None, there: set[int]) -> _Part:
     box = found.items[g]
     assert isinstance(box, Box)
     spaces, name = found.wiring.spaces(box.ins), type(box.primitive).__name__
     if taken is None:
-        return _Part(member(box.primitive, spaces), box.ins, (box,), name)
+        return _Part(member(box.primitive, spaces), box.ins, box.ins, (box,), name)
     stage = found.items[taken.item]
     assert isinstance(stage, Stage)
     values = [k for k in box.ins[1:] if found.produced.get(k) == taken.item]
-    boxes, _ = _members(found, taken.item, values, dict.fromkeys(taken.reads), wanted)
+    boxes, ins = _members(found, values, taken.reads, there)
     names = " ".join([*dict.fromkeys(stage.members), name])
-    return _Part(member(box.primitive, spaces, taken.before), taken.reads, (*boxes, box), names)
+    return _Part(member(box.primitive, spaces, taken.before), taken.reads, ins, (*boxes, box), names)
 
 
 def _reads(item: Item) -> set[int]:
@@ -100,11 +106,10 @@ def _reads(item: Item) -> set[int]:
     return set(item.ins)
 
 
-def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...], wanted: set[int]) -> Step:
+def _stage(found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int]) -> Step:
     wiring = found.wiring
     made = ready(stage, outs, [space.dtype for space in wiring.wires])
-    reads = {p.wire: None for p in made.reads if p.wire >= 0}
-    members, ins = _members(found, g, outs, reads, wanted)
+    members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
     shapes = [wiring.wires[k].shape for k in outs]
     name = " ".join(dict.fromkeys(stage.members))
     other = _general(wiring, members, ins, outs) if stage.needs else _Reference(wiring, members, ins, outs)
@@ -112,35 +117,29 @@ def _stage(found: Partition, g: int, stage: Stage, outs: tuple[int, ...], wanted
 
 
 def _members(
-    found: Partition, g: int, outs: Sequence[int], reads: dict[int, None], wanted: set[int]
+    found: Partition, outs: Sequence[int], reads: Sequence[int], there: set[int]
 ) -> tuple[list[Box], tuple[int, ...]]:
-    """The boxes of a stage with the views between them, in order, and the wires that they or the stage read from outside.
+    """The boxes that make some wires of those that are there, in order, and the wires that they or the stage read.
 
-    What an earlier stage makes and nobody stores is made again here, as the stage does it.
+    What is not there, since a stage has taken it in, is made again: so these boxes can run wherever the stage can.
     """
     maker = {k: box for box in found.wiring.boxes for k in box.outs}
     maker |= {k: copied(found.wiring, k, source) for k, (source, _) in found.aliases.items()}
-    order: list[Box] = []
-    ins = dict(reads)
+    order: dict[tuple[int, ...], Box] = {}
+    ins = dict.fromkeys(reads)
     seen: set[int] = set()
     stack = [(k, False) for k in outs]
     while stack:
         k, ready_ = stack.pop()
-        box = maker.get(k)
-        if ready_ and box is not None and box not in order:
-            order.append(box)
-        if ready_ or k in seen or k in reads:
-            continue
-        seen.add(k)
-        own = found.produced.get(k) == g or k in found.views or k in found.aliases or k in found.indices
-        earlier = found.produced.get(k, -1)
-        again = earlier >= 0 and isinstance(found.items[earlier], Stage) and k not in wanted
-        if box is not None and (own or again):
-            stack.append((k, True))
-            stack += [(i, False) for i in box.ins]
-        else:
+        if ready_:
+            order.setdefault(maker[k].outs, maker[k])
+        elif k in there:
             ins[k] = None
-    return order, tuple(ins)
+        elif k not in seen:
+            seen.add(k)
+            stack.append((k, True))
+            stack += [(i, False) for i in maker[k].ins]
+    return list(order.values()), tuple(ins)
 
 
 def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
@@ -148,7 +147,8 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
     from catad.engine.program import Program
 
     b = Builder()
-    at = {k: b.wire(wiring.wires[k]) for k in ins}
+    starts = tuple([b.wire(wiring.wires[k]) for k in ins])
+    at = dict(zip(ins, starts, strict=True))
     for box in boxes:
         given = [at[k] for k in box.ins]
         if isinstance(box.primitive, ProductOfOthers):
@@ -159,9 +159,9 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
             made = (box.primitive.general(b, *given[:2]),)
         else:
             made = b.add(box.primitive, *given)
-        at.update(zip(box.outs, made, strict=True))
+        at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there
     dom = Product(tuple([wiring.wires[k] for k in ins]))
-    program = Program(b.finish(dom, tuple([at[k] for k in ins]), tuple([at[k] for k in outs])))
+    program = Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
 
     def run(xp: Any, *arrays: Any) -> Any:
         made = program(xp, arrays)

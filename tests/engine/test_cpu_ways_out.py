@@ -1,0 +1,177 @@
+"""The ways out of fast paths: programs that need them, drawn, give what the reference gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import catad as ct
+from catad.engine.cpu import blocked, emit, launch, target
+from catad.errors import CannotPrint
+from catad.testing import points, terms
+
+from .cpu_support import assert_near, on, printed_anew, small_blocks, small_thresholds, threads
+
+pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+
+N = 6
+TIMES = ct.map(lambda a, b: a * b)
+
+
+def indices(draw: Any, count: int, bins: int) -> ct.D:
+    """Some bins, some of them empty, some out of range."""
+    return ct.const(np.array(draw(st.lists(st.integers(-1, bins), min_size=count, max_size=count)), np.int64))
+
+
+def beside(of_all: ct.D) -> ct.D:
+    """Every number, and what is made of all of them, one map on both."""
+    return ct.fork(ct.id, of_all) >> ct.map(lambda x, s: 0.5 * x + s)
+
+
+def by_bin(op: Any, neutral: float) -> Any:
+    def made(draw: Any) -> ct.D:
+        bins = draw(st.integers(1, 3))
+        back = indices(draw, N, bins)
+        folded = ct.fork(indices(draw, N, bins), ct.id) >> ct.histogram(op, neutral, bins)
+        return ct.fork(folded >> ct.pad(1, 1, 1.0), back >> ct.map(lambda k: k + 1)) >> ct.gather
+
+    return made
+
+
+def onto(op: Any, neutral: float) -> Any:
+    return lambda draw: ct.fork(ct.flip(), indices(draw, N, N), ct.id) >> ct.reduce_by_index(op, neutral)
+
+
+def log_add(a: float, b: float) -> float:
+    return a + b + a * b
+
+
+STEPS: dict[str, Any] = {
+    "fold *": lambda draw: beside(ct.fold(ct.mul, 1.0)),
+    "fold max": lambda draw: beside(ct.fold(ct.maximum, -np.inf)),
+    "fold min of rows": lambda draw: (
+        ct.reshape((2, 3)) >> ct.fork(ct.id, ct.fold(lambda a, b: a if a <= b else b, np.inf)) >> ct.sub >> ct.reshape((N,))
+    ),
+    "fold * of rows": lambda draw: (
+        ct.reshape((3, 2)) >> ct.fork(ct.fold(ct.mul, 1.0), ct.id) >> TIMES >> ct.reshape((N,))
+    ),
+    "scan *": lambda draw: ct.scan(ct.mul, 1.0, exclusive=draw(st.booleans()), reverse=draw(st.booleans())),
+    "scan max": lambda draw: ct.scan(ct.maximum, -np.inf, reverse=draw(st.booleans())),
+    "scan of a + b + a b": lambda draw: ct.map(lambda x: 0.25 * x) >> ct.scan(log_add, 0.0),
+    "histogram *": by_bin(ct.mul, 1.0),
+    "histogram max": by_bin(ct.maximum, -np.inf),
+    "histogram of a + b + a b": by_bin(log_add, 0.0),
+    "reduce by index *": onto(ct.mul, 1.0),
+    "reduce by index min": onto(ct.minimum, np.inf),
+    "map": lambda draw: ct.map(lambda x: x * x),
+    "map of two": lambda draw: ct.map(lambda x: (x, x * x)) >> ct.map(lambda x, y: x - 0.5 * y),
+    "flip": lambda draw: ct.flip(),
+    "neg": lambda draw: ct.neg,
+    "by itself": lambda draw: ct.fork(ct.id, ct.flip()) >> TIMES,
+    "columns": lambda draw: ct.replicate(2) >> ct.map(lambda x: x * x) >> ct.sum(axis=0),
+    "adding up": lambda draw: ct.fork(ct.flip(), indices(draw, N, N), ct.map(lambda x: x * x)) >> ct.scatter_add,
+}  # fmt: skip
+
+
+@st.composite
+def programs(draw: Any) -> ct.D:
+    """Boxes with fast paths after each other, with maps between them that stages take in."""
+    names = draw(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=4))
+    return ct.compose(*[STEPS[name](draw) for name in names])
+
+
+def modes(f: ct.D, x: Any, v: Any, w: Any) -> list[tuple[ct.D, Any]]:
+    """Value, tangent, and value with the pullback."""
+    return [(f, x), (ct.tangent(f), (x, v)), (ct.fork(ct.exl >> f, ct.reverse_differential(f)), (x, w))]
+
+
+def compared(f: ct.D, x: Any) -> None:
+    v, w = np.linspace(-1.0, 1.0, N).astype(x.dtype), np.linspace(0.5, 1.5, N).astype(x.dtype)
+    for g, at in modes(f, x, v, w):
+        want = on("reference", g, at)
+        with threads(1):
+            got = on("cpu", g, at)
+        assert_near(got, want, eps=1024.0, note=(g, at))
+        with threads(2):
+            for a, b in zip(on("cpu", g, at), got, strict=True):
+                assert np.array_equal(a, b, equal_nan=True)
+
+
+NUMBERS = st.lists(st.sampled_from([0.0, -0.0, 1.0, 1.0, -1.0, 0.5, 2.0, -3.0]), min_size=N, max_size=N)
+QUICK = settings(max_examples=4, suppress_health_check=list(HealthCheck))
+LONG = settings(QUICK, max_examples=150)
+both = pytest.mark.parametrize("effort", [QUICK, pytest.param(LONG, marks=pytest.mark.slow)], ids=["quick", "long"])
+TWICE = (
+    ct.fork(ct.const(np.zeros(N, np.int64)), ct.id) >> ct.histogram(ct.mul, 1.0, 1) >> ct.replicate(2) >> ct.square
+    >> ct.fork(ct.const(np.zeros(2, np.int64)), ct.id) >> ct.histogram(ct.mul, 1.0, 1) >> ct.broadcast_to((N, 1))
+    >> ct.reshape((N,))
+)  # fmt: skip
+
+
+@pytest.fixture
+def forced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that a fast path needs ever holds."""
+    small_blocks(monkeypatch)
+    small_thresholds(monkeypatch)
+    monkeypatch.setattr(blocked, "LONG", 2)
+    monkeypatch.setattr(blocked.Blocked, "_joined", lambda self, table, room: False)
+    for what in launch._CHECKS:
+        monkeypatch.setitem(launch._CHECKS, what, lambda array: False)
+
+
+@both
+def test_programs_that_take_every_way_out(forced: None, effort: settings) -> None:
+    @effort
+    @given(programs(), NUMBERS, st.sampled_from([np.float32, np.float64]))
+    @example(TWICE, [1.0] * N, np.float64)
+    def holds(f: ct.D, x: list[float], dtype: Any) -> None:
+        compared(f, np.array(x, dtype))
+
+    holds()
+
+
+@both
+def test_programs_on_zeros_and_ties(effort: settings) -> None:
+    @effort
+    @given(programs(), NUMBERS)
+    @example(TWICE, [0.0] * N)
+    @example(ct.square >> ct.fork(ct.flip(), ct.const(np.arange(N)), ct.map(lambda x: 0.0 * x)) >> ct.scatter_add, [1.0] * N)
+    def holds(f: ct.D, x: list[float]) -> None:
+        compared(f, np.array(x))
+
+    holds()
+
+
+@both
+def test_all_kinds_of_programs_that_take_every_way_out(forced: None, effort: settings) -> None:
+    @effort
+    @given(st.data())
+    def holds(data: Any) -> None:
+        dom = data.draw(st.sampled_from([ct.f64[3], ct.f64[2, 3], ct.f64[3] * ct.f64[3]]))
+        f = data.draw(terms(dom, polynomial=True, boxes=6))
+        x, w = (data.draw(points(space, small_integers=True)) for space in (dom, f.spaces(dom)))
+        for g, at in ((f, x), (ct.fork(ct.exl >> f, ct.reverse_differential(f)), (x, w))):
+            assert_near(on("cpu", g, at), on("reference", g, at), note=(g, at))
+
+    holds()
+
+
+@pytest.mark.filterwarnings("ignore:no machine code")
+@both
+def test_programs_of_which_nothing_can_be_printed(monkeypatch: pytest.MonkeyPatch, effort: settings) -> None:
+    def refused(*_: Any) -> Any:
+        raise CannotPrint("nothing", "this test forbids it")
+
+    @effort
+    @given(programs(), NUMBERS)
+    @example(TWICE, [0.0] * N)
+    def holds(f: ct.D, x: list[float]) -> None:
+        compared(f, np.array(x))
+
+    printed_anew(monkeypatch)
+    monkeypatch.setattr(emit, "llvm_function", refused)
+    holds()
