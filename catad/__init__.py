@@ -40,6 +40,7 @@ from catad.planner.elimination.plan import plan_graph
 from catad.planner.entry import plan
 from catad.planner.plan import Plan
 from catad.planner.profile import Profile as CostProfile
+from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.spaces import (
     Product,
     Space,
@@ -60,20 +61,7 @@ from catad.spaces import (
     u32,
     u64,
 )
-from catad.terms import (
-    D,
-    assoc_l,
-    assoc_r,
-    compose,
-    cross,
-    dup,
-    exl,
-    exr,
-    fork,
-    it,
-    proj,
-    swap,
-)
+from catad.terms import D, compose, cross, fork
 from catad.terms import identity as id
 from catad.vector.checkpoint import checkpoint
 from catad.vector.constant import const

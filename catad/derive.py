@@ -28,13 +28,12 @@ from catad.spaces import (
     space_like,
     tangent_space,
 )
-from catad.terms import D
+from catad.terms import D, morphism
 from catad.wiring import Builder, kept_as, recounted
 
 
-def _point(primals: Sequence[Value], f: D) -> Value:
-    if not isinstance(f, D):
-        raise errors.SpaceError(errors.not_a_morphism("a derivative", f))
+def _point(primals: Sequence[Value], f: D, who: str) -> Value:
+    morphism(f, who)
     if not primals:
         raise errors.SpaceError(errors.no_arguments(f))
     return primals[0] if len(primals) == 1 else tuple(primals)
@@ -128,7 +127,7 @@ def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
     >>> L(np.ones(3)), L.T(1.0)
     (np.float64(3.0), array([1., 1., 1.]))
     """
-    leaves, dom = _domain(_point(primals, f))
+    leaves, dom = _domain(_point(primals, f, "ct.linearize"))
     out, cod, structure = _at(f, dom, common_module(leaves), leaves)
     n = len(cod.leaves)
     linear = LinearMap(tangent_space(dom), tangent_space(cod), structure, out[n:])
@@ -147,7 +146,7 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     """
     primals = primals if isinstance(primals, tuple) else (primals,)
     tangents = tangents if isinstance(tangents, tuple) else (tangents,)
-    x = _point(primals, f)
+    x = _point(primals, f, "ct.jvp")
     v = tangents[0] if len(primals) == 1 and len(tangents) == 1 else tuple(tangents)
     leaves, dom = _domain(x)
     xp = common_module(leaves)
@@ -183,7 +182,7 @@ def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ..
     >>> pullback(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    leaves, dom = _domain(_point(primals, f))
+    leaves, dom = _domain(_point(primals, f, "ct.vjp"))
     xp = common_module(leaves)
     out, cod, structure = _at(f, dom, xp, leaves)
     n = len(cod.leaves)
@@ -241,7 +240,7 @@ def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Value:
     >>> ct.hvp(ct.map(lambda x: x**3) >> ct.sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
-    return jvp(_kept(f, "grad", grad), primals, tangents)[1]
+    return jvp(_kept(morphism(f, "ct.hvp"), "grad", grad), primals, tangents)[1]
 
 
 class Jacobian:
@@ -259,7 +258,7 @@ class Jacobian:
             return self.mode.run_as(self.f, *primals)
         _, L = linearize(self.f, *primals)
         if not L.structure.dom or not L.structure.cod:
-            dom = _domain(_point(primals, self.f))[1]
+            dom = _domain(_point(primals, self.f, "ct.jacobian"))[1]
             raise errors.DerivativeError(errors.integers_alone(dom, self.f))
         if isinstance(self.mode, Plan):
             return self.mode.multiply(L)
@@ -279,7 +278,7 @@ def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
     >>> ct.jacobian(ct.sin)(np.zeros(1000))
     diagonal f64[1000] -> f64[1000], stored 1000, dense 1e6
     """
-    return Jacobian(f, mode)
+    return Jacobian(morphism(f, "ct.jacobian"), mode)
 
 
 def hessian(f: D, mode: str | Plan = "auto") -> Jacobian:
@@ -289,4 +288,4 @@ def hessian(f: D, mode: str | Plan = "auto") -> Jacobian:
     >>> ct.hessian(ct.map(lambda x: x**3) >> ct.sum())(np.array([1.0, 2.0]))
     diagonal f64[2] -> f64[2], stored 2, dense 4
     """
-    return Jacobian(Gradient(f, None), mode)
+    return Jacobian(Gradient(morphism(f, "ct.hessian"), None), mode)

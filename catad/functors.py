@@ -23,7 +23,7 @@ from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
 from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
-from catad.terms import D, above
+from catad.terms import D, above, fork, morphism
 from catad.wiring import Builder, Wiring, kept_as, share, wire
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def differential(f: D) -> D:
     >>> ct.differential(ct.sin)(0.0, 2.0)
     np.float64(2.0)
     """
-    return Differential(f)
+    return Differential(morphism(f, "ct.differential"))
 
 
 def reverse_differential(f: D) -> D:
@@ -369,7 +369,7 @@ def reverse_differential(f: D) -> D:
     >>> ct.reverse_differential(ct.mul)((2.0, 3.0), 1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    return ReverseDifferential(f)
+    return ReverseDifferential(morphism(f, "ct.reverse_differential"))
 
 
 def tangent(f: D) -> D:
@@ -379,7 +379,7 @@ def tangent(f: D) -> D:
     >>> ct.tangent(ct.exp)(0.0, 2.0)
     (np.float64(1.0), np.float64(2.0))
     """
-    return Tangent(f)
+    return Tangent(morphism(f, "ct.tangent"))
 
 
 def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
@@ -394,7 +394,7 @@ def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     >>> ct.grad(ct.mul, argnums=1)(2.0, 3.0)
     np.float64(2.0)
     """
-    return Gradient(f, argnums)
+    return Gradient(morphism(f, "ct.grad"), argnums)
 
 
 def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
@@ -404,6 +404,4 @@ def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     >>> ct.value_and_grad(ct.sin)(0.0)
     (np.float64(0.0), np.float64(1.0))
     """
-    from catad.terms import fork
-
-    return fork(f, Gradient(f, argnums))
+    return fork(morphism(f, "ct.value_and_grad"), Gradient(f, argnums))

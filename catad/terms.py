@@ -9,11 +9,12 @@ their factors, a homomorphism of monoids, so that it does not depend on the brac
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
+from catad.errors.places import Place, here
 from catad.spaces import Space, Value, flatten
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class D:
     (np.float64(81.0), np.float64(108.0))
     """
 
-    __slots__ = ("__weakref__", "_hash", "_names", "_programs", "_wirings")
+    __slots__ = ("__weakref__", "_hash", "_names", "_place", "_programs", "_wirings")
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
     if TYPE_CHECKING:  # an attribute or a property of the classes
 
@@ -57,6 +58,7 @@ class D:
         def children(self) -> tuple[D, ...]: ...
     else:
         children = ()
+    _place: Place | None  # where a composite was composed, or a constructor called: for messages
     _programs: dict[Any, Any]  # kept by `engine.program`: compiled programs by space
     _wirings: dict[Any, Any]  # kept by `wiring`: wirings by domain
 
@@ -127,40 +129,44 @@ class D:
     # -- composition
 
     def __rshift__(self, other: object) -> D:
-        if not isinstance(other, D):
-            raise errors.SpaceError(errors.not_a_morphism(">>", other))
-        return then(self, other)
+        return then(self, morphism(other, ">>"), here())
+
+    def __rrshift__(self, other: object) -> D:
+        return then(morphism(other, ">>"), self, here())
 
     def __lshift__(self, other: object) -> D:
-        if not isinstance(other, D):
-            raise errors.SpaceError(errors.not_a_morphism("<<", other))
-        return then(other, self)
+        return then(morphism(other, "<<"), self, here())
+
+    def __rlshift__(self, other: object) -> D:
+        return then(self, morphism(other, "<<"), here())
 
     def __and__(self, other: object) -> D:
-        if not isinstance(other, D):
-            raise errors.SpaceError(errors.not_a_morphism("&", other))
-        return Fork((self, other), by_and=True)
+        return Fork((self, morphism(other, "&")), here(), by_and=True)
+
+    def __rand__(self, other: object) -> D:
+        return Fork((morphism(other, "&"), self), here(), by_and=True)
 
     def __mul__(self, other: object) -> D:
         if not isinstance(other, D):
             raise errors.SpaceError(errors.scaled_on_the_right(other))
-        return Cross((self, other))
-
-    def __add__(self, other: object) -> D:
-        if not isinstance(other, D):
-            raise errors.SpaceError(errors.not_a_morphism("+", other))
-        return then(Fork((self, other)), above().add)
-
-    def __sub__(self, other: object) -> D:
-        if not isinstance(other, D):
-            raise errors.SpaceError(errors.not_a_morphism("-", other))
-        return then(Fork((self, other)), above().sub)
-
-    def __neg__(self) -> D:
-        return then(self, above().neg)
+        return Cross((self, other), here())
 
     def __rmul__(self, number: object) -> D:
-        return then(self, above().scaled(number))
+        return then(self, above().scaled(number), here())
+
+    if TYPE_CHECKING:  # pointwise, with a morphism or a number; set below the class, one function for each operator
+
+        def __add__(self, other: object) -> D: ...
+        def __radd__(self, other: object) -> D: ...
+        def __sub__(self, other: object) -> D: ...
+        def __rsub__(self, other: object) -> D: ...
+        def __truediv__(self, other: object) -> D: ...
+        def __rtruediv__(self, other: object) -> D: ...
+        def __pow__(self, other: object) -> D: ...
+        def __rpow__(self, other: object) -> D: ...
+
+    def __neg__(self) -> D:
+        return then(self, above().neg, here())
 
     def __matmul__(self, other: object) -> D:
         raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
@@ -176,10 +182,16 @@ class D:
         x = args[0] if len(args) == 1 else args
         if type(x) is np.ndarray:
             return above().run(self, x)
-        for leaf in flatten(x):
+        leaves = flatten(x)
+        for leaf in leaves:
             if hasattr(type(leaf), "builder"):  # a wire
                 return leaf.builder.apply(self, leaf.builder.wires(x))
-        return above().run(self, x)
+        try:
+            return above().run(self, x)
+        except errors.SpaceError:
+            if any(isinstance(leaf, D) for leaf in leaves):
+                raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
+            raise
 
     def spaces(self, dom: Space) -> Space:
         """The codomain at a domain, without data.
@@ -230,6 +242,23 @@ class D:
         return (self,)
 
 
+def _operators(word: str, symbol: str) -> tuple[Callable[[D, object], D], Callable[[D, object], D]]:
+    def own(self: D, other: object) -> D:
+        made: D = above().operated(word, symbol, self, other, here())
+        return made
+
+    def reflected(self: D, other: object) -> D:
+        made: D = above().operated(word, symbol, other, self, here())
+        return made
+
+    return own, reflected
+
+
+for _word, _python, _symbol in [("add", "add", "+"), ("sub", "sub", "-"), ("div", "truediv", "/"), ("pow", "pow", "**")]:
+    for _method, _name in zip(_operators(_word, _symbol), (f"__{_python}__", f"__r{_python}__"), strict=True):
+        setattr(D, _name, _method)
+
+
 class Id(D):
     """The identity, the unit of `>>`."""
 
@@ -260,7 +289,7 @@ class Compose(D):
 
     __slots__ = ("_factors", "_length", "_shift", "left", "right")
 
-    def __init__(self, left: D, right: D) -> None:
+    def __init__(self, left: D, right: D, where: Place | None = None) -> None:
         self.left, self.right = left, right
         self._factors: tuple[D, ...] | None = None
         self._length = len(left) + len(right)
@@ -268,6 +297,7 @@ class Compose(D):
         own = left._shift if isinstance(left, Compose) else _BASE
         self._shift: int = own * shift % _MODULUS
         self._hash = (hash(left) * shift + hash(right)) % _MODULUS
+        self._place = where
 
     @property
     def known_dom(self) -> Space | None:
@@ -299,15 +329,21 @@ class Compose(D):
         return self.factors
 
     def wired(self, b: Builder, x: Wires) -> Any:
-        before: D | None = None
-        for factor in self.factors:
+        for k, factor in enumerate(self.factors):
             try:
                 x = yield factor, x
-            except errors.SpaceError as error:
-                errors.locate(error, factor, before)
+            except errors.CatadError as error:
+                errors.locate(error, factor, self.factors[k - 1] if k else None, *self._joint(k))
                 raise
-            before = factor
         return x
+
+    def _joint(self, k: int) -> tuple[Place | None, bool]:
+        """Where the k-th factor was composed with its neighbour, and whether it is the right one there."""
+        at: D = self
+        while isinstance(at, Compose):
+            joint, right = at._place, k >= len(at.left)
+            at, k = (at.right, k - len(at.left)) if right else (at.left, k)
+        return joint, right
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         parts = [part(f) for f in self.factors]
@@ -320,18 +356,20 @@ class Fork(D):
     __slots__ = ("by_and", "children")
     children: tuple[D, ...]
 
-    def __init__(self, terms: tuple[D, ...], by_and: bool = False) -> None:
+    def __init__(self, terms: tuple[D, ...], where: Place | None = None, by_and: bool = False) -> None:
         self.children = terms
         self.by_and = by_and
+        self._place = where
 
     def wired(self, b: Builder, x: Wires) -> Any:
         out = []
         for term in self.children:
             try:
                 out.append((yield term, x))
-            except errors.SpaceError as error:
-                if self.by_and and term is self.children[-1]:
+            except errors.CatadError as error:
+                if self.by_and and term is self.children[-1] and isinstance(error, errors.SpaceError):
                     errors.hint_precedence(error)
+                errors.locate(error, term, None, self._place)
                 raise
         return tuple(out)
 
@@ -345,76 +383,24 @@ class Cross(D):
     __slots__ = ("children",)
     children: tuple[D, ...]
 
-    def __init__(self, terms: tuple[D, ...]) -> None:
+    def __init__(self, terms: tuple[D, ...], where: Place | None = None) -> None:
         self.children = terms
+        self._place = where
 
     def wired(self, b: Builder, x: Wires) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.children):
             raise errors.SpaceError(errors.not_a_product_of(len(self.children), b.space(x), self))
         out = []
         for term, part in zip(self.children, x, strict=True):
-            out.append((yield term, part))
+            try:
+                out.append((yield term, part))
+            except errors.CatadError as error:
+                errors.locate(error, term, None, self._place)
+                raise
         return tuple(out)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.cross({', '.join(map(part, self.children))})"
-
-
-class Structural(D):
-    """A rearrangement of a tuple: no box, only wires. `name` is its public name, e.g. `exl`."""
-
-    __slots__ = ("move", "name", "pattern")
-    moves: ClassVar[dict[str, tuple[str, Callable[[Any], Any]]]] = {
-        "exl": ("(a, b)", lambda x: x[0]),
-        "exr": ("(a, b)", lambda x: x[1]),
-        "dup": ("", lambda x: (x, x)),
-        "swap": ("(a, b)", lambda x: (x[1], x[0])),
-        "assoc_l": ("(a, (b, c))", lambda x: ((x[0], x[1][0]), x[1][1])),
-        "assoc_r": ("((a, b), c)", lambda x: (x[0][0], (x[0][1], x[1]))),
-        "it": ("", lambda x: ()),
-    }
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.pattern, self.move = self.moves[name]
-
-    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return Structural, (self.name,)
-
-    def data(self) -> Hashable:
-        return self.name
-
-    def wired(self, b: Builder, x: Wires) -> Wires:
-        fits = not self.pattern or (isinstance(x, tuple) and len(x) == 2)
-        if fits and self.name.startswith("assoc"):
-            inner = x[1] if self.name == "assoc_l" else x[0]
-            fits = isinstance(inner, tuple) and len(inner) == 2
-        if not fits:
-            raise errors.SpaceError(errors.not_a_pattern(self.pattern, b.space(x), self))
-        return self.move(x)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{self.name}"
-
-
-class Proj(D):
-    """The projection to factor `index` of a product of any length."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-    def data(self) -> Hashable:
-        return self.index
-
-    def wired(self, b: Builder, x: Wires) -> Wires:
-        if not isinstance(x, tuple) or not 0 <= self.index < len(x):
-            raise errors.SpaceError(errors.no_such_factor(self.index, b.space(x), self))
-        return x[self.index]
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.proj({self.index})"
 
 
 def same(f: D, g: D) -> bool:
@@ -433,7 +419,14 @@ def same(f: D, g: D) -> bool:
     return True
 
 
-def then(f: D, g: D) -> D:
+def morphism(thing: object, who: str) -> D:
+    """What is given to an operator or a function that takes morphisms, or an error that says what to do with it."""
+    if isinstance(thing, D):
+        return thing
+    raise errors.SpaceError(errors.not_a_morphism(who, thing))
+
+
+def then(f: D, g: D, where: Place | None = None) -> D:
     """`f >> g` in O(1); spaces that are known already must meet."""
     if isinstance(f, Id):
         return g
@@ -443,7 +436,7 @@ def then(f: D, g: D) -> D:
     dom = None if isinstance(g, Compose) else g.known_dom
     if cod is not None and dom is not None and cod != dom:
         raise errors.SpaceError(errors.spaces_do_not_meet(cod, dom, f[-1], g[0]))
-    return Compose(f, g)
+    return Compose(f, g, where)
 
 
 def compose(*terms: D) -> D:
@@ -453,11 +446,10 @@ def compose(*terms: D) -> D:
     >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
     True
     """
+    where = here()
     out: D = identity
     for term in terms:
-        if not isinstance(term, D):
-            raise errors.SpaceError(errors.not_a_morphism("compose", term))
-        out = then(out, term)
+        out = then(out, morphism(term, "ct.compose"), where)
     return out
 
 
@@ -469,9 +461,8 @@ def fork(*terms: D) -> D:
     (np.float64(0.0), np.float64(1.0))
     """
     for term in terms:
-        if not isinstance(term, D):
-            raise errors.SpaceError(errors.not_a_morphism("fork", term))
-    return Fork(terms)
+        morphism(term, "ct.fork")
+    return Fork(terms, here())
 
 
 def cross(*terms: D) -> D:
@@ -482,23 +473,8 @@ def cross(*terms: D) -> D:
     (np.float64(0.0), np.float64(1.0))
     """
     for term in terms:
-        if not isinstance(term, D):
-            raise errors.SpaceError(errors.not_a_morphism("cross", term))
-    return Cross(terms)
-
-
-def proj(index: int) -> D:
-    """The projection to a factor of a product of any length, counted from 0.
-
-    >>> import catad as ct
-    >>> ct.proj(2)(1.0, 2.0, 3.0)
-    np.float64(3.0)
-    """
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        raise errors.ArgumentError(errors.bad_projection(index))
-    return Proj(index)
+        morphism(term, "ct.cross")
+    return Cross(terms, here())
 
 
 identity = Id()  # public as `ct.id`
-exl, exr, dup, swap = Structural("exl"), Structural("exr"), Structural("dup"), Structural("swap")
-assoc_l, assoc_r, it = Structural("assoc_l"), Structural("assoc_r"), Structural("it")

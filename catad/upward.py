@@ -10,12 +10,13 @@ from catad.engine.ahead import source
 from catad.engine.program import program_of, run, run_product, run_structure, run_wiring
 from catad.functors import differential, linearised, reverse_differential
 from catad.linear.products import cost_of_wiring
+from catad.rearrange import exl, exr
 from catad.spaces import space_of
-from catad.terms import D, exl, exr, fork
+from catad.terms import D, fork
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import const
 from catad.vector.map import map
-from catad.vector.pointwise import add, astype, neg, scaled, sub, with_numbers
+from catad.vector.pointwise import add, astype, neg, operated, scaled, sub, with_numbers
 from catad.wiring import wire
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "linearize",
     "map",
     "neg",
+    "operated",
     "pattern",
     "program_of",
     "reverse_differential",

@@ -13,8 +13,9 @@ from types import GeneratorType
 from typing import Any
 
 from catad.drawing.graph import BOXES, KEEP, LAYERS, Graph, box_node, more_node, narrowed
+from catad.rearrange import Proj, Structural
 from catad.syntax import ordered
-from catad.terms import Compose, Cross, D, Fork, Id, Proj, Structural
+from catad.terms import Compose, Cross, D, Fork, Id
 from catad.vector.constant import Const
 from catad.vector.generate import Generate, Iota
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from catad import errors
 from catad.engine.program import program_of
 from catad.spaces import Space, product
-from catad.terms import D
+from catad.terms import D, morphism
 
 LANGUAGES = ("llvm", "steps")
 
@@ -19,7 +19,7 @@ def compile(f: D, *spaces: Space) -> D:
     >>> import catad as ct
     >>> f = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000])
     """
-    _texts(f, spaces)
+    _texts(morphism(f, "ct.compile"), spaces)
     return f
 
 

@@ -1,10 +1,13 @@
 """The classes of errors, and how a message is laid out.
 
 A message has up to five parts, always in this order: what went wrong, what was given, what was expected, where, and
-what to do about it. The classes derive from the built-in exception that a NumPy user would expect to catch.
+what to do about it. Places in the user's program follow, each as file and line: where the box was composed, where it was
+made, and the call that failed. The classes derive from the built-in exception that a NumPy user would expect to catch.
 """
 
 from __future__ import annotations
+
+from catad.errors.places import called, shown
 
 
 class CatadError(Exception):
@@ -12,6 +15,23 @@ class CatadError(Exception):
 
     located = False  # whether the message says already which boxes meet there
     hinted = False  # whether it has the note on precedence already
+
+    composed: str | None = None  # file and line where the box was composed with its neighbours
+    made: str | None = None  # file and line where the box was made, by a constructor
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        self.called = shown(called())  # file and line of the call, in the first frame outside this package
+
+    @property
+    def message(self) -> str:
+        """The message without its places in the user's program."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        places = [("composed", self.composed), ("made", self.made), ("called", self.called)]
+        lines = [f"  {label + ':':<10}{where}" for label, where in places if where is not None]
+        return "\n".join([self.message, *lines])
 
 
 class SpaceError(CatadError, TypeError):

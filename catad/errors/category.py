@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from catad.errors.base import CatadError, abbreviated, text
+import inspect
+from functools import partial
+from types import FunctionType, MethodType
+
+from catad.errors.base import CatadError, SpaceError, abbreviated, text
+from catad.errors.places import Place, shown
 
 
 def unknown_dtype(dtype: object) -> str:
@@ -74,20 +79,84 @@ def mixed_devices(first: str, i: int, second: str, j: int) -> str:
     )
 
 
-def not_a_morphism(operator: str, thing: object) -> str:
+def not_a_morphism(who: str, thing: object) -> str:
     return text(
-        f"{operator} takes morphisms",
-        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        f"{who} takes morphisms",
+        given=described(thing),
         expected="a morphism such as ct.sin or ct.map(fn)",
-        do="wrap a scalar function in ct.map(fn), a constant in ct.const(v), a linear map in ct.lift(L)",
+        do=_as_a_morphism(thing),
     )
+
+
+def described(thing: object) -> str:
+    """A thing that is in the wrong place, and its type."""
+    if isinstance(thing, FunctionType):
+        public = public_name(thing)
+        return f"the function {public or thing.__qualname__}" + ("" if public else f" of {thing.__module__}")
+    shape = getattr(thing, "shape", None)
+    if isinstance(shape, tuple) and hasattr(thing, "dtype"):
+        return f"an array of shape {shape} and dtype {thing.dtype}"
+    return f"{abbreviated(thing)} of type {type(thing).__name__}"
+
+
+def public_name(thing: object) -> str | None:
+    """`ct.sum` for that function of this library; None for what is no public function of it."""
+    if not isinstance(thing, FunctionType) or not thing.__module__.startswith("catad.") or thing.__name__.startswith("_"):
+        return None
+    inside = ".linear" if thing.__module__ == "catad.linear.constructors" else ""
+    return f"ct{inside}.{thing.__name__}"
+
+
+def _as_a_morphism(thing: object) -> str:
+    """What to write for a thing where a morphism is expected."""
+    public = public_name(thing)
+    if public is not None:
+        parameters = inspect.signature(thing).parameters.values()  # type: ignore[arg-type]
+        needed = [p.name for p in parameters if p.default is p.empty]
+        return f"call it: {public}({', '.join(needed)})"
+    if isinstance(thing, (FunctionType, MethodType, partial)):
+        return (
+            "for a function of numbers write ct.map(fn); a function of arrays is composed, e.g. ct.square >> ct.sum(), "
+            "or given with its derivative, ct.D(fn)"
+        )
+    if hasattr(thing, "structure") and hasattr(thing, "slots"):
+        return "a linear map L is the morphism ct.lift(L)"
+    if hasattr(thing, "dtype") or isinstance(thing, (bool, int, float, tuple)):
+        return "a constant is the morphism ct.const(v); to compute the value of f at x write f(x)"
+    return "wrap a scalar function in ct.map(fn), a constant in ct.const(v), a linear map in ct.lift(L)"
+
+
+def applied_to_morphisms(f: object, args: object) -> str:
+    parts = args if isinstance(args, tuple) else (args,)
+    shown_ = ", ".join([abbreviated(part, 40) for part in parts])
+    left = shown_ if len(parts) == 1 else f"ct.fork({shown_})"
+    return text(
+        "a morphism is applied to values, and composed with morphisms",
+        given=f"{abbreviated(f, 60)}({shown_})",
+        expected="arrays, numbers, or tuples of them",
+        do=f"to compose write {left} >> {abbreviated(f, 60)}",
+    )
+
+
+def not_an_operand(symbol: str, thing: object) -> str:
+    return text(
+        f"{symbol} takes morphisms and real numbers",
+        given=described(thing),
+        expected=f"e.g. ct.sin {symbol} ct.cos, or ct.sin {symbol} 2.0",
+        do=f"for an array a write ct.fork(f, ct.const(a)) >> ct.{_WORDS[symbol]}"
+        if hasattr(thing, "dtype")
+        else _as_a_morphism(thing),
+    )
+
+
+_WORDS = {"+": "add", "-": "sub", "/": "div", "**": "pow"}
 
 
 def scaled_on_the_right(thing: object) -> str:
     return text(
-        "f * g crosses two morphisms",
-        given=f"{abbreviated(thing)} of type {type(thing).__name__} on the right",
-        do="to scale the result write the number on the left, 2.0 * f",
+        "f * g is the product of two morphisms, (x, y) to (f(x), g(y))",
+        given=f"{described(thing)} on the right",
+        do="to scale the result write the number on the left, 2.0 * f; to multiply results ct.fork(f, g) >> ct.mul",
     )
 
 
@@ -125,9 +194,11 @@ def spaces_do_not_meet(cod: object, dom: object, first: object, second: object) 
     )
 
 
-def locate(error: Exception, box: object, before: object | None) -> None:
-    """Name the two boxes that meet where an error arose; the innermost place is kept."""
-    if not isinstance(error, CatadError) or error.located or not error.args:
+def locate(error: CatadError, box: object, before: object | None, composed: Place | None, right: bool = False) -> None:
+    """Name the two boxes that meet where an error arose, and the line that made them meet; the innermost place is kept."""
+    if error.composed is None:
+        error.composed = shown(composed, right)
+    if error.located or not error.args or not isinstance(error, SpaceError):
         return
     error.located = True
     place = abbreviated(box, 80) if before is None else f"{abbreviated(before, 60)} >> {abbreviated(box, 60)}"
@@ -135,9 +206,15 @@ def locate(error: Exception, box: object, before: object | None) -> None:
     error.args = ("\n".join([*lines, f"  where:    {place}"]), *error.args[1:])
 
 
-def hint_precedence(error: Exception) -> None:
+def made_at(error: CatadError, made: Place | None) -> None:
+    """Note where the box was made in which an error arose; the innermost place is kept."""
+    if error.made is None and error.composed is None:
+        error.made = shown(made)
+
+
+def hint_precedence(error: CatadError) -> None:
     """Add that `&` binds looser than `>>`, once."""
-    if not isinstance(error, CatadError) or error.hinted or not error.args:
+    if error.hinted or not error.args:
         return
     error.hinted = True
     hint = "`&` binds looser than `>>`: `f & g >> h` means `f & (g >> h)`; write (f & g) >> h or ct.fork(f, g) >> h"

@@ -86,7 +86,7 @@ def main(given: Sequence[str] | None = None) -> int:
             print(answer, flush=True)
         _progress(len(problems), len(problems), "")
     except errors.CatadError as error:
-        print(f"catad.planner: {error}", file=sys.stderr)
+        print(f"catad.planner: {error.message}", file=sys.stderr)
         return 2
     except BrokenPipeError:  # the reader has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

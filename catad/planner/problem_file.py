@@ -119,7 +119,7 @@ def _located(name: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except errors.PlanError as error:
-        raise errors.PlanError(errors.in_problem(str(error), name)) from None
+        raise errors.PlanError(errors.in_problem(error.message, name)) from None
 
 
 def _graphs(section: str, graphs: Any, content: dict[str, Any]) -> Made:

@@ -106,7 +106,7 @@ class Statements(Expressions):
             except ScalarError as error:
                 if name == RESULT:
                     raise
-                return Unbound(f"the branches give it values of different nesting ({str(error).splitlines()[0]})")
+                return Unbound(f"the branches give it values of different nesting ({error.message.splitlines()[0]})")
         return x if x == y else Unbound("the branches give it different objects that are no numbers")
 
     # -- statements

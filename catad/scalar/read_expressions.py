@@ -115,7 +115,7 @@ class Expressions:
         except ScalarError as error:
             if error.located:
                 raise
-            head, _, rest = str(error).partition("\n  do:")
+            head, _, rest = error.message.partition("\n  do:")
             raise self.error(node, head, rest.strip() or None, type(error)) from error
         except RecursionError as error:
             raise self.error(node, "nested too deeply to be read", "use local variables, or a loop") from error

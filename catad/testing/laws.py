@@ -19,8 +19,9 @@ import numpy as np
 
 from catad import errors
 from catad.functors import differential, reverse_differential, tangent
+from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_of
-from catad.terms import D, assoc_l, assoc_r, compose, cross, dup, exl, exr, fork, identity, it, proj, swap
+from catad.terms import D, compose, cross, fork, identity
 from catad.testing.values import ROUNDING, as_point, direction, inner, norm, nothing, require, unit_roundoff
 from catad.vector.constant import const
 from catad.vector.map import map as pointwise

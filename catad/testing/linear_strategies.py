@@ -10,8 +10,9 @@ import numpy as np
 from catad.derive import linearize
 from catad.linear import constructors as make
 from catad.linear.map import LinearMap
+from catad.rearrange import exr
 from catad.spaces import Product, Space, Tensor
-from catad.terms import D, exr, fork, identity
+from catad.terms import D, fork, identity
 from catad.testing.strategies import array, hypothesis, point
 from catad.testing.vocabulary import Style, term
 from catad.vector.map import map as pointwise

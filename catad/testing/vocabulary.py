@@ -10,8 +10,9 @@ import numpy as np
 
 from catad.lifted import lift
 from catad.linear.constructors import dense, scale
+from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, proj, swap
 from catad.spaces import Product, Space, Tensor
-from catad.terms import D, assoc_l, assoc_r, compose, cross, dup, exl, exr, fork, identity, proj, swap
+from catad.terms import D, compose, cross, fork, identity
 from catad.testing.strategies import array, hypothesis
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul

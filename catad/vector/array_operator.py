@@ -18,8 +18,9 @@ from catad.linear.delta import identity
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep
 from catad.primitive import Primitive, box
+from catad.rearrange import dup, exl, it, swap
 from catad.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
-from catad.terms import D, above, dup, exl, fork, it, swap
+from catad.terms import D, above, fork
 from catad.vector.constant import const
 from catad.wiring import share
 

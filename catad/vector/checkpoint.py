@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from catad import errors
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.structure import Rule
 from catad.primitive import Primitive, box
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
-from catad.terms import D, above
+from catad.terms import D, above, morphism
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -86,6 +85,4 @@ def checkpoint(f: D) -> D:
     >>> ct.grad(ct.checkpoint(ct.sin >> ct.exp))(0.0)
     np.float64(1.0)
     """
-    if not isinstance(f, D):
-        raise errors.SpaceError(errors.not_a_morphism("checkpoint", f))
-    return Checkpoint(f)
+    return Checkpoint(morphism(f, "ct.checkpoint"))

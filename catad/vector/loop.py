@@ -24,8 +24,9 @@ from catad.linear.reindex import Move, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep
 from catad.primitive import box
+from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
-from catad.terms import D, above, fork, it
+from catad.terms import D, above, fork, morphism
 from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
@@ -133,9 +134,7 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
         raise errors.ArgumentError(errors.bad_step_count(n))
     if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
         raise errors.ArgumentError(errors.bad_memory(memory))
-    if not isinstance(f, D):
-        raise errors.SpaceError(errors.not_a_morphism("iterate", f))
-    return Iterate(f, n, inputs, memory)
+    return Iterate(morphism(f, "ct.iterate"), n, inputs, memory)
 
 
 @box
@@ -303,8 +302,7 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     (np.float64(0.625), np.float64(0.0625))
     """
     for part in (condition, f):
-        if not isinstance(part, D):
-            raise errors.SpaceError(errors.not_a_morphism("while_loop", part))
+        morphism(part, "ct.while_loop")
     if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
         raise errors.ArgumentError(errors.bad_step_count(max_steps))
     return WhileLoop(condition, f, max_steps)

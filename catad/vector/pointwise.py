@@ -1,10 +1,11 @@
 """The pointwise vocabulary: `ct.add`, `ct.sin`, `ct.where`, ... Each is `map` of one scalar function.
 
-`add`, `sub` and `neg` also act on products, leaf by leaf, since `f + g` is pointwise on each result leaf.
+`add`, `sub`, `div`, `pow` and `neg` also act on products, leaf by leaf, since `f + g` is pointwise on each result leaf.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ import numpy as np
 from catad import errors, scalar
 from catad.scalar import Function
 from catad.spaces import flatten, rebuild
-from catad.terms import D
+from catad.terms import D, Fork, then
 from catad.vector.map import Map, MapOf, named
 
 if TYPE_CHECKING:
+    from catad.errors.places import Place
     from catad.wiring import Builder, Wires
 
 WORDS: dict[str, MapOf] = {name: named(name, word.function) for name, word in scalar.vocabulary.items()}
@@ -56,7 +58,46 @@ def _leafwise(name: str) -> Leafwise:
     return Leafwise(f"ct.{name}", scalar.vocabulary[name].function)
 
 
-add, sub, neg = _leafwise("add"), _leafwise("sub"), _leafwise("neg")
+add, sub, neg, div, pow = (_leafwise(name) for name in ("add", "sub", "neg", "div", "pow"))
+_OPERATORS = {"add": add, "sub": sub, "div": div, "pow": pow}
+
+
+def operated(word: str, symbol: str, f: Any, g: Any, where: Place) -> D:
+    """`f + g` and its like: pointwise on each result leaf, where one of the two may be a number.
+
+    A Python number is weak, as everywhere; a NumPy scalar has its dtype.
+    """
+    if isinstance(f, D) and isinstance(g, D):
+        return then(Fork((f, g)), _OPERATORS[word], where)
+    one, number = (f, g) if isinstance(f, D) else (g, f)
+    if isinstance(number, bool) or not isinstance(number, (int, float, np.integer, np.floating)):
+        raise errors.SpaceError(errors.not_an_operand(symbol, number))
+    return then(one, WithNumber(word, symbol, number, isinstance(f, D)), where)
+
+
+class WithNumber(Leafwise):
+    """`ct.id + 2.0`, `2.0 - ct.id` and their like."""
+
+    __slots__ = ("after", "number", "symbol")
+
+    def __init__(self, word: str, symbol: str, number: Any, after: bool) -> None:
+        self.symbol, self.number, self.after = symbol, number, after
+        fixed = scalar.const(number.item() if isinstance(number, np.generic) else number)
+        if isinstance(number, np.generic):
+            fixed = scalar.cast(number.dtype, fixed)
+        nodes = [scalar.param(0), fixed] if after else [fixed, scalar.param(0)]
+        super().__init__(f"ct.id {symbol}", Function.make(1, [scalar.apply(word, *nodes)], name=word))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        plain = not isinstance(self.number, np.generic) and math.isfinite(self.number)
+        number = (
+            f"({self.number!r})"
+            if plain and self.number < 0
+            else f"{self.number!r}"
+            if plain
+            else name(self.number, "number")
+        )
+        return f"(ct.id {self.symbol} {number})" if self.after else f"({number} {self.symbol} ct.id)"
 
 
 def scaled(number: Any) -> D:

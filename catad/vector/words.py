@@ -4,13 +4,13 @@ Names are those of NumPy and `math`; both spellings are there where they differ 
 docs/conventions.md.
 """
 
-from catad.vector.pointwise import WORDS
+from catad.vector.pointwise import WORDS, neg, sub
+from catad.vector.pointwise import div as div
+from catad.vector.pointwise import pow as pow
 
 mul = WORDS["mul"]
-div = WORDS["div"]
 floordiv = WORDS["floordiv"]
 mod = WORDS["mod"]
-pow = WORDS["pow"]
 minimum = WORDS["minimum"]
 maximum = WORDS["maximum"]
 fmin = WORDS["fmin"]
@@ -74,11 +74,11 @@ arctan2 = WORDS["arctan2"]
 arcsinh = WORDS["arcsinh"]
 arccosh = WORDS["arccosh"]
 arctanh = WORDS["arctanh"]
-subtract = WORDS["subtract"]
+subtract = sub
 multiply = WORDS["multiply"]
-divide = WORDS["divide"]
-negative = WORDS["negative"]
-power = WORDS["power"]
+divide = div
+negative = neg
+power = pow
 absolute = WORDS["absolute"]
 round = WORDS["round"]
 logical_and = WORDS["logical_and"]

@@ -23,7 +23,8 @@ from catad.linear.network import Network
 from catad.linear.recurrence import Recur, Recurrence
 from catad.linear.reindex import Axis, axis
 from catad.linear.structure import Rule
-from catad.terms import D, Proj, Structural
+from catad.rearrange import Proj, Structural
+from catad.terms import D
 from catad.testing import check_grads, check_laws, check_linear_map, check_monoid
 
 Patch = pytest.MonkeyPatch

@@ -93,7 +93,7 @@ class StageKernel:
         try:
             return way_of(self.stage, self.place, arrays, outs)
         except CannotPrint as error:
-            notices.notice(str(error), str(error))
+            notices.notice(error.message, error.message)
             return None
 
 

@@ -70,7 +70,7 @@ class Lone:
             return None
 
     def _cannot(self, error: CannotPrint) -> None:
-        notices.notice(str(error), str(error))
+        notices.notice(error.message, error.message)
         self.made = None
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:

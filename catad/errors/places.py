@@ -1,0 +1,55 @@
+"""Places in the user's program: where a call was made, and where a term was composed.
+
+A place is a code object and an offset in it, which costs nothing to note; file and line are looked up when a message is made.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dis import opmap
+from itertools import islice
+from types import CodeType, FrameType
+
+Place = tuple[CodeType, int]
+
+_OURS = (
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
+    *[os.path.join(os.path.dirname(os.__file__), name) for name in ("functools.py", "contextlib.py")],
+)
+_OPERATOR = opmap["BINARY_OP"]
+
+
+def here() -> Place:
+    """The call of the function that asks: what a term notes when it is composed."""
+    frame = sys._getframe(2)
+    return frame.f_code, frame.f_lasti
+
+
+def called() -> Place | None:
+    """The call that led here, in the first frame outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not code.co_filename.startswith(_OURS) and not _is_generated(frame):
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+def _is_generated(frame: FrameType) -> bool:
+    """Whether the frame is that of a method which `dataclass` has made for a class of this package."""
+    return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")
+
+
+def shown(where: Place | None, last: bool = False) -> str | None:
+    """A place as `file:line`, of an operator that spans lines the first or the last one.
+
+    None for a place that is not known, or is none of the user's: in this package, or in Python's machinery of imports.
+    """
+    if where is None or where[0].co_filename.startswith((*_OURS, "<frozen ")):
+        return None
+    code, offset = where
+    first, end, _, _ = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
+    line = end if last and code.co_code[offset] == _OPERATOR and end is not None else first
+    return f"{code.co_filename}:{code.co_firstlineno if line is None else line}"
