@@ -203,7 +203,7 @@ class Machine:
         if error.located:
             return error
         line = one.positions.lineno if one.positions is not None else None
-        head, _, do = str(error).partition("\n  do:")
+        head, _, do = error.message.partition("\n  do:")
         where = errors.without_source(self.activation.code.co_filename, line, self.activation.name)
         made = type(error)(text(head, where=where, do=do.strip() or None))
         made.located = True
