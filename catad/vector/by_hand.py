@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.frozen import Frozen
 from catad.linear.block import Block, assemble
 from catad.linear.gather import spread_over
 from catad.linear.map import LinearMap
@@ -154,15 +155,19 @@ def _called(fn: Any, x: Any, dom: Space) -> tuple[Any, LinearMap]:
 class ByHand(D):
     """`ct.D(fn)`: see the module."""
 
-    __slots__ = ("_opaque_at", "fn")
+    __slots__ = ("_opaque_at", "frozen")
 
     def __init__(self, fn: Any) -> None:
-        self.fn = fn
+        self.frozen = Frozen(fn)  # it runs for the value and for each derivative, which shall see the same numbers
         self._opaque_at: dict[Space, Opaque] = {}  # the boxes of code that cannot be traced, by domain
 
+    @property
+    def fn(self) -> Any:
+        """The function, as it was when the morphism was made."""
+        return self.frozen.ready()
+
     def data(self) -> Hashable:
-        fn: Hashable = self.fn
-        return fn
+        return self.frozen.key
 
     def wired(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
@@ -201,7 +206,7 @@ class ByHand(D):
         return box.cod, list(outs[:n]), list(outs[n:]), box.structure
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return ByHand, (self.fn,)
+        return ByHand, (self.frozen.given,)
 
     def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
         want = (tangent_space(dom).leaves, tangent_space(cod).leaves)

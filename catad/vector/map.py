@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.frozen import Frozen
 from catad.linear.block import grid
 from catad.linear.delta import pointwise
 from catad.linear.structure import Rule, Structure
@@ -181,17 +182,22 @@ def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wir
 class MapOf(D):
     """`ct.map(fn)`: reads the function at the nesting of its argument and adds one `Map` box."""
 
-    __slots__ = ("fn", "function")
+    __slots__ = ("frozen", "function")
 
     def __init__(self, fn: Any) -> None:
-        self.fn = fn
+        self.frozen = Frozen(fn)  # it may be read again, at another nesting
         try:
-            self.function: Function | None = scalar.read(fn)
+            self.function: Function | None = scalar.read(self.fn)
         except scalar.NeedsTree:
             self.function = None  # its parameters are tuples: it is read when their nesting is known
 
+    @property
+    def fn(self) -> Any:
+        """The function, as it was when the morphism was made."""
+        return self.frozen.ready()
+
     def data(self) -> Hashable:
-        return self.fn if self.function is None else self.function
+        return self.frozen.key if self.function is None else self.function
 
     def wired(self, b: Builder, x: Wires) -> Any:
         trees = _trees(x, self._count(x), self)
@@ -206,8 +212,8 @@ class MapOf(D):
         outs = b.add(Map(function), *leaves)
         return outs[0] if function.tree is None else rebuild(space_like(function.tree, [w.space for w in outs]), outs)
 
-    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]] | None:
-        return None if self.function is None else (MapOf, (self.function,))  # the function itself may be a lambda
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return MapOf, (self.frozen.given if self.function is None else self.function,)  # the function itself may be a lambda
 
     def _count(self, x: Any) -> int:
         if self.function is not None:
