@@ -8,6 +8,7 @@ from .ir import Function, Node, param, postorder
 
 LEFT, RIGHT = param(0), param(1)
 
+_COMMUTATIVE = ("add", "mul", "bitand", "bitor", "bitxor")
 _TRANSPARENT = ("float", "pos")
 
 
@@ -37,7 +38,8 @@ def recognise(function: Function) -> str | None:
 def commutes(function: Function) -> bool:
     """Whether an operator on elements of some numbers gives the same to the last bit with its operands exchanged.
 
-    It is seen where only sums and products need be turned, as of dual numbers: x * u + y * t and y * t + x * u.
+    It is seen where only sums, products and operations on bits need be turned, as of dual numbers: x * u + y * t and
+    y * t + x * u.
 
     >>> from .read import read
     >>> commutes(read(lambda a, b: a + b + a * b)), commutes(read(lambda a, b: a - b))
@@ -54,7 +56,7 @@ def commutes(function: Function) -> bool:
             value: Hashable = node.value if node.args else node  # constants meet as nodes: -0.0 is not 0.0
             if node.op == "param":
                 value = (node.value + d * turned) % (2 * d)
-            own = (node.op, value, *(sorted(args) if node.op in ("add", "mul") else args))
+            own = (node.op, value, *(sorted(args) if node.op in _COMMUTATIVE else args))
             at[node] = numbers.setdefault(own, len(numbers))
         return [at[output] for output in function.outputs]
 

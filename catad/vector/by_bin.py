@@ -27,7 +27,7 @@ from catad.vector.generate import Iota
 from catad.vector.index import Integers
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, with_winner
-from catad.vector.others import TIMES
+from catad.vector.unlimited import TIMES, is_normal, others_by_bin
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -221,11 +221,22 @@ class ProductOfOthersByBin(ByBin):
         """What it means, as a morphism of indices and values."""
         return meaning("products", TIMES, self.bins)
 
+    @property
+    def exact(self) -> D:
+        """How it is computed, whatever the numbers are, of the same."""
+        return others_by_bin(self.bins)
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[1:2]
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return super().evaluate(xp, *arrays[:2])
+        index, x, total = arrays
+        if self.bins and is_normal(xp, total):
+            there = (index >= 0) & (index < self.bins)
+            others = total[xp.where(there, index, 0).astype(np.int64)] / x
+            return xp.where(there.reshape(index.shape + (1,) * (x.ndim - 1)), others, xp.zeros((), dtype=x.dtype))
+        spaces = [Tensor(a.shape, a.dtype) for a in arrays[:2]]
+        return above().program_of(self.exact, product(*spaces))[0](xp, arrays[:2])[0]
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 3 * ins[1].size

@@ -1,8 +1,9 @@
 """The products of the others: `y_i = product of x_j for j != i`, the gradient of a product.
 
-It means the products of what stands before and after each element, so it is exact where elements are zero, where the whole
-product over- or underflows, and in every order of derivative. Where the whole product is a normal number, so is every element,
-and the product of the others is the whole by the element: an engine may compute it so.
+It is differentiated as the products of what stands before and after each element, so it is exact where elements are zero, in
+every order of derivative. It is computed from the whole product in a range of exponents without end (`unlimited.py`), so
+neither a part of the product nor the whole over- or underflows. Where the whole product is a normal number, the product of the
+others is that by the element: it may be computed so.
 """
 
 from __future__ import annotations
@@ -10,21 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from catad import scalar
 from catad.linear.block import assemble
 from catad.linear.structure import Rule
 from catad.primitive import Primitive, box
-from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D, above
-from catad.vector.monoid import Monoid
 from catad.vector.scan import scanned
+from catad.vector.unlimited import TIMES, is_normal, others
 from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
-
-TIMES = Monoid(Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))], None, (None, None)), (1.0,), None)
 
 
 @share
@@ -63,12 +60,19 @@ class ProductOfOthers(Primitive):
         """What it means, as a morphism of x alone."""
         return FromBothSides(self.axis)
 
+    @property
+    def exact(self) -> D:
+        """How it is computed, whatever the numbers are, of x alone."""
+        return others(self.axis)
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[:1]
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        x = arrays[0]
-        program, _ = above().program_of(self.general, Tensor(x.shape, x.dtype))
+        x, total = arrays
+        if is_normal(xp, total):
+            return total[(*[slice(None)] * self.axis, None)] / x
+        program, _ = above().program_of(self.exact, Tensor(x.shape, x.dtype))
         return program(xp, [x])[0]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -175,3 +177,75 @@ def test_programs_of_which_nothing_can_be_printed(monkeypatch: pytest.MonkeyPatc
     printed_anew(monkeypatch)
     monkeypatch.setattr(emit, "llvm_function", refused)
     holds()
+
+
+# -- products of the others, exactly
+
+
+def products_of_others(x: list[float], dtype: Any) -> Any:
+    """By fractions, so that nothing over- or underflows before the end."""
+    return np.array([product(x[:i] + x[i + 1 :]) for i in range(len(x))], np.float64).astype(dtype)
+
+
+def product(x: list[float]) -> float:
+    sign = math.prod(math.copysign(1.0, v) for v in x)
+    if any(map(math.isnan, x)) or (0.0 in x and any(map(math.isinf, x))):
+        return math.nan
+    if any(map(math.isinf, x)):
+        return sign * math.inf
+    exact = math.prod(Fraction(v) for v in x)
+    return math.copysign(float(exact) if abs(exact) < 10**308 else math.inf, sign)
+
+
+WILD = [0.0, -0.0, 1.0, -1.0, 3.0, -0.3, 1e30, -1e-30, 1e-40, np.nan, np.inf, -np.inf]
+FAR = [*WILD, 1e200, -1e-200, 1e300, 1e-310, 5e-324]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_products_of_the_others_of_any_numbers(engine: str, dtype: Any) -> None:
+    rng = np.random.default_rng(3)
+    whole, by_bin = ct.grad(ct.fold(ct.mul, 1.0)), ct.grad(ct.histogram(ct.mul, 1.0, 2) >> ct.sum(), argnums=1)
+    rows, wide = (
+        ct.grad(ct.fold(ct.mul, 1.0, axis=1) >> ct.sum()),
+        ct.grad(ct.histogram(ct.mul, 1.0, 2) >> ct.sum(), argnums=1),
+    )
+    eps = 16 * np.finfo(dtype).eps
+    for _ in range(60):
+        x = rng.choice(WILD if dtype == np.float32 else FAR, 5).astype(dtype)
+        index = rng.integers(-1, 3, 5)
+        with np.errstate(all="ignore"):
+            want = products_of_others([float(v) for v in x], dtype)
+            binned = np.zeros(5, dtype)
+            for bin_ in (0, 1):
+                own = np.flatnonzero(index == bin_)
+                binned[own] = products_of_others([float(v) for v in x[own]], dtype)
+            assert_close(on(engine, whole, x)[0], want, eps, x)
+            assert_close(on(engine, by_bin, index, x)[0], binned, eps, (index, x))
+            assert_close(on(engine, rows, np.stack([x, x[::-1]]))[0], np.stack([want, want[::-1]]), eps, x)
+            assert_close(on(engine, wide, index, np.stack([x, x], 1))[0], np.stack([binned, binned], 1), eps, (index, x))
+
+
+def assert_close(got: Any, want: Any, eps: float, note: Any) -> None:
+    least = 4.0 * float(np.finfo(want.dtype).smallest_subnormal)
+    assert got.dtype == want.dtype
+    np.testing.assert_allclose(got, want, rtol=eps, atol=least, err_msg=str(note))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_products_that_leave_the_range(dtype: Any) -> None:
+    rng = np.random.default_rng(4)
+    x = rng.uniform(0.5, 1.5, 100_003).astype(dtype)
+    x[50_000:] = (1.0 / x[:50_003][::-1]).astype(dtype)  # up again, so that the products of the others are numbers
+    logs = np.log(x.astype(np.float64))
+    want = np.exp(math.fsum(logs) - logs)
+    index = np.zeros(len(x), np.int64)
+    by_bin = ct.grad(ct.histogram(ct.mul, 1.0, 1) >> ct.sum(), argnums=1)
+    found = []
+    for count in (1, 2, 3):
+        with threads(count):
+            found.append((*on("cpu", ct.grad(ct.fold(ct.mul, 1.0)), x), *on("cpu", by_bin, index, x)))
+    for got in found[0]:
+        np.testing.assert_allclose(got, want, rtol=len(x) ** 0.5 * 8 * float(np.finfo(dtype).eps))
+    for other in found[1:]:
+        assert all(np.array_equal(a, b) for a, b in zip(other, found[0], strict=True))

@@ -152,9 +152,9 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
     for box in boxes:
         given = [at[k] for k in box.ins]
         if isinstance(box.primitive, ProductOfOthers):
-            made: tuple[Wire, ...] = (b.apply(box.primitive.general, given[0]),)
+            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, given[0]),)
         elif isinstance(box.primitive, ProductOfOthersByBin):
-            made = (b.apply(box.primitive.general, tuple(given[:2])),)
+            made = (b.apply(box.primitive.exact, tuple(given[:2])),)
         elif isinstance(box.primitive, Winner):
             made = (box.primitive.general(b, *given[:2]),)
         else:
