@@ -10,6 +10,7 @@ from typing import Any
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak
+from catad.calls import constructor
 from catad.engine.program import Program, program_of
 from catad.functors import Gradient, Tangent, fused, grad, linear_graph, straightened
 from catad.linear.map import LinearMap
@@ -269,6 +270,7 @@ class Jacobian:
         return f"<jacobian of {errors.abbreviated(self.f)}, mode {self.mode!r}>"
 
 
+@constructor(morphisms="f")
 def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
@@ -281,6 +283,7 @@ def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
     return Jacobian(morphism(f, "ct.jacobian"), mode)
 
 
+@constructor(morphisms="f")
 def hessian(f: D, mode: str | Plan = "auto") -> Jacobian:
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.calls import constructor
 from catad.engine.fuse import fuse
 from catad.linear.block import Chain, Zero, chain
 from catad.linear.network import Network, Node
@@ -352,6 +353,7 @@ def _check_differentiable(dom: Space, argnums: int | tuple[int, ...] | None, ter
             raise errors.DerivativeError(errors.integers_alone(factors[i], term))
 
 
+@constructor(morphisms="f")
 def differential(f: D) -> D:
     """D[f] : A * T(A) -> T(B), the derivative at a point in a direction, as a morphism.
 
@@ -362,6 +364,7 @@ def differential(f: D) -> D:
     return Differential(morphism(f, "ct.differential"))
 
 
+@constructor(morphisms="f")
 def reverse_differential(f: D) -> D:
     """R[f] : A * T(B) -> T(A), the transposed derivative at a point on a cotangent, as a morphism.
 
@@ -372,6 +375,7 @@ def reverse_differential(f: D) -> D:
     return ReverseDifferential(morphism(f, "ct.reverse_differential"))
 
 
+@constructor(morphisms="f")
 def tangent(f: D) -> D:
     """T[f] : A * T(A) -> B * T(B), the tangent functor: value and derivative together.
 
@@ -382,6 +386,7 @@ def tangent(f: D) -> D:
     return Tangent(morphism(f, "ct.tangent"))
 
 
+@constructor(morphisms="f")
 def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     """The gradient of a scalar-valued morphism, as a morphism; of the whole input, or of some factors of it.
 
@@ -397,6 +402,7 @@ def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     return Gradient(morphism(f, "ct.grad"), argnums)
 
 
+@constructor(morphisms="f")
 def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     """`fork(f, grad(f, argnums))`: one program, in which the value is computed once.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from catad import errors
+from catad.calls import constructor, integer
 from catad.terms import D
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ class Proj(D):
         return f"ct.proj({self.index})"
 
 
+@constructor()
 def proj(index: int) -> D:
     """The projection to a factor of a product of any length, counted from 0.
 
@@ -76,9 +78,7 @@ def proj(index: int) -> D:
     >>> ct.proj(2)(1.0, 2.0, 3.0)
     np.float64(3.0)
     """
-    if isinstance(index, bool) or not isinstance(index, int) or index < 0:
-        raise errors.ArgumentError(errors.bad_projection(index))
-    return Proj(index)
+    return Proj(integer(index, "a projection", 0))
 
 
 exl, exr, dup, swap = Structural("exl"), Structural("exr"), Structural("dup"), Structural("swap")

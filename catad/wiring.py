@@ -17,7 +17,7 @@ from catad import errors
 from catad.arrays import as_array, as_number, is_weak, weak_dtype
 from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
-from catad.terms import Compose, Cross, D, Fork, above
+from catad.terms import Compose, Cross, D, Fork, above, morphism
 
 T = TypeVar("T")
 Wires = Any  # a Wire, or a tuple of Wires
@@ -306,6 +306,9 @@ def wire(term: D, dom: Space) -> Wiring:
     try:
         known = term._wirings
     except AttributeError:
+        morphism(term, "ct.wire")
+        if not isinstance(dom, Space):
+            raise errors.SpaceError(errors.not_spaces("ct.wire", dom)) from None
         known = term._wirings = {}
     key = kept_as(dom)
     found: Wiring | None = known.get(key)

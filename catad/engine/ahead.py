@@ -19,14 +19,23 @@ def compile(f: D, *spaces: Space) -> D:
     >>> import catad as ct
     >>> f = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000])
     """
-    _texts(morphism(f, "ct.compile"), spaces)
+    morphism(f, "ct.compile")
+    _check(spaces, "ct.compile")
+    _texts(f, spaces)
     return f
+
+
+def _check(spaces: tuple[Space, ...], who: str) -> None:
+    for space in spaces:
+        if not isinstance(space, Space):
+            raise errors.SpaceError(errors.not_spaces(who, space))
 
 
 def source(f: D, language: str, *spaces: Space) -> str:
     """See `D.source`."""
     if language not in LANGUAGES:
         raise errors.ArgumentError(errors.no_such_language(language, LANGUAGES))
+    _check(spaces, "f.source")
     made = _texts(f, spaces)
     if language == "steps":
         return "\n".join(

@@ -11,8 +11,13 @@ from catad.errors.places import Place, shown
 
 
 def unknown_dtype(dtype: object) -> str:
+    kind = getattr(dtype, "kind", "")
     return text(
-        "a space holds float32, float64, bool or integers", given=dtype, do="convert the array, e.g. x.astype(np.float64)"
+        "a space holds float32, float64, bool or integers",
+        given=dtype,
+        do="give the real and the imaginary part as two arrays, x.real and x.imag"
+        if kind == "c"
+        else "convert the array, e.g. x.astype(np.float64)",
     )
 
 
@@ -66,7 +71,7 @@ def number_out_of_range(number: object, dtype: object) -> str:
         f"a Python number does not fit the dtype that it takes here, {dtype}",
         given=abbreviated(number, 60),
         expected="a number of that dtype: a Python number takes the dtype of the arrays beside it, alone int64 or float64",
-        do="give it a dtype of its own, e.g. np.int64(x), or give the arrays beside it a wider one",
+        do="write it as a float, float(x), or give it a wider dtype of its own, or the arrays beside it",
     )
 
 
@@ -94,7 +99,7 @@ def described(thing: object) -> str:
         public = public_name(thing)
         return f"the function {public or thing.__qualname__}" + ("" if public else f" of {thing.__module__}")
     shape = getattr(thing, "shape", None)
-    if isinstance(shape, tuple) and hasattr(thing, "dtype"):
+    if isinstance(shape, tuple) and hasattr(thing, "dtype") and not callable(thing):
         return f"an array of shape {shape} and dtype {thing.dtype}"
     return f"{abbreviated(thing)} of type {type(thing).__name__}"
 
@@ -144,7 +149,7 @@ def not_an_operand(symbol: str, thing: object) -> str:
         given=described(thing),
         expected=f"e.g. ct.sin {symbol} ct.cos, or ct.sin {symbol} 2.0",
         do=f"for an array a write ct.fork(f, ct.const(a)) >> ct.{_WORDS[symbol]}"
-        if hasattr(thing, "dtype")
+        if hasattr(thing, "dtype") and not callable(thing)
         else _as_a_morphism(thing),
     )
 
@@ -239,10 +244,6 @@ def not_a_pattern(pattern: str, space: object, term: object) -> str:
 
 def no_such_factor(index: int, space: object, term: object) -> str:
     return text(f"there is no factor {index}", given=space, where=abbreviated(term), do="factors count from 0")
-
-
-def bad_projection(index: object) -> str:
-    return text("a projection is by a number from 0 on", given=abbreviated(index))
 
 
 def wrong_leaf_count(count: int, space: object, term: object) -> str:

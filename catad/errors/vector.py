@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from catad.errors.base import abbreviated, text
+from catad.errors.category import described
 
 
 def not_a_tensor(space: object, term: object) -> str:
@@ -90,10 +91,6 @@ def unequal_rows(dst: object, values: object, term: object) -> str:
     )
 
 
-def bad_bins(bins: object) -> str:
-    return text("the number of bins is an integer of at least 0", given=abbreviated(bins))
-
-
 def wrong_elements(space: object, neutral: object, term: object) -> str:
     return text(
         "the elements are not nested as the neutral element is",
@@ -113,10 +110,24 @@ def not_closed(op: object, element: object, result: object, do: str) -> str:
 
 
 def not_a_neutral(op: object, leaf: object) -> str:
+    array = getattr(leaf, "ndim", 0) > 0
     return text(
         "the neutral element is a number or a nested tuple of numbers",
-        given=f"{abbreviated(leaf)} of type {type(leaf).__name__}",
+        given=described(leaf),
         where=abbreviated(op),
+        do="give one number, e.g. 0.0: elements are folded along one axis, and the other axes are carried along"
+        if array
+        else None,
+    )
+
+
+def neutral_of_other_dtype(op: object, neutral: object, dtype: object, least: object, most: object) -> str:
+    return text(
+        "the neutral element is no number of the elements' dtype",
+        given=f"{neutral} for elements of {dtype}",
+        expected=f"a number from {least} to {most}",
+        where=abbreviated(op),
+        do=f"e.g. {least} for a maximum, {most} for a minimum; or give floating elements, x.astype(float)",
     )
 
 
@@ -130,12 +141,16 @@ def wrong_neutral(op: object, neutral: object, x: object, got: object, side: str
     )
 
 
+_STEPS = "a step from one state to the next, s -> f(s, x), is ct.iterate(f, n, inputs=True), which needs no such law"
+
+
 def not_associative(op: object, a: object, b: object, c: object, left: object, right: object) -> str:
     return text(
         "the operator is not associative",
         given=f"a = {a}, b = {b}, c = {c}",
         expected=f"op(op(a, b), c) = {left} equal to op(a, op(b, c)) = {right}",
         where=abbreviated(op),
+        do=_STEPS,
     )
 
 
@@ -153,14 +168,6 @@ def loop_changes_space(space: object, made: object, f: object) -> str:
 
 def inputs_per_step(n: int, space: object, term: object) -> str:
     return text(f"inputs have one leading axis of length {n}, one entry for each step", given=space, where=abbreviated(term))
-
-
-def bad_step_count(n: object) -> str:
-    return text("a number of steps is an integer of at least 0", given=abbreviated(n))
-
-
-def bad_memory(memory: object) -> str:
-    return text("memory is the number of states to keep, at least 1", given=abbreviated(memory))
 
 
 def not_a_condition(space: object, condition: object) -> str:
@@ -232,6 +239,7 @@ def not_associative_arrays(op: object) -> str:
         "the operator is not associative",
         given="op(op(a, b), c) and op(a, op(b, c)) differ on the first three elements",
         where=abbreviated(op),
+        do=_STEPS,
     )
 
 
@@ -242,10 +250,6 @@ def array_operator_axis(axis: int, op: object) -> str:
         where=abbreviated(op),
         do="bring the axis to the front first, with ct.transpose",
     )
-
-
-def axis_is_a_number(axis: object) -> str:
-    return text("an axis is one integer", given=f"{abbreviated(axis)} of type {type(axis).__name__}")
 
 
 def bad_offsets(offsets: object) -> str:

@@ -18,7 +18,7 @@ from catad.planner.profile import Profile
 from catad.planner.recompute import fitting
 from catad.planner.request import Request, checked
 from catad.spaces import Product, Space, Tensor, space_of
-from catad.terms import D
+from catad.terms import D, morphism
 from catad.wiring import Builder, kept_as
 
 
@@ -60,6 +60,8 @@ def plan(
     'diagonal'
     """
     runs = isinstance(f_or_chain, (D, LinearMap))
+    if callable(f_or_chain) and not runs:
+        morphism(f_or_chain, "ct.plan")
     request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
     if want not in ("jacobian", "hessian"):
         raise errors.PlanError(errors.unknown_want(want))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from catad.calls import constructor
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.structure import Rule
 from catad.primitive import Primitive, box
@@ -75,6 +76,7 @@ class Checkpoint(D):
         return f"ct.checkpoint({part(self.children[0])})"
 
 
+@constructor(morphisms="f")
 def checkpoint(f: D) -> D:
     """The same function; for derivatives it keeps only its argument and computes everything within f again.
 

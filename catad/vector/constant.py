@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.arrays import array_module
+from catad.calls import constructor
 from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, Value, as_leaves, rebuild, space_of
 from catad.terms import D
@@ -79,6 +80,7 @@ class Const(D):
         return f"ct.const({name(value, 'value')})"
 
 
+@constructor("value")
 def const(value: Value) -> D:
     """The constant morphism with a value: an array, a number, or a tuple of values; its domain is any space.
 

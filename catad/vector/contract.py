@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.calls import constructor
 from catad.linear.contract import Labels, contract
 from catad.spaces import flatten
 from catad.terms import D
@@ -83,6 +84,7 @@ def parsed(spec: str, wires: Sequence[Wire], term: D) -> tuple[list[Labels], Lab
     return operands, (*range(dots), *[names[c] for c in free])
 
 
+@constructor()
 def einsum(spec: str) -> D:
     """A sum of products by NumPy's subscripts, on one or more factors; contracted from left to right.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.calls import constructor, one_axis
 from catad.linear.block import assemble, chain, grid
 from catad.linear.contract import contract
 from catad.linear.delta import delta
@@ -290,6 +291,7 @@ class FoldOf(D):
         return f"ct.fold({operator_code(self.monoid, name)}{more})"
 
 
+@constructor("neutral", morphisms="op")
 def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
     """The reduction by an associative operator along an axis, the others carried along; of nothing, the neutral element.
 
@@ -311,6 +313,7 @@ def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
     >>> ct.grad(soft, argnums=1)(np.array([0.0, 0.0]), 1.0)
     np.float64(0.6931471805599453)
     """
+    axis = one_axis(axis)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
         from catad.vector.array_operator import ArrayFold
 

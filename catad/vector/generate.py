@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor, integer, integers
 from catad.linear.contract import contract
 from catad.primitive import box
 from catad.scalar import Function
@@ -62,6 +63,7 @@ class Generate(D):
         return f"ct.generate({self.shape!r}, {name(self.function, self.function.name or 'fn')})"
 
 
+@constructor()
 def iota(n: int) -> D:
     """The integers `0 .. n - 1`, whatever the argument.
 
@@ -69,11 +71,10 @@ def iota(n: int) -> D:
     >>> ct.iota(3)(())
     array([0, 1, 2])
     """
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        raise errors.ArgumentError(errors.bad_shape((n,)))
-    return Iota(int(n))
+    return Iota(integer(n, "the number of integers", 0))
 
 
+@constructor(morphisms="fn")
 def generate(shape: int | Sequence[int], fn: Any) -> D:
     """The array whose entry at (i, j, ...) is fn(i, j, ...), for a scalar function of integers; whatever the argument.
 
@@ -82,7 +83,7 @@ def generate(shape: int | Sequence[int], fn: Any) -> D:
     array([[ 0.,  1.,  2.],
            [10., 11., 12.]])
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = integers(shape, "a size")
     if not shape or any(n < 0 for n in shape):
         raise errors.ArgumentError(errors.bad_shape(shape))
     function = scalar.read(fn)

@@ -11,9 +11,8 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from catad import errors, scalar
+from catad.calls import constructor, integer
 from catad.linear.contract import contract
 from catad.linear.gather import Put, rows_of
 from catad.spaces import flatten, rebuild
@@ -139,6 +138,7 @@ class ReduceByIndex(D):
         return f"ct.reduce_by_index({operator_code(self.monoid, name)}{params_code(self.monoid)})"
 
 
+@constructor(morphisms="op")
 def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> D:
     """(indices, values) to the folds of the values that share an index, for the bins `0 .. bins - 1`.
 
@@ -156,11 +156,11 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
     >>> ct.histogram(ct.add, 0.0, 3)(np.array([0, 2, 2, -1]), np.array([1.0, 2.0, 3.0, 4.0]))
     array([1., 0., 5.])
     """
-    if isinstance(bins, bool) or not isinstance(bins, (int, np.integer)) or bins < 0:
-        raise errors.ArgumentError(errors.bad_bins(bins))
-    return HistogramOf(monoid_of(op, neutral, params), int(bins))
+    bins = integer(bins, "the number of bins", 0)
+    return HistogramOf(monoid_of(op, neutral, params), bins)
 
 
+@constructor(morphisms="op")
 def reduce_by_index(op: Any, neutral: Any = None, params: int = 0) -> D:
     """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor, integer
 from catad.linear.block import diagonal_block
 from catad.linear.delta import delta
 from catad.linear.gather import Take, rows_of, spread_over
@@ -118,6 +119,7 @@ def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
     return rebuild(b.space(given), [cut(w) for w in flatten(given)])
 
 
+@constructor(morphisms="f")
 def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
     """f applied n times, `s -> f(f(...f(s)))`; with `inputs=True`, `(s, u) -> s_n` with `s_{i+1} = f(s_i, u_i)`.
 
@@ -130,10 +132,8 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
     >>> ct.jvp(newton, ((1.0, 4.0),), ((0.0, 1.0),))[1][0]
     np.float64(0.25)
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-        raise errors.ArgumentError(errors.bad_step_count(n))
-    if memory is not None and (isinstance(memory, bool) or not isinstance(memory, int) or memory < 1):
-        raise errors.ArgumentError(errors.bad_memory(memory))
+    n = integer(n, "a number of steps", 0)
+    memory = None if memory is None else integer(memory, "memory, the number of states to keep,", 1)
     return Iterate(morphism(f, "ct.iterate"), n, inputs, memory)
 
 
@@ -288,6 +288,7 @@ class WhileLoop(D):
         return f"ct.while_loop({part(self.children[0])}, {part(self.children[1])}, max_steps={self.max_steps})"
 
 
+@constructor(morphisms="condition f")
 def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     """f applied while `condition`, a morphism from the state to a boolean scalar, holds.
 
@@ -303,6 +304,5 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     """
     for part in (condition, f):
         morphism(part, "ct.while_loop")
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 0:
-        raise errors.ArgumentError(errors.bad_step_count(max_steps))
+    max_steps = integer(max_steps, "a number of steps", 0)
     return WhileLoop(condition, f, max_steps)

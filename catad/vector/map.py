@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor
 from catad.frozen import Frozen
 from catad.linear.block import grid
 from catad.linear.delta import pointwise
@@ -259,6 +260,7 @@ def _trees(x: Any, count: int, term: D) -> tuple[Any, ...]:
     return tuple([tree(part) for part in flat])
 
 
+@constructor(morphisms="fn")
 def map(fn: Any) -> D:
     """Apply a scalar function pointwise; of a `D`, map it over the leading axis (batching).
 

@@ -7,6 +7,7 @@ values of the first call, within rounding: a wrong one is an error, never a sile
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor
 from catad.scalar import Function
 from catad.spaces import as_leaves, flatten, space_of
 
@@ -90,6 +92,7 @@ def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
     return made
 
 
+@constructor("neutral domain", morphisms="op inverse")
 def monoid(op: Any, neutral: Any, inverse: Any = None, params: int = 0, domain: Any = None) -> Monoid:
     """An associative operator with its neutral element, for `fold`, `scan`, `histogram` and their like.
 
@@ -190,6 +193,11 @@ def check_types(monoid: Monoid, dtypes: Sequence[np.dtype[Any]]) -> None:
     if tuple(types) != tuple(dtypes):
         names = ", ".join(map(str, types))
         raise errors.MonoidError(errors.not_closed(monoid.op, ", ".join(map(str, dtypes)), f"dtypes {names}", _CONVERT))
+    for dtype, number in zip(dtypes, monoid.neutral, strict=True):
+        if dtype.kind in "iu":
+            least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+            if not math.isfinite(number) or number != int(number) or not least <= number <= most:
+                raise errors.MonoidError(errors.neutral_of_other_dtype(monoid.op, number, dtype, least, most))
 
 
 def sampled(xp: Any, arrays: Sequence[Any]) -> list[Any]:
@@ -220,18 +228,18 @@ def check_laws(monoid: Monoid, values: Sequence[Any]) -> None:
         return
     e = [np.full(n, monoid.identity(k, v.dtype)) for k, v in enumerate(values)]
     with np.errstate(all="ignore"):
-        for side, got in (("left", op(e, values)), ("right", op(values, e))):
-            at = _differs(got, values, values)
-            if at is not None:
-                raise errors.MonoidError(
-                    errors.wrong_neutral(monoid.op, _shown(monoid.neutral), _element(values, at), _element(got, at), side)
-                )
         a, b, c = ([v[at] for v in values] for at in _triples(n))
         left, right = op(op(a, b), c), op(a, op(b, c))
         at = _differs(left, right, [_magnitude(x, y, z) for x, y, z in zip(a, b, c, strict=True)])
         if at is not None:
             shown = [_element(x, at) for x in (a, b, c, left, right)]
             raise errors.MonoidError(errors.not_associative(monoid.op, *shown))
+        for side, got in (("left", op(e, values)), ("right", op(values, e))):
+            at = _differs(got, values, values)
+            if at is not None:
+                raise errors.MonoidError(
+                    errors.wrong_neutral(monoid.op, _shown(monoid.neutral), _element(values, at), _element(got, at), side)
+                )
         if monoid.inverse is not None:
             _check_inverse(monoid, op, a, b)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor
 from catad.scalar import Function
 from catad.spaces import flatten, rebuild
 from catad.terms import D, Fork, then
@@ -100,6 +101,7 @@ class WithNumber(Leafwise):
         return f"(ct.id {self.symbol} {number})" if self.after else f"({number} {self.symbol} ct.id)"
 
 
+@constructor()
 def scaled(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`.
 
@@ -114,6 +116,7 @@ def scaled(number: Any) -> D:
     return Leafwise(f"ct.scaled({value!r})", function)
 
 
+@constructor()
 def astype(dtype: Any) -> D:
     """Conversion to a dtype; between floating dtypes it is linear, to and from integers its derivative is zero.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor, one_axis
 from catad.linear.block import chain
 from catad.linear.delta import pointwise
 from catad.linear.linked import Linked
@@ -381,6 +382,7 @@ def along(x: Wire, axis: int, term: D) -> int:
     return at
 
 
+@constructor("neutral", morphisms="op")
 def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = False, axis: int = 0, params: int = 0) -> D:
     """All prefixes of an associative operator along an axis, the others carried along.
 
@@ -403,6 +405,7 @@ def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = 
     >>> affine(np.array([2.0, 3.0]), np.array([1.0, 1.0]))[1]
     array([1., 4.])
     """
+    axis = one_axis(axis)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
         from catad.vector.array_operator import ArrayScan
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.calls import constructor
 from catad.linear.contract import contract
 from catad.linear.linked import Linked
 from catad.primitive import box
@@ -223,6 +224,7 @@ def _check_by(by: Any) -> None:
         raise errors.ArgumentError(errors.bad_segments_by(by))
 
 
+@constructor(morphisms="op")
 def segmented_scan(
     op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = False, by: str = "flags", params: int = 0
 ) -> D:
@@ -250,6 +252,7 @@ def segmented_scan(
     return SegmentedScan(monoid_of(op, neutral, params), bool(exclusive), bool(reverse), by)
 
 
+@constructor(morphisms="op")
 def segmented_fold(op: Any, neutral: Any = None, segments: int | None = None, by: str = "flags", params: int = 0) -> D:
     """(flags, values) to the fold of each segment, or with `by="lengths"` (lengths, values) to them.
 

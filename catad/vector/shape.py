@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.calls import axes as axes_
+from catad.calls import constructor, integer, integers
 from catad.linear.block import grid
 from catad.linear.contract import contract
 from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
@@ -61,6 +63,7 @@ def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...
     return axes
 
 
+@constructor()
 def reshape(shape: int | Sequence[int]) -> D:
     """The same entries in C order in another shape; one size may be -1.
 
@@ -69,7 +72,7 @@ def reshape(shape: int | Sequence[int]) -> D:
     array([[0., 1., 2.],
            [3., 4., 5.]])
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = integers(shape, "a size")
     if builtins.sum(n == -1 for n in shape) > 1 or any(n < -1 for n in shape):
         raise errors.ArgumentError(errors.bad_shape(shape))
 
@@ -83,6 +86,7 @@ def reshape(shape: int | Sequence[int]) -> D:
     return Shaped("reshape", lay, shape=shape)
 
 
+@constructor()
 def transpose(axes: Sequence[int] | None = None) -> D:
     """Permute the axes; None reverses them.
 
@@ -90,7 +94,7 @@ def transpose(axes: Sequence[int] | None = None) -> D:
     >>> ct.transpose()(np.zeros((2, 3))).shape
     (3, 2)
     """
-    axes = None if axes is None else tuple(axes)
+    axes = None if axes is None else integers(axes, "an axis")
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         order = tuple(range(x.ndim))[::-1] if axes is None else _axes(axes, x, term)
@@ -101,6 +105,7 @@ def transpose(axes: Sequence[int] | None = None) -> D:
     return Shaped("transpose", lay, axes=axes)
 
 
+@constructor()
 def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     """The sum over some axes (None: all); an empty sum is 0. Keeps the dtype.
 
@@ -108,7 +113,7 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     >>> ct.sum(axis=0)(np.ones((2, 3)))
     array([2., 2., 2.])
     """
-    axis = axis if axis is None or isinstance(axis, int) else tuple(axis)
+    axis = axes_(axis)
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         summed = _axes(axis, x, term)
@@ -121,6 +126,7 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     return Shaped("sum", lay, axis=axis, keepdims=keepdims)
 
 
+@constructor()
 def broadcast_to(shape: int | Sequence[int]) -> D:
     """Stretch to a shape by NumPy's rules.
 
@@ -128,7 +134,9 @@ def broadcast_to(shape: int | Sequence[int]) -> D:
     >>> ct.broadcast_to((2,))(3.0)
     array([3., 3.])
     """
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    shape = integers(shape, "a size")
+    if any(n < 0 for n in shape):
+        raise errors.ArgumentError(errors.bad_shape(shape))
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         skip = len(shape) - x.ndim
@@ -147,6 +155,7 @@ def broadcast_to(shape: int | Sequence[int]) -> D:
     return Shaped("broadcast_to", lay, shape=shape)
 
 
+@constructor()
 def replicate(n: int) -> D:
     """n copies along a new leading axis.
 
@@ -154,8 +163,7 @@ def replicate(n: int) -> D:
     >>> ct.replicate(3)(2.0)
     array([2., 2., 2.])
     """
-    if n < 0:
-        raise errors.ArgumentError(errors.bad_shape((n,)))
+    n = integer(n, "a number of copies", 0)
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         axes = tuple(range(1, x.ndim + 1))
@@ -171,6 +179,7 @@ def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
     return b.add(Move(tuple(axes), fill), x)[0]
 
 
+@constructor()
 def flip(axis: int | Sequence[int] | None = None) -> D:
     """Reverse the order along some axes (None: all).
 
@@ -178,7 +187,7 @@ def flip(axis: int | Sequence[int] | None = None) -> D:
     >>> ct.flip()(np.array([1.0, 2.0]))
     array([2., 1.])
     """
-    axis = axis if axis is None or isinstance(axis, int) else tuple(axis)
+    axis = axes_(axis)
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         reversed_ = _axes(axis, x, term)
@@ -194,6 +203,7 @@ def _flipped(n: int) -> Axis:
 axis_ = axis  # `axis` is also the name of a parameter here
 
 
+@constructor()
 def slice(start: int | None = None, stop: int | None = None, step: int | None = None, axis: int = 0) -> D:
     """The slice `start:stop:step` along one axis, with Python's meaning of negative and missing bounds.
 
@@ -201,6 +211,8 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
     >>> ct.slice(1, None, 2)(np.arange(6.0))
     array([1., 3., 5.])
     """
+    start, stop, step = (None if k is None else integer(k, "a bound or step of a slice") for k in (start, stop, step))
+    axis = integer(axis, "an axis")
     if step == 0:
         raise errors.ArgumentError(errors.zero_step())
     along = axis
@@ -215,6 +227,7 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
     return Shaped("slice", lay, start=start, stop=stop, step=step, axis=axis)
 
 
+@constructor()
 def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
     """Put `value` before and after along one axis; negative widths cut off.
 
@@ -222,6 +235,7 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
     >>> ct.pad(1, 2)(np.ones(2))
     array([0., 1., 1., 0., 0.])
     """
+    before, after, axis = integer(before, "a width"), integer(after, "a width"), integer(axis, "an axis")
     along = axis
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
@@ -330,6 +344,7 @@ class Joined(D):
         return f"ct.{'stack' if self.new else 'concatenate'}(axis={self.axis})"
 
 
+@constructor()
 def concatenate(axis: int = 0) -> D:
     """The leaves of a product after each other along an axis.
 
@@ -337,9 +352,10 @@ def concatenate(axis: int = 0) -> D:
     >>> ct.concatenate()(np.zeros(1), np.ones(2))
     array([0., 1., 1.])
     """
-    return Joined(axis, False)
+    return Joined(integer(axis, "an axis"), False)
 
 
+@constructor()
 def stack(axis: int = 0) -> D:
     """The leaves of a product, all of one shape, along a new axis.
 
@@ -347,4 +363,4 @@ def stack(axis: int = 0) -> D:
     >>> ct.stack()(1.0, 2.0)
     array([1., 2.])
     """
-    return Joined(axis, True)
+    return Joined(integer(axis, "an axis"), True)

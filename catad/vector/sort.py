@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.calls import constructor, integer
 from catad.linear.gather import Indexing, Take
 from catad.primitive import box
 from catad.spaces import Tensor
@@ -82,12 +83,7 @@ class Sorted(D):
         return f"ct.{'argsort' if self.positions else 'sort'}({'' if self.axis == -1 else f'axis={self.axis}'})"
 
 
-def _axis(axis: Any) -> int:
-    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
-        raise errors.ArgumentError(errors.axis_is_a_number(axis))
-    return int(axis)
-
-
+@constructor()
 def sort(axis: int = -1) -> D:
     """The entries of one array in ascending order along an axis; shape and dtype stay.
 
@@ -106,9 +102,10 @@ def sort(axis: int = -1) -> D:
     >>> ct.grad(median)(x)
     array([0., 0., 1.])
     """
-    return Sorted(_axis(axis), False)
+    return Sorted(integer(axis, "an axis"), False)
 
 
+@constructor()
 def argsort(axis: int = -1) -> D:
     """The positions (int64) of the entries of one array in ascending order along an axis; the shape stays.
 
@@ -122,4 +119,4 @@ def argsort(axis: int = -1) -> D:
     >>> by_key(np.array([3, 1, 2]), np.array([0.3, 0.1, 0.2]))
     array([0.1, 0.2, 0.3])
     """
-    return Sorted(_axis(axis), True)
+    return Sorted(integer(axis, "an axis"), True)

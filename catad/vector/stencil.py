@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.calls import constructor, integer
 from catad.linear.reindex import Axis, whole
 from catad.linear.reindex import axis as ap
 from catad.terms import D
@@ -104,6 +105,7 @@ def _read(offsets: Any) -> tuple[tuple[Offset, ...], bool]:
     return tuple([tuple([int(o) for o in offset]) for offset in tuples]), one
 
 
+@constructor("offsets", morphisms="fn")
 def stencil(fn: Any, offsets: Sequence[int] | Sequence[Sequence[int]], boundary: str = "zero", axis: int = 0) -> D:
     """A scalar function of the neighbours of each entry: `y[i] = fn(x[i + o_1], ..., x[i + o_k])`, of the shape of x.
 
@@ -138,9 +140,7 @@ def stencil(fn: Any, offsets: Sequence[int] | Sequence[Sequence[int]], boundary:
     read, one = _read(offsets)
     if boundary not in BOUNDARIES:
         raise errors.ArgumentError(errors.no_such_boundary(boundary, BOUNDARIES))
-    if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
-        raise errors.ArgumentError(errors.axis_is_a_number(axis))
     mapped = fn if isinstance(fn, MapOf) else MapOf(fn)
     if mapped.function is not None and len(mapped.function.param_trees) != len(read):
         raise errors.SpaceError(errors.wrong_neighbour_count(len(mapped.function.param_trees), len(read), fn))
-    return Stencil(mapped, read, one, boundary, int(axis))
+    return Stencil(mapped, read, one, boundary, integer(axis, "an axis"))

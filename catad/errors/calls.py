@@ -1,0 +1,68 @@
+"""Messages about calls of constructors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from inspect import Parameter
+
+from catad.errors.base import abbreviated, text
+from catad.errors.category import described
+
+
+def wrong_call(
+    name: str,
+    parameters: Iterable[Parameter],
+    call: str,
+    arrays: int,
+    terms: Sequence[object],
+    misplaced: tuple[str, object] | None,
+    said: str,
+) -> str:
+    """A constructor called with what does not belong there; `call` has only what does."""
+    signature = ", ".join([p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters])
+    values = ", ".join("xyzuvw"[:arrays]) if arrays <= 6 else "x, ..."
+    if arrays:
+        do = f"write {call}({values})"
+    elif terms:
+        first = (
+            abbreviated(terms[0], 40) if len(terms) == 1 else f"ct.fork({', '.join([abbreviated(t, 30) for t in terms])})"
+        )
+        do = f"to compose write {first} >> {call}"
+    else:
+        do = f"call it as {call}"
+    at = said if misplaced is None else f"{_shown(misplaced[1])} for {misplaced[0]}"
+    return text(
+        f"ct.{name} takes its parameters, and makes a morphism, to which arrays are given",
+        given=at,
+        expected=f"ct.{name}({signature})",
+        do=do,
+    )
+
+
+def _shown(thing: object) -> str:
+    if isinstance(thing, (list, tuple)):
+        return f"a {type(thing).__name__} of {len(thing)}: " + ", ".join([described(part) for part in thing[:2]])
+    return described(thing)
+
+
+def not_an_integer(what: str, value: object, least: int | None) -> str:
+    return text(
+        f"{what} is an integer" if least is None else f"{what} is an integer of at least {least}", given=described(value)
+    )
+
+
+def several_axes(axes: object) -> str:
+    return text(
+        "an axis is one integer",
+        given=f"{abbreviated(axes)} of type {type(axes).__name__}",
+        do="fold one axis after the other, e.g. ct.fold(op, e, axis=1) >> ct.fold(op, e); sums take several: ct.sum(axis=(0, 1))",
+    )
+
+
+def not_spaces(who: str, thing: object) -> str:
+    return text(
+        f"{who} takes the spaces of the arguments",
+        given=described(thing),
+        expected=f"e.g. {who}(f, ct.f64[1000])",
+        do="for the space of a value write ct.space_of(x)",
+    )

@@ -1,0 +1,168 @@
+"""What is in the wrong place: arrays among parameters, functions where morphisms are taken, constructors that were not called.
+
+Every public name is tried. A mistake gets an error of catad that names the line of the call and what to write instead.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+
+X = np.arange(3.0)
+A = np.ones((2, 3))
+FUNCTIONS = {name: value for name in ct.__all__ if isinstance(value := getattr(ct, name), types.FunctionType)}
+CONSTRUCTORS = {name: value for name, value in FUNCTIONS.items() if value.__code__.co_name == "made"}
+OTHERS = """compForward compReverse compile compose cross fork get_num_threads hvp inl inr jam jvp lift linearize plan plan_chain
+    plan_graph product profile scale set_num_threads space_of tangent_space vjp wire"""
+WORDS = {name: value for name in ct.__all__ if isinstance(value := getattr(ct, name), ct.D)}
+
+
+def caught(call: Callable[[], Any]) -> str:
+    with pytest.raises(ct.CatadError) as found:
+        call()
+    assert found.value.called is not None and found.value.called.startswith(f"{__file__}:"), str(found.value)
+    return str(found.value)
+
+
+def test_every_public_function_is_on_a_list() -> None:
+    assert set(FUNCTIONS) == set(CONSTRUCTORS) | set(OTHERS.split()) and len(CONSTRUCTORS) > 35
+
+
+TAKES_ARRAYS = {"const"}
+
+
+@pytest.mark.parametrize("name", sorted(set(CONSTRUCTORS) - TAKES_ARRAYS))
+@pytest.mark.parametrize(
+    "x", [X, A, np.arange(3), np.float32([1.0]), np.array(1.0)], ids=["1-d", "2-d", "int", "f32", "0-d"]
+)
+def test_constructors_given_an_array(name: str, x: Any) -> None:
+    make = CONSTRUCTORS[name]
+    for call in (
+        lambda: make(x),
+        lambda: make([x, x]),
+        lambda: make((x, x)),
+        lambda: make(x, (2, 2)),
+        lambda: make(x, axis=0),
+    ):
+        message = caught(call)
+        assert f"ct.{name} takes its parameters" in message and f"write ct.{name}(" in message and ")(x" in message
+
+
+@pytest.mark.parametrize("name", sorted(set(CONSTRUCTORS) - TAKES_ARRAYS))
+def test_constructors_given_an_array_last(name: str) -> None:
+    """As NumPy's functions would take it: beyond the parameters, or by a name that is not there."""
+    make = CONSTRUCTORS[name]
+    for call in (lambda: make(*[0] * 12, X), lambda: make(array=X)):
+        assert f"ct.{name} takes its parameters" in caught(call)
+
+
+def test_a_constructor_of_wires() -> None:
+    f = ct.D(lambda x: (ct.sum(x), ct.scale(x)))
+    assert "write ct.sum()(x)" in caught(lambda: f(X))
+
+
+CALLS: dict[str, tuple[Callable[[], Any], str]] = {
+    "sum": (lambda: ct.sum(X), "write ct.sum()(x)"),
+    "sum along an axis": (lambda: ct.sum(A, axis=0), "write ct.sum(axis=0)(x)"),
+    "transpose": (lambda: ct.transpose(A), "write ct.transpose()(x)"),
+    "concatenate": (lambda: ct.concatenate([X, X]), "write ct.concatenate()(x, y)"),
+    "stack": (lambda: ct.stack((X, X), axis=1), "write ct.stack(axis=1)(x, y)"),
+    "reshape": (lambda: ct.reshape(X, (3, 1)), "write ct.reshape((3, 1))(x)"),
+    "einsum": (lambda: ct.einsum("ij,jk", A, A), "write ct.einsum('ij,jk')(x, y)"),
+    "fold": (lambda: ct.fold(ct.add, 0.0, X), "write ct.fold(ct.add, 0.0)(x)"),
+    "map": (lambda: ct.map(ct.exp, X), "write ct.map(ct.exp)(x)"),
+    "grad": (lambda: ct.grad(ct.sin, X), "write ct.grad(ct.sin)(x)"),
+    "a morphism": (lambda: ct.sum(ct.sin), "to compose write ct.sin >> ct.sum()"),
+    "morphisms": (lambda: ct.stack([ct.sin, ct.cos]), "to compose write ct.fork(ct.sin, ct.cos) >> ct.stack()"),
+    "nothing": (lambda: ct.reshape(), "call it as ct.reshape(shape)"),  # type: ignore[call-arg]
+    "words of morphisms": (lambda: ct.mul(ct.sin, ct.cos), "to compose write ct.fork(ct.sin, ct.cos) >> ct.mul"),
+    "a word of a morphism": (lambda: ct.sin(ct.cos), "to compose write ct.cos >> ct.sin"),
+    "spaces": (lambda: ct.compile(ct.sin, X), "write ct.space_of(x)"),  # type: ignore[arg-type]
+    "spaces of wires": (lambda: ct.sin.spaces(X), "write ct.space_of(x)"),  # type: ignore[arg-type]
+    "a size that is no integer": (lambda: ct.reshape((2.0, 2)), "a size is an integer"),  # type: ignore[arg-type]
+    "an axis that is no integer": (lambda: ct.sum(1.5), "an axis is an integer"),  # type: ignore[arg-type]
+    "a fold along two axes": (lambda: ct.fold(ct.mul, 1.0, axis=(0, 1)), "fold one axis after the other"),  # type: ignore[arg-type]
+    "an array as neutral element": (lambda: ct.scan(ct.add, np.zeros(2)), "give one number, e.g. 0.0"),
+    "a neutral element of another dtype": (
+        lambda: ct.fold(ct.maximum, -np.inf)(np.arange(3)),
+        "-9223372036854775808 for a maximum",
+    ),
+    "a step, no operator": (lambda: ct.fold(lambda s, x: s * 0.5 + x, 0.0)(X + 1), "not associative"),
+    "a step, no operator: what to do": (
+        lambda: ct.fold(lambda s, x: s * 0.5 + x, 0.0)(X + 1),
+        "ct.iterate(f, n, inputs=True)",
+    ),
+    "an integer beyond its dtype": (lambda: ct.sin(2**70), "write it as a float, float(x)"),
+    "complex numbers": (lambda: ct.sin(np.array([1j])), "x.real and x.imag"),
+    "a complex number": (lambda: ct.sin(1j), "the real and the imaginary part"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_to_write_instead(name: str) -> None:
+    call, words = CALLS[name]
+    message = caught(call)
+    assert words in message and f"called:   {__file__}:" in message, message
+
+
+def test_numpy_integers_are_parameters() -> None:
+    one = np.int64(1)
+    assert ct.sum(one)(A).shape == (2,) and ct.reshape((np.int32(3), one))(X).shape == (3, 1)
+    assert ct.replicate(one)(X).shape == (1, 3) and ct.proj(one)(1.0, 2.0) == 2.0 and ct.iterate(ct.sin, one)(0.0) == 0.0
+
+
+# -- plain functions and constructors where morphisms are taken
+
+
+def plain(x: Any) -> Any:
+    return x * x
+
+
+def takers(f: Any) -> dict[str, Callable[[], Any]]:
+    operators = {
+        ">>": lambda: ct.sin >> f, ">> on the left": lambda: f >> ct.sin, "<<": lambda: ct.sin << f, "&": lambda: ct.sin & f,
+        "+": lambda: ct.sin + f, "/ on the left": lambda: f / ct.sin, "& on the left": lambda: f & ct.sin,
+    }  # fmt: skip
+    functors = "grad value_and_grad differential reverse_differential tangent jacobian hessian checkpoint compose fork cross"
+    return operators | {name: lambda name=name: getattr(ct, name)(f) for name in functors.split()} | {
+        "linearize": lambda: ct.linearize(f, X),
+        "jvp": lambda: ct.jvp(f, (X,), (X,)),
+        "vjp": lambda: ct.vjp(f, X),
+        "hvp": lambda: ct.hvp(f, (X,), (X,)),
+        "compile": lambda: ct.compile(f, ct.f64[3]),
+        "wire": lambda: ct.wire(f, ct.f64[3]),
+        "plan": lambda: ct.plan(f, X),
+        "iterate": lambda: ct.iterate(f, 3),
+        "while_loop": lambda: ct.while_loop(f, ct.sin),
+        "while_loop, step": lambda: ct.while_loop(ct.map(lambda x: x > 0), f),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", takers(plain))
+def test_a_plain_function_where_a_morphism_is_taken(name: str) -> None:
+    for f in (plain, lambda x: x * x):
+        message = caught(takers(f)[name])
+        assert "takes morphisms" in message and "ct.map(fn)" in message and "ct.square >> ct.sum()" in message
+    assert "call it: ct.sum()" in caught(takers(ct.sum)[name])
+    assert "ct.lift(L)" in caught(takers(ct.scale(2.0))[name]) or name == "plan"
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_constructors_that_were_not_called(name: str) -> None:
+    for call in (
+        lambda: ct.sin >> CONSTRUCTORS[name],
+        lambda: CONSTRUCTORS[name] >> ct.sin,
+        lambda: ct.fork(CONSTRUCTORS[name]),
+    ):
+        assert f"call it: ct.{name}(" in caught(call)
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_words_applied_to_morphisms(name: str) -> None:
+    assert "to compose write " in caught(lambda: WORDS[name](ct.sin, ct.cos, ct.exp))
