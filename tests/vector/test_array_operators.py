@@ -99,7 +99,7 @@ def test_the_work_is_that_of_a_few_primal_scans() -> None:
         (lambda: ct.fold(ct.matmul, np.eye(2))(MATRICES), "not nested as the neutral element"),
         (lambda: ct.fold(ct.matmul, np.eye(3))(np.ones((2, 3, 4))), "matrix sizes do not meet"),
         (lambda: ct.fold(ct.fork(ct.exl, ct.exr), np.eye(3))(MATRICES), "not closed on its element"),
-        (lambda: ct.fold(ct.sub >> ct.sin >> ct.neg, 0.0)(MATRICES), "op(neutral, x) is not x"),
+        (lambda: ct.fold(ct.sub >> ct.sin >> ct.neg, 0.0)(MATRICES), "not associative"),
         (lambda: ct.fold(ct.matmul, np.eye(3), axis=1), "along axis 0"),
         (
             lambda: ct.fold(ct.fork(ct.exl, ct.exr, ct.fork(ct.exl, ct.exr) >> ct.mul >> ct.square)
