@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from catad.linear import pairwise
 from catad.linear.structure import Rule, Structure
 from catad.primitive import Primitive, box
 from catad.spaces import Tensor
@@ -125,12 +126,13 @@ def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., 
     expand = tuple(slice(None) if label in wanted else None for label in final)
     shape = tuple(sizes[label] for label in final)
     embed = len(final) != len(out)
+    many = math.prod(sizes[unique[axis]] for axis in summed) > pairwise.LEAF
 
     def kernel(xp: Any, x: Any) -> Any:
         if unique != labels:
             x = _diagonals(xp, x, labels)
         if summed:
-            x = xp.sum(x, axis=summed, dtype=x.dtype)
+            x = pairwise.total(xp, x, summed) if many else xp.sum(x, axis=summed, dtype=x.dtype)
         if order != tuple(range(len(order))):
             x = xp.transpose(x, order)
         if final != wanted:
@@ -188,13 +190,19 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
     shape = tuple(size[label] for label in (*batch, *left, *right))
     finish = place((*batch, *left, *right), out, sizes)
     n, m, k, p = lengths
+    multiply = pairwise.matmul if k > pairwise.inner(m, p) else _matmul
 
     def kernel(xp: Any, x: Any, y: Any) -> Any:
         x, y = prepare_a(xp, x), prepare_b(xp, y)
-        product = xp.matmul(x.reshape(n, m, k), y.reshape(n, k, p)) if batch else xp.matmul(x.reshape(m, k), y.reshape(k, p))
+        shapes = ((n, m, k), (n, k, p)) if batch else ((m, k), (k, p))
+        product = multiply(xp, x.reshape(shapes[0]), y.reshape(shapes[1]))
         return finish(xp, product.reshape(shape))
 
     return kernel
+
+
+def _matmul(xp: Any, x: Any, y: Any) -> Any:
+    return xp.matmul(x, y)
 
 
 def _aligned(labels: Labels, both: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from catad import scalar
+from catad.engine.cpu.cascade import copy, join
 from catad.engine.cpu.emit import Writer, llvm_type
 from catad.engine.cpu.folds import TILE, Folds
 from catad.engine.cpu.joins import joins
@@ -45,12 +46,12 @@ class Totals(Folds):
             return slots[k, i]
 
         def step(unit: str) -> None:
-            self._join(state, self._total(unit))
-            self._copy(state, self._total(unit))
+            join(w, self.body, state, self._total(unit), state)
+            copy(w, self.body, state, self._total(unit))
 
         def row(r: str) -> None:
             begin = w.set(f"mul i64 {r}, {tiles}")
-            self._copy(self._total(begin), state)
+            copy(w, self.body, self._total(begin), state)
             w.loop(w.set(f"add i64 {begin}, 1"), w.set(f"add i64 {begin}, {tiles}"), step)
 
         w.loop("%first", "%last", row)
@@ -69,9 +70,9 @@ class Blocks(Nest):
             tuple[int, int, np.dtype, int]
         ] = []  # of states: operation, number, dtype, place among the totals
         at = 0
-        for join in found:
-            self.numbers += [(op, i, join.dtypes[k], at + k) for op, i, k in join.states]
-            at += len(join.dtypes)
+        for one in found:
+            self.numbers += [(op, i, one.dtypes[k], at + k) for op, i, k in one.states]
+            at += len(one.dtypes)
         self.width = 8 * at
         row = self._row()
         return self.w.module([row, self._outer()]) + METADATA

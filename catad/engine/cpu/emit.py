@@ -198,10 +198,10 @@ class Element:
         self.at: dict[int, str] = {}
         self.before: dict[tuple[int, int], str] = {}
 
-    def run(self, first: bool) -> None:
-        """All of it; at the first step states are taken from the elements."""
+    def run(self, first: bool, anew: bool = False) -> None:
+        """All of it; at the first step states are taken from the elements, and those of folds where they begin anew."""
         for k, op in enumerate(self.body.ops):
-            self._do(k, op, first)
+            self._do(k, op, first or (anew and op.kind == "fold"))
         for j, sink in enumerate(self.body.sinks):
             if not isinstance(sink.value, FoldResult):
                 self._store(len(self.body.sources) + j, self._cast(sink.value, np.dtype(sink.dtype)), np.dtype(sink.dtype))

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.emit import cast, llvm_type, state_dtypes, store
+from catad.engine.cpu.cascade import LEAF, Numbers, copy, folded, join, leaves, rounds
+from catad.engine.cpu.emit import llvm_type, state_dtypes, store
 from catad.engine.cpu.nest import METADATA, Nest
 from catad.engine.cpu.stage import FoldResult
 from catad.scalar import Function
@@ -20,7 +21,7 @@ from catad.scalar import Function
 TILE = 8384  # indices of a tile: not a power of two, or its pieces would meet in the same lines of a cache
 WIDTH = 64  # states of a commutative operator
 CHAINS = 8  # states of any other one
-State = Callable[[str], Callable[[int, int], str]]  # the address of a state: of which lane or chain, operation and number
+State = Callable[[str], Numbers]  # the numbers of a lane or chain
 
 
 def _commutes(op: Function, dtypes: Sequence[np.dtype]) -> bool:
@@ -38,10 +39,7 @@ class Folds(Nest):
     @property
     def states(self) -> list[tuple[int, int, np.dtype]]:
         """All states: operation, number, dtype."""
-        found = []
-        for k, op in enumerate(self.body.ops):
-            found += [(k, i, dtype) for i, dtype in enumerate(state_dtypes(self.body, op)) if op.kind == "fold"]
-        return found
+        return folded(self.body)
 
     @property
     def commutes(self) -> bool:
@@ -74,7 +72,7 @@ class Folds(Nest):
         offset = w.set(f"add i64 {place}, {8 * at}")
         return w.set(f"inttoptr i64 {w.set(f'add i64 {offset}, {self._scratch()}')} to ptr")
 
-    def _total(self, unit: str) -> Callable[[int, int], str]:
+    def _total(self, unit: str) -> Numbers:
         """The addresses of the totals of a tile."""
         return lambda k, i: self._room(unit, next(at for at, s in enumerate(self.states) if s[:2] == (k, i)))
 
@@ -93,36 +91,65 @@ class Folds(Nest):
         strides, bases = self._inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
         flags = [f"%g{guard}" for guard in self.guards]
         width = WIDTH if self.commutes else self.chains
-        state = self._lanes_of(width) if self.commutes else self._chains_of(width)
+        places = self._lanes_of if self.commutes else self._chains_of
+        state, total = places(width), places(width)
 
-        def element(i: str, at: str, first: bool) -> None:
-            self._element(i, loop, bases, strides, flags, guarded, state(at)).run(first)
+        def element(i: str, numbers: Numbers, first: bool) -> None:
+            self._element(i, loop, bases, strides, flags, guarded, numbers).run(first)
 
         count = w.set("sub i64 %e, %b")
         many = w.set(f"icmp sge i64 {count}, {width * (4 if self.commutes else 64)}")
 
         def wide() -> None:
             if self.commutes:
-                self._by_lanes(element, width)
-                self._halve(state, width)
+                self._by_lanes(element, state, total, count)
+                self._halve(total, width)
                 return
-            self._by_chains(element, width, count)
+            self._by_chains(element, state, total, count)
             for chain in range(1, width):
-                self._join(state("0"), state(str(chain)))
+                join(w, self.body, total("0"), total(str(chain)), total("0"))
 
         def alone() -> None:
-            element("%b", "0", True)
-            w.loop(w.set("add i64 %b, 1"), "%e", lambda i: element(i, "0", False))
+            def leaf(start: str, stop: str) -> None:
+                element(w.set(f"add i64 %b, {start}"), state("0"), True)
+                w.loop(w.set(f"add i64 {start}, 1"), stop, lambda s: element(w.set(f"add i64 %b, {s}"), state("0"), False))
+
+            self._in_leaves(count, LEAF, leaf, lambda take: take(state("0"), total("0")))
 
         w.when(many, wide)
         w.when(w.set(f"xor i1 {many}, true"), alone)
-        self._copy(state("0"), self._total("%u"))
+        copy(w, self.body, total("0"), self._total("%u"))
 
-    def _copy(self, source: Callable[[int, int], str], goal: Callable[[int, int], str]) -> None:
-        """All states from one place to another."""
-        for k, i, dtype in self.states:
-            value = self.w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
-            self.w.do(f"store {llvm_type(dtype)} {value}, ptr {goal(k, i)}")
+    def _in_leaves(
+        self,
+        end: str,
+        size: int,
+        leaf: Callable[[str, str], None],
+        each: Callable[[Callable[[Numbers, Numbers], None]], None],
+    ) -> None:
+        """Steps from 0 to the end in leaves of so many, each begun anew and then taken into the totals.
+
+        `each` gives states and totals to what takes them in. What loses no digits is one leaf.
+        """
+        w, body = self.w, self.body
+
+        def begin(state: Numbers, total: Numbers) -> None:
+            copy(w, body, state, total)
+
+        def more(state: Numbers, total: Numbers) -> None:
+            join(w, body, total, state, total)
+
+        def one(start: str, stop: str) -> None:
+            leaf(start, stop)
+            first = w.set(f"icmp eq i64 {start}, 0")
+            w.when(first, lambda: each(begin))
+            w.when(w.set(f"xor i1 {first}, true"), lambda: each(more))
+
+        if rounds(body):
+            leaves(w, "0", end, one, size)
+        else:
+            leaf("0", end)
+            each(begin)
 
     def _lanes_of(self, width: int) -> State:
         """States side by side, which LLVM reads and writes as vectors."""
@@ -135,83 +162,102 @@ class Folds(Nest):
         rooms = {(k, i, str(at)): self.w.slot(llvm_type(d)) for k, i, d in self.states for at in range(width)}
         return lambda at: lambda k, i: rooms[k, i, at]
 
-    def _by_lanes(self, element: Callable[[str, str, bool], None], width: int) -> None:
-        """Index modulo the width: the first block begins the states, whole blocks and a rest follow."""
+    def _by_lanes(self, element: Callable[[str, Numbers, bool], None], state: State, total: State, count: str) -> None:
+        """Index modulo the width, whole blocks and a rest."""
         w = self.w
 
-        def block(start: str, stop: str, first: bool) -> None:
-            w.loop(start, stop, lambda i: element(i, w.set(f"sub i64 {i}, {start}"), first))
+        def block(start: str, size: str, places: State, first: bool) -> None:
+            begin = w.set(f"add i64 %b, {start}")
+            end = w.set(f"add i64 {begin}, {size}")
+            w.loop(begin, end, lambda i: element(i, places(w.set(f"sub i64 {i}, {begin}")), first))
 
-        second = w.set(f"add i64 %b, {width}")
-        block("%b", second, True)
-        whole = w.set(f"sub i64 %e, {width - 1}")
-        w.loop(second, whole, lambda s: block(s, w.set(f"add i64 {s}, {width}"), False), width)
-        count = w.set("sub i64 %e, %b")
-        rest = w.set(f"sub i64 %e, {w.set(f'urem i64 {count}, {width}')}")
-        block(rest, "%e", False)
+        def leaf(start: str, stop: str) -> None:
+            block(start, str(WIDTH), state, True)
+            w.loop(w.set(f"add i64 {start}, {WIDTH}"), stop, lambda s: block(s, str(WIDTH), state, False), WIDTH)
 
-    def _by_chains(self, element: Callable[[str, str, bool], None], width: int, count: str) -> None:
+        def each(take: Callable[[Numbers, Numbers], None]) -> None:
+            w.loop("0", str(WIDTH), lambda lane: take(state(lane), total(lane)))
+
+        rest = w.set(f"urem i64 {count}, {WIDTH}")
+        whole = w.set(f"sub i64 {count}, {rest}")
+        self._in_leaves(whole, LEAF * WIDTH, leaf, each)
+        block(whole, rest, total, False)
+
+    def _by_chains(self, element: Callable[[str, Numbers, bool], None], state: State, total: State, count: str) -> None:
         """Consecutive pieces at once, their steps interleaved; the rest goes on with the last piece."""
-        w = self.w
-        piece = w.set(f"udiv i64 {count}, {width}")
-        starts = [w.set(f"add i64 %b, {w.set(f'mul i64 {piece}, {k}')}") for k in range(width)]
-        for k, start in enumerate(starts):
-            element(start, str(k), True)
+        w, chains = self.w, range(self.chains)
+        piece = w.set(f"udiv i64 {count}, {self.chains}")
+        starts = [w.set(f"add i64 %b, {w.set(f'mul i64 {piece}, {k}')}") for k in chains]
 
-        def step(s: str) -> None:
+        def step(s: str, first: bool) -> None:
             for k, start in enumerate(starts):
-                element(w.set(f"add i64 {start}, {s}"), str(k), False)
+                element(w.set(f"add i64 {start}, {s}"), state(str(k)), first)
 
-        w.loop("1", piece, step)
-        w.loop(w.set(f"add i64 {starts[-1]}, {piece}"), "%e", lambda i: element(i, str(width - 1), False))
+        def leaf(start: str, stop: str) -> None:
+            step(start, True)
+            w.loop(w.set(f"add i64 {start}, 1"), stop, lambda s: step(s, False))
+
+        def each(take: Callable[[Numbers, Numbers], None]) -> None:
+            for k in chains:
+                take(state(str(k)), total(str(k)))
+
+        self._in_leaves(piece, LEAF, leaf, each)
+        last = total(str(chains[-1]))
+        w.loop(w.set(f"add i64 {starts[-1]}, {piece}"), "%e", lambda i: element(i, last, False))
 
     def _halve(self, state: State, width: int) -> None:
         w = self.w
         while width > 1:
             width //= 2
-            w.loop("0", str(width), lambda s, h=width: self._join(state(s), state(w.set(f"add i64 {s}, {h}"))))  # type: ignore[misc]
 
-    def _join(self, left: Callable[[int, int], str], right: Callable[[int, int], str]) -> None:
-        """`left = op(left, right)` for all folds."""
-        w = self.w
-        for k, op in enumerate(self.body.ops):
-            if op.kind == "fold":
-                dtypes = state_dtypes(self.body, op)
-                a, b = (
-                    [w.set(f"load {llvm_type(d)}, ptr {side(k, i)}") for i, d in enumerate(dtypes)] for side in (left, right)
-                )
-                results = scalar.result_types(op.data, (*dtypes, *dtypes))
-                made = w.call(op.data, [*dtypes, *dtypes], [*a, *b])
-                for i, (value, given, dtype) in enumerate(zip(made, results, dtypes, strict=True)):
-                    w.do(f"store {llvm_type(dtype)} {cast(w, value, given, dtype)}, ptr {left(k, i)}")
+            def half(s: str, width: int = width) -> None:
+                left = state(s)
+                join(w, self.body, left, state(w.set(f"add i64 {s}, {width}")), left)
+
+            w.loop("0", str(width), half)
 
     def _finish(self) -> str:
-        """Join the tiles of each row, and store."""
+        """Join the tiles of each row, neighbours first, and store."""
         inner, self.w = self.w, self.w.beside()
         w = self.w
         outer = range(self.kernel.outer)
         sizes = [self._size(k) for k in outer]
         tiles = self._tiles()
-        slots = {(k, i): w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
+        least = w.set(f"sub i64 {tiles}, 1")
+        more = w.set(f"icmp sgt i64 {tiles}, 1")
 
         def row(r: str) -> None:
             begin = w.set(f"mul i64 {r}, {tiles}")
-            self._copy(self._total(begin), lambda k, i: slots[k, i])
-            end = w.set(f"add i64 {begin}, {tiles}")
-            own = w.set(f"add i64 {begin}, 1")
-            w.loop(own, end, lambda unit: self._join(lambda k, i: slots[k, i], self._total(unit)))
+
+            def level(k: str) -> None:
+                """Those that are 2**k apart, which stand for so many each."""
+                apart = w.set(f"shl i64 1, {k}")
+                twice = w.set(f"add i64 {k}, 1")
+                pairs = w.set(f"lshr i64 {w.set(f'add i64 {least}, {apart}')}, {twice}")
+
+                def pair(m: str) -> None:
+                    left = w.set(f"add i64 {begin}, {w.set(f'shl i64 {m}, {twice}')}")
+                    total = self._total(left)
+                    join(w, self.body, total, self._total(w.set(f"add i64 {left}, {apart}")), total)
+
+                w.loop("0", pairs, pair)
+
+            w.when(more, lambda: w.loop("0", "48", level))
             index = self._decoded(r, sizes)
             for j, sink in enumerate(self.body.sinks):
-                assert isinstance(sink.value, FoldResult)
-                at = self._base(len(self.body.sources) + j)
-                for k in outer:
-                    step = w.set(f"mul i64 {self._stride(len(self.body.sources) + j, k)}, {index[k]}")
-                    at = w.set(f"add i64 {at}, {step}")
-                dtype = np.dtype(sink.dtype)
-                value = w.set(f"load {llvm_type(dtype)}, ptr {slots[sink.value.op, sink.value.part]}")
-                store(w, value, w.set(f"inttoptr i64 {at} to ptr"), dtype)
+                if isinstance(sink.value, FoldResult):
+                    self._store_total(j, np.dtype(sink.dtype), index, self._total(begin)(*sink.value))
 
         w.loop("%first", "%last", row)
         text = w.text("finish", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
         self.w = inner
         return text
+
+    def _store_total(self, j: int, dtype: np.dtype, index: Sequence[str], total: str) -> None:
+        """Write a result of a row."""
+        w, j = self.w, len(self.body.sources) + j
+        at = self._base(j)
+        for k, step in enumerate(index):
+            at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self._stride(j, k)}, {step}')}")
+        value = w.set(f"load {llvm_type(dtype)}, ptr {total}")
+        store(w, value, w.set(f"inttoptr i64 {at} to ptr"), dtype)

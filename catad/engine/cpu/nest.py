@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from catad import scalar
+from catad.engine.cpu.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.cpu.emit import Element, Writer, llvm_type, memory_type, state_dtypes, store
 from catad.engine.cpu.past import BLOCK, VECTOR, settle, write_past
 from catad.engine.cpu.plan import LANES, LINE, POINTS, Kernel, Sink, Source
@@ -319,12 +320,27 @@ class Nest:
         def state(k: int, i: int) -> str:
             return states[k, i]
 
-        self._element("0", loop, bases, strides, flags, True, state).run(True)
+        def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
+            self._element(i, loop, bases, strides, flags, guarded, state).run(first, anew)
+
+        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if rounds(self.body) else None
 
         def part(begin: str, end: str, guarded: bool) -> None:
-            w.loop(begin, end, lambda i: self._element(i, loop, bases, strides, flags, guarded, state).run(False))
+            if cascade is None:
+                w.loop(begin, end, lambda i: element(i, guarded))
+                return
 
+            def leaf(start: str, stop: str) -> None:
+                cascade.push()
+                element(start, guarded, anew=True)
+                w.loop(w.set(f"add i64 {start}, 1"), stop, lambda i: element(i, guarded))
+
+            leaves(w, begin, end, leaf)
+
+        element("0", True, first=True)
         self._split("1", n, flags, loop, part)
+        if cascade is not None:
+            cascade.total()
         self._store_folds(state, lambda j: bases[j])
 
     def _lanes(self) -> None:
@@ -339,25 +355,32 @@ class Nest:
             for i, dtype in enumerate(state_dtypes(self.body, op))
         }
 
+        def state(at: str) -> Callable[[int, int], str]:
+            return lambda k, j: w.set(f"getelementptr inbounds {rooms[k, j][1]}, ptr {rooms[k, j][0]}, i64 {at}")
+
         def chunk(start: str) -> None:
             stop = w.least(w.set(f"add i64 {start}, {WIDTH}"), "%e")
+            count = w.set(f"sub i64 {stop}, {start}")
 
             def states(i: str) -> Callable[[int, int], str]:
-                at = w.set(f"sub i64 {i}, {start}")
-                return lambda k, j: w.set(f"getelementptr inbounds {rooms[k, j][1]}, ptr {rooms[k, j][0]}, i64 {at}")
+                return state(w.set(f"sub i64 {i}, {start}"))
 
-            def step(s: str, first: bool) -> None:
+            def step(s: str, first: bool = False, anew: bool = False) -> None:
                 bases, flags = self._at_step(s, along, axis)
 
                 def part(begin: str, end: str, guarded: bool) -> None:
-                    w.loop(
-                        begin, end, lambda i: self._element(i, lane, bases, strides, flags, guarded, states(i)).run(first)
-                    )
+                    def element(i: str) -> None:
+                        self._element(i, lane, bases, strides, flags, guarded, states(i)).run(first, anew)
+
+                    w.loop(begin, end, element)
 
                 self._split(start, stop, flags, lane, part)
 
-            step("0", True)
-            w.loop("1", n, lambda s: step(s, False))
+            step("0", first=True)
+            if not rounds(self.body):
+                w.loop("1", n, step)
+            else:
+                self._lanes_in_leaves(n, step, Cascade(w, self.body, WIDTH, state, lambda lane: w.loop("0", count, lane)))
             if any(isinstance(sink.value, FoldResult) for sink in self.body.sinks):
                 bases = [f"%a{j}" for j in range(len(self.arrays))]
                 w.loop(
@@ -367,6 +390,20 @@ class Nest:
                 )
 
         w.loop("%b", "%e", chunk, WIDTH)
+
+    def _lanes_in_leaves(self, n: str, step: Callable[..., None], cascade: Cascade) -> None:
+        """The steps after the first, with folds in a cascade."""
+        w = self.w
+        end = w.least(n, str(LEAF))
+        w.loop("1", end, step)
+
+        def leaf(start: str, stop: str) -> None:
+            cascade.push()
+            step(start, anew=True)
+            w.loop(w.set(f"add i64 {start}, 1"), stop, step)
+
+        leaves(w, end, n, leaf)
+        cascade.total()
 
     def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], list[str]]:
         """Addresses at a step of the axis, and whether the guards hold there."""

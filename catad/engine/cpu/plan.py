@@ -16,6 +16,7 @@ from catad.engine.cpu.access import Access, Affine, Guard
 from catad.engine.cpu.stage import Coordinates, FoldResult, Op, Stage
 
 POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
+SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)
 
 
 class Source(NamedTuple):
@@ -214,7 +215,7 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
             plain = [_unit(len(sizes), len(loops[0].guards) if loops else 0)]
         kind, order = POINTS, plain
     elif not plain or not carried or _weight(carried[0]) < _weight(plain[-1]):
-        kind = FOLDS if all(op.kind in ("map", "fold") for op in stage.body.ops) and _only_folds(stage.body) else LINE
+        kind = FOLDS if _in_tiles(stage.body, (carried or plain)[-1].size) else LINE
         order = [*plain, *carried]
     else:
         kind, order = LANES, [*plain[:-1], *carried, plain[-1]]
@@ -223,9 +224,10 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
     return Layout(Kernel(stage.body, kind, outer, classes), tuple(offsets), tuple(order))
 
 
-def _only_folds(body: Body) -> bool:
-    """Whether nothing is stored at every index: then the parts of a line can be folded in any order and joined in theirs."""
-    return all(isinstance(sink.value, FoldResult) for sink in body.sinks)
+def _in_tiles(body: Body, size: int) -> bool:
+    """Whether the parts of a line can be gone through in any order, and a line that stores at each index is long enough."""
+    stores = any(not isinstance(sink.value, FoldResult) for sink in body.sinks)
+    return all(op.kind in ("map", "fold") for op in body.ops) and (not stores or size >= SHORT)
 
 
 def _unit(arrays: int, guards: int) -> Loop:
