@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from catad.linear import pairwise
 from catad.linear.contract import Labels, contract
 from catad.linear.structure import Rule, Structure, cast, family
 from catad.primitive import Primitive, box
@@ -27,6 +28,8 @@ from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
+
+FULL = 32  # numbers of a position, on average, that are added one after the other
 
 
 class Indexing(NamedTuple):
@@ -188,8 +191,7 @@ def _add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
     """The sums of the values that share a position; position `size` is dropped. The order of addition is fixed."""
     if xp is np:
         if values.dtype.kind == "f":
-            sums = np.bincount(flat, weights=values, minlength=size + 1)[:size]
-            return sums.astype(values.dtype, copy=False)
+            return _sums(flat, values, size + 1)[:size].astype(values.dtype, copy=False)
         out = np.zeros(size + 1, dtype=values.dtype)
         np.add.at(out, flat, values)
         return out[:size]
@@ -200,6 +202,19 @@ def _add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
         starts = xp.flatnonzero(xp.concatenate([xp.ones(1, dtype=bool), sorted_[1:] != sorted_[:-1]]))
         out[sorted_[starts]] = xp.add.reduceat(values[order], starts)
     return out[:size]
+
+
+def _sums(flat: Any, values: Any, size: int) -> Any:
+    """The sums of each position, in double precision; of doubles, block by block where many share a position."""
+    length = FULL * size
+    count = len(values) // length
+    if count < 2 or values.dtype.itemsize < 8:
+        return np.bincount(flat, weights=values, minlength=size)
+    whole = count * length
+    apart = (flat[:whole].reshape(count, length) + size * np.arange(count)[:, None]).reshape(-1)
+    blocks = np.bincount(apart, weights=values[:whole], minlength=count * size).reshape(count, size)
+    rest = np.bincount(flat[whole:], weights=values[whole:], minlength=size)
+    return pairwise.total(np, np.concatenate([blocks, rest[None]]), [0])
 
 
 Self = TypeVar("Self", bound="_Indexed")

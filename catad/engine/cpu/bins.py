@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catad import scalar
+from catad.engine.cpu.cascade import neighbours
 from catad.engine.cpu.emit import Writer, cast, literal, llvm_type, memory_type, store
 from catad.scalar import Function
 
@@ -203,17 +204,18 @@ class BinsText:
     # -- merging
 
     def merge(self) -> None:
-        """The pieces joined into the first, and that written as the result, for the numbers from the first to the last."""
+        """The pieces joined into the first, neighbours first, and that written as the result, for the numbers from the first
+        to the last."""
         w, what = self.w, self.what
         apart, pieces = self.field("apart"), self.field("pieces")
         states = [self._state_array(k) for k in range(len(self.states))]
         flags = self._pointer("flags")
 
-        def piece(p: str) -> None:
-            base = w.set(f"mul i64 {p}, {apart}")
+        def piece(p: str, q: str) -> None:
+            own, other = (w.set(f"mul i64 {one}, {apart}") for one in (p, q))
 
-            def number(j: str) -> None:
-                k = w.set(f"add i64 {base}, {j}")
+            def number(at: str) -> None:
+                j, k = (w.set(f"add i64 {base}, {at}") for base in (own, other))
                 into = [self._at(s, d, j) for s, d in zip(states, self.states, strict=True)]
                 a = [self._load(place, d) for place, d in zip(into, self.states, strict=True)]
                 b = [self._load(self._at(s, d, k), d) for s, d in zip(states, self.states, strict=True)]
@@ -230,7 +232,7 @@ class BinsText:
 
             w.loop("%first", "%last", number)
 
-        w.loop("1", pieces, piece)
+        neighbours(w, pieces, piece)
         for k, (name, base, dtype) in enumerate(zip(what.outs, states, self.states, strict=True)):
             if name:
                 self._write(base, dtype, self._out_array(k), np.dtype(name))

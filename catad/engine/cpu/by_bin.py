@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from catad import scalar
 from catad.engine.cpu import buffers, profile, target, threads
 from catad.engine.cpu.bins import Bins, PassText
 from catad.engine.cpu.call import address, bound
@@ -20,6 +21,7 @@ PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
 LANES = ((1 << 11, 4), (1 << 13, 2))  # bytes of the states of a piece up to which so many pieces advance together
 LINE = 64  # numbers, of a byte or more: a line of a cache is no longer
+FULL = 32  # elements of a bin, on average, that a piece of sums takes in one after the other
 WRITTEN = 1 << 15  # numbers of bins that one call merges at least
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -70,6 +72,14 @@ class Fold(NamedTuple):
         """Of the state of one number."""
         return sum(np.dtype(s).itemsize for s in self.what.states) + self.what.flagged
 
+    @property
+    def rounds(self) -> bool:
+        """Whether it loses digits: not integers, minima and maxima, and sums in double precision of what is in single."""
+        what = self.what
+        wider = all(np.dtype(s).itemsize > np.dtype(o or s).itemsize for s, o in zip(what.states, what.outs, strict=True))
+        exact = wider or scalar.recognise(what.op) in ("min", "max")
+        return not exact and any(np.dtype(s).kind == "f" for s in what.states)
+
 
 class Given(NamedTuple):
     """What a fold runs on: indices (m,) and values (m, *rest), C-contiguous."""
@@ -106,7 +116,7 @@ class Pass:
     def _cut(self, m: int, widths: Sequence[int]) -> tuple[int, int]:
         sizes = [fold.bins * width for fold, width in zip(self.folds, widths, strict=True)]
         held = sum(fold.bytes * size for fold, size in zip(self.folds, sizes, strict=True))
-        groups, lanes = cut(m * max(*widths, 1), m, max(sizes), held)
+        groups, lanes = cut(m * max(*widths, 1), m, max(sizes), held, any(fold.rounds for fold in self.folds))
         return groups, max(1, lanes // len(sizes))  # several folds hide each other's waits
 
     def __call__(self, given: Sequence[Given]) -> list[list[Any]]:
@@ -124,7 +134,8 @@ class Pass:
         packed = (ctypes.c_int64 * len(table))(*table)
         where = ctypes.addressof(packed)
         begun = time.perf_counter() if profile.active() else 0.0
-        run_all(code.calls["kernel"], where, [(g, g + 1) for g in range(groups)])
+        parts = [(g, g + 1) for g in range(groups)] if groups <= MOST else threads.chunks(groups, 1, 1)
+        run_all(code.calls["kernel"], where, parts)
         for k, run in enumerate(runs):
             if run.merged:
                 run_all(code.calls[f"merge{k}"], where, threads.chunks(run.size, WRITTEN))
@@ -141,7 +152,7 @@ class _Run:
     def __init__(self, fold: Fold, given: Given, width: int, length: int, pieces: int) -> None:
         what = fold.what
         self.size = fold.bins * width
-        apart = distance(self.size) if pieces > 1 else self.size
+        apart = distance(self.size) if 1 < pieces <= MOST * LANES[0][1] else self.size
         self.outs = [buffers.empty((fold.bins, *given.rest), np.dtype(o)) if o else None for o in what.outs]
         self.states = []
         for out, dtype in zip(self.outs, map(np.dtype, what.states), strict=True):
@@ -159,15 +170,19 @@ def distance(size: int) -> int:
     return (size // LINE + 2) * LINE
 
 
-def cut(work: int, count: int, size: int, held: int) -> tuple[int, int]:
+def cut(work: int, count: int, size: int, held: int, rounds: bool = False) -> tuple[int, int]:
     """Groups of pieces, and pieces that advance together, for so much work, elements, bins and bytes of states.
 
-    They depend on nothing else, so that results do not depend on the number of threads.
+    They depend on nothing else, so that results do not depend on the number of threads. With `rounds` pieces are short, so that
+    few numbers are added one after the other.
     """
     lanes = 1
     if count >= 16 * size and work >= PIECE:
         lanes = next((most for limit, most in LANES if held <= limit), 1)
-    groups = max(1, min(MOST, work // PIECE, work // (4 * lanes * max(size, 1)), count))
+    groups = min(MOST, work // PIECE, work // (4 * lanes * max(size, 1)))
+    if rounds:
+        groups = max(groups, work // (FULL * lanes * max(size, 1)))
+    groups = max(1, min(groups, count))
     return groups, lanes
 
 

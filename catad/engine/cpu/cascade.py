@@ -147,3 +147,20 @@ class Cascade:
 def leaves(w: Writer, begin: str, end: str, leaf: Callable[[str, str], None], size: int = LEAF) -> None:
     """The parts of a range that one state takes in."""
     w.loop(begin, end, lambda start: leaf(start, w.least(w.set(f"add i64 {start}, {size}"), end)), size)
+
+
+def neighbours(w: Writer, count: str, pair: Callable[[str, str], None]) -> None:
+    """Join so many totals into the first, in their order: of each two neighbours the right into the left, level by level."""
+    least = w.set(f"sub i64 {count}, 1")
+
+    def level(k: str) -> None:
+        apart, twice = w.set(f"shl i64 1, {k}"), w.set(f"add i64 {k}, 1")
+        pairs = w.set(f"lshr i64 {w.set(f'add i64 {least}, {apart}')}, {twice}")
+
+        def one(m: str) -> None:
+            left = w.set(f"shl i64 {m}, {twice}")
+            pair(left, w.set(f"add i64 {left}, {apart}"))
+
+        w.loop("0", pairs, one)
+
+    w.when(w.set(f"icmp sgt i64 {count}, 1"), lambda: w.loop("0", "48", level))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.cascade import LEAF, Numbers, copy, folded, join, leaves, rounds
+from catad.engine.cpu.cascade import LEAF, Numbers, copy, folded, join, leaves, neighbours, rounds
 from catad.engine.cpu.emit import llvm_type, state_dtypes, store
 from catad.engine.cpu.nest import METADATA, Nest
 from catad.engine.cpu.stage import FoldResult
@@ -223,26 +223,15 @@ class Folds(Nest):
         outer = range(self.kernel.outer)
         sizes = [self._size(k) for k in outer]
         tiles = self._tiles()
-        least = w.set(f"sub i64 {tiles}, 1")
-        more = w.set(f"icmp sgt i64 {tiles}, 1")
 
         def row(r: str) -> None:
             begin = w.set(f"mul i64 {r}, {tiles}")
 
-            def level(k: str) -> None:
-                """Those that are 2**k apart, which stand for so many each."""
-                apart = w.set(f"shl i64 1, {k}")
-                twice = w.set(f"add i64 {k}, 1")
-                pairs = w.set(f"lshr i64 {w.set(f'add i64 {least}, {apart}')}, {twice}")
+            def pair(left: str, right: str) -> None:
+                total, other = (self._total(w.set(f"add i64 {begin}, {at}")) for at in (left, right))
+                join(w, self.body, total, other, total)
 
-                def pair(m: str) -> None:
-                    left = w.set(f"add i64 {begin}, {w.set(f'shl i64 {m}, {twice}')}")
-                    total = self._total(left)
-                    join(w, self.body, total, self._total(w.set(f"add i64 {left}, {apart}")), total)
-
-                w.loop("0", pairs, pair)
-
-            w.when(more, lambda: w.loop("0", "48", level))
+            neighbours(w, tiles, pair)
             index = self._decoded(r, sizes)
             for j, sink in enumerate(self.body.sinks):
                 if isinstance(sink.value, FoldResult):
