@@ -1,13 +1,16 @@
 """What holds for all tests: a cache of compiled code for this session alone, and the profiles of Hypothesis.
 
-The profile "ci" draws the same examples on every run; it is loaded where CI or HYPOTHESIS_PROFILE=ci is set. Compiled code is
-kept in a temporary folder, which the processes of one session share, so that no test finds what an earlier one, or the user,
-has compiled; where CATAD_TESTS_CACHE names a folder, sessions share that.
+A test draws 25 examples where it says no other number. The profile "ci" draws the same ones on every run; it is loaded where CI
+or HYPOTHESIS_PROFILE=ci is set. With --slow a test draws 250 fresh ones, and the tests marked `slow` run as well, for a night.
+
+Compiled code is kept in a temporary folder, which the processes of one session share, so that no test finds what an earlier
+one, or the user, has compiled; where CATAD_TESTS_CACHE names a folder, sessions share that.
 """
 
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 
 import pytest
@@ -30,10 +33,10 @@ except ImportError:  # the tests that draw say so themselves
     pass
 else:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    settings.register_profile("default", deadline=None, suppress_health_check=slow)
-    settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=slow)
-    chosen = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
-    settings.load_profile(chosen)
+    settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=slow)
+    settings.register_profile("ci", max_examples=25, derandomize=True, deadline=None, suppress_health_check=slow)
+    settings.register_profile("slow", max_examples=250, deadline=None, suppress_health_check=slow)
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
 
 def pytest_addoption(parser):
@@ -48,6 +51,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes minutes, and runs with --slow only")
+    if config.getoption("--slow") and "hypothesis" in sys.modules:
+        settings.load_profile("slow")
     chosen = config.getoption("--arrays")
     if chosen == "numpy":
         return

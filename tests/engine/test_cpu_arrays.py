@@ -50,7 +50,6 @@ def laid_out(draw, shape, dtype=np.float64):
 SHAPES = [(), (1,), (7,), (0,), (3, 0, 2), (4, 5), (1, 6), (5, 1), (2, 3, 4), (2, 1, 3, 2, 4)]
 
 
-@settings(max_examples=120)
 @given(st.data())
 def test_pointwise_over_arrays_of_any_layout(data):
     shape = data.draw(st.sampled_from(SHAPES))
@@ -63,7 +62,6 @@ def test_pointwise_over_arrays_of_any_layout(data):
     assert_same(got, [np.asarray(leaf, np.float64) for leaf in want])
 
 
-@settings(max_examples=60)
 @given(st.data())
 def test_scans_and_sums_over_arrays_of_any_layout(data):
     shape = data.draw(st.sampled_from([shape for shape in SHAPES if shape]))
@@ -82,7 +80,7 @@ def nothing_by_array_code(monkeypatch):
     monkeypatch.setattr(steps._Reference, "__call__", run)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_sums_over_any_axes_of_arrays_of_any_layout_are_compiled(monkeypatch, data):
     shape = data.draw(st.sampled_from([shape for shape in SHAPES if shape]))
@@ -110,7 +108,6 @@ def test_sums_for_each_channel_are_sums_of_sums(monkeypatch):
     assert np.array_equal(found, want.sum((0, 2)))
 
 
-@settings(max_examples=40)
 @given(st.data())
 def test_cotangents_of_broadcast_arguments_are_summed(data):
     shape = data.draw(st.sampled_from([(4, 5), (2, 3, 4), (7,), (2, 1, 3, 2, 4)]))

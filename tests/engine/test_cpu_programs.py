@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
@@ -24,7 +24,6 @@ def drawn(data, f, dom, compare, exact):
         compare(on("cpu", g, at), on("reference", g, at), note=(g, at))
 
 
-@settings(max_examples=50)
 @given(st.data())
 def test_polynomial_programs_are_the_same_bit_for_bit(data):
     dom = data.draw(st.sampled_from(SPACES))
@@ -35,7 +34,6 @@ def exactly(got, want, note):
     assert_same([a + 0 for a in got], [b + 0 for b in want], note)  # of zeros, signs may tell where a sum starts
 
 
-@settings(max_examples=50)
 @given(st.data())
 def test_all_programs_agree_with_the_reference(data):
     dom = data.draw(st.sampled_from(SPACES))

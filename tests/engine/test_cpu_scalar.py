@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
@@ -29,7 +29,6 @@ def columns(dtype):
         return [np.array(column).astype(dtype) for column in zip(*POINTS, strict=True)]
 
 
-@settings(max_examples=80)
 @given(functions(), st.sampled_from([np.float64, np.float32]))
 def test_compiled_code_is_python_on_each_element(source, dtype):
     fn = define(source)
@@ -37,7 +36,6 @@ def test_compiled_code_is_python_on_each_element(source, dtype):
     assert_same(on("cpu", ct.map(fn), (xs, ys)), python(fn, xs, ys), source)
 
 
-@settings(max_examples=25)
 @given(functions(nesting=1), st.sampled_from([np.float64, np.float32]))
 def test_value_tangent_and_cotangents_are_those_of_the_reference(source, dtype):
     fn = ct.map(define(source))

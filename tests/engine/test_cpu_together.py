@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
@@ -158,7 +158,6 @@ def drawn(draw: st.DrawFn) -> ct.D:
     return ct.fork(*results, *kept) if len(results) + len(kept) > 1 else results[0] if results else kept[0] if kept else x[0]
 
 
-@settings(max_examples=60)
 @given(drawn())
 def test_drawn_programs(f: ct.D) -> None:
     index = RNG.integers(0, 6, M)

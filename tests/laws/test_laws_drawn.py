@@ -41,7 +41,6 @@ def threes(space: ct.Space) -> Any:
     return tuple(threes(factor) for factor in space.factors)
 
 
-@settings(max_examples=25)
 @given(terms_at_points(polynomial=True))
 def test_laws_hold_bit_for_bit_on_polynomial_terms(drawn: Any) -> None:
     f, x = drawn
@@ -63,7 +62,6 @@ def test_laws_hold_within_rounding_in_single_precision(drawn: Any) -> None:
     check_laws(f, x, order=1)
 
 
-@settings(max_examples=40)
 @given(terms_at_points(smooth=True))
 def test_derivatives_agree_with_differences(drawn: Any) -> None:
     f, x = drawn
@@ -91,7 +89,6 @@ def leaves(value: Any) -> list[Any]:
     return [leaf for part in value for leaf in leaves(part)] if isinstance(value, tuple) else [value]
 
 
-@settings(max_examples=60)
 @given(chains_at_points())
 def test_composition_is_associative_and_has_a_unit(drawn: Any) -> None:
     (f, g, h), x = drawn
@@ -102,7 +99,6 @@ def test_composition_is_associative_and_has_a_unit(drawn: Any) -> None:
     same(ct.id >> f, f, x)
 
 
-@settings(max_examples=60)
 @given(chains_at_points(), st.data())
 def test_products_fuse(drawn: Any, data: Any) -> None:
     (h, f, _), x = drawn
@@ -116,7 +112,6 @@ def test_products_fuse(drawn: Any, data: Any) -> None:
     same(h >> pair >> ct.swap, h >> ct.fork(g, f), x)
 
 
-@settings(max_examples=40)
 @given(chains_at_points())
 def test_the_tangent_functor_takes_chains_to_chains(drawn: Any) -> None:
     (f, g, h), x = drawn
@@ -129,7 +124,6 @@ def test_the_tangent_functor_takes_chains_to_chains(drawn: Any) -> None:
         assert np.array_equal(a, b)
 
 
-@settings(max_examples=40)
 @given(terms_at_points())
 def test_terms_print_as_python_that_rebuilds_them(drawn: Any) -> None:
     import pickle

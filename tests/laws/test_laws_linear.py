@@ -17,19 +17,16 @@ from catad.testing import check_laws, check_linear_map, linear_maps, points, spa
 from catad.testing.linear_strategies import ANYWHERE, COMBINED, WIDENING, WITH_AXIS
 
 
-@settings(max_examples=60)
 @given(linear_maps(small_integers=True))
 def test_drawn_maps_obey_the_laws_bit_for_bit(linear: ct.LinearMap) -> None:
     check_linear_map(linear, exact=True)
 
 
-@settings(max_examples=30)
 @given(linear_maps())
 def test_drawn_maps_obey_the_laws_within_rounding(linear: ct.LinearMap) -> None:
     check_linear_map(linear)
 
 
-@settings(max_examples=40)
 @given(spaces(2, np.float32).flatmap(lambda space: linear_maps(space, depth=1)))
 def test_drawn_maps_in_single_precision(linear: ct.LinearMap) -> None:
     check_linear_map(linear)
@@ -105,7 +102,6 @@ def test_products_are_biproducts(a: ct.Space, b: ct.Space) -> None:
     same_map((exl >> inl) + (exr >> inr), ct.linear.identity(a * b))
 
 
-@settings(max_examples=25)
 @given(linear_maps(ct.f64[2], True, 1), linear_maps(ct.f64[2], True, 1))
 def test_fork_and_join_are_dual_and_universal(L: ct.LinearMap, M: ct.LinearMap) -> None:
     exl, exr = projections(L.cod, M.cod)
@@ -120,7 +116,6 @@ def test_fork_and_join_are_dual_and_universal(L: ct.LinearMap, M: ct.LinearMap) 
     same_map(ct.linear.fork(L, M), ct.linear.fork(*[ct.linear.identity(ct.f64[2])] * 2) >> ct.linear.cross(L, M))
 
 
-@settings(max_examples=40)
 @given(linear_maps(ct.f64[3], True, 1), st.data())
 def test_transposition_is_a_contravariant_functor(L: ct.LinearMap, data: Any) -> None:
     M = data.draw(linear_maps(L.cod, True, 1))

@@ -33,11 +33,13 @@ def seed_of(case: Case) -> int:
     return zlib.crc32(case.name.encode())
 
 
-def with_dtypes(cases: list[Case]) -> list[object]:
+def with_dtypes(cases: list[Case], exact_once: bool = False) -> list[object]:
+    """Cases and their dtypes; with `exact_once` those that hold bit for bit in double precision, which is checked, in single."""
     return [
         pytest.param(case, dtype, id=f"{case.name}-{dtype}", marks=own_numpy(case))
         for case in cases
         for dtype in case.dtypes
+        if not (exact_once and case.exact and len(case.dtypes) > 1 and dtype == "float64")
     ]
 
 
@@ -52,7 +54,7 @@ def test_laws_hold_bit_for_bit_on_small_integers(case: Case) -> None:
     check_laws(case.make(), x, exact=True, order=case.order)
 
 
-@pytest.mark.parametrize(("case", "dtype"), with_dtypes(CASES))
+@pytest.mark.parametrize(("case", "dtype"), with_dtypes(CASES, exact_once=True))
 def test_laws_hold_within_rounding(case: Case, dtype: str) -> None:
     x = case.point(np.random.default_rng(seed_of(case)), dtype, False)
     check_laws(case.make(), x, order=1 if case.exact else case.order)  # the second order of exact ones is checked above

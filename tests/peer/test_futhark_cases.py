@@ -38,7 +38,7 @@ def records() -> dict[str, Any]:
 
 
 LONG = {("stripmine0", "0.2"): ("reverse",)}
-"""Cases of a million steps, half a minute each: only the last way to write them, in these modes."""
+"""Cases of a million steps, half a minute each: only the last way to write them, in these modes, and only with --slow."""
 
 
 def chosen(literal: bool) -> list[Any]:
@@ -52,7 +52,8 @@ def chosen(literal: bool) -> list[Any]:
                 for variant, program in programs[-1:] if long else programs:
                     key = f"{name}-{case['case']}-{variant}"
                     modes = long or program.modes if literal else ("",)
-                    out += [pytest.param(record, case, program, m, id=f"{key}-{m}".rstrip("-")) for m in modes]
+                    marks = [pytest.mark.slow] if long or name.endswith("benchtests") else []
+                    out += [pytest.param(record, case, program, m, id=f"{key}-{m}".rstrip("-"), marks=marks) for m in modes]
     return out
 
 

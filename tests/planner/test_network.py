@@ -35,7 +35,6 @@ def check(planned: ct.Plan, linear: ct.LinearMap, point: tuple[Any, ...], expect
     return found
 
 
-@settings(max_examples=40)
 @given(programs(), st.randoms(use_true_random=False), st.booleans())
 def test_every_order_gives_the_jacobian(program: Program, rng: random.Random, explicit: bool) -> None:
     f, point = program

@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
@@ -51,19 +51,19 @@ def agrees_with_python(source, points):
         assert same(found, wanted), (source, points)
 
 
-@settings(CHECKS, max_examples=120)
+@CHECKS
 @given(programs(), POINTS)
 def test_machine_code_is_python_on_each_element(source, points):
     agrees_with_python(source, points)
 
 
-@settings(CHECKS, max_examples=40)
+@CHECKS
 @given(deep_programs(), POINTS)
 def test_deep_programs(source, points):
     agrees_with_python(source, points)
 
 
-@settings(CHECKS, max_examples=40)
+@CHECKS
 @given(programs(), POINTS)
 def test_values_and_partials_are_those_of_array_code(source, points):
     function = read(define(source))
@@ -78,7 +78,7 @@ def test_values_and_partials_are_those_of_array_code(source, points):
             assert same(one, np.broadcast_to(wanted, one.shape)), (source, points)
 
 
-@settings(CHECKS, max_examples=60)
+@CHECKS
 @given(
     st.lists(st.sampled_from(DTYPES), min_size=2, max_size=2),
     st.sampled_from(["+", "-", "*", "//", "%", "<", "<=", "==", "!=", ">", ">=", "max", "where", "/"]),

@@ -128,7 +128,7 @@ def test_what_cannot_be_typed():
         result_types(read(lambda x: x), [])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from([F4, F8, I4, I8, B1]), min_size=2, max_size=2),
     st.sampled_from(["+", "-", "*", "/", "//", "%", "<", "==", "min", "max", "where"]),

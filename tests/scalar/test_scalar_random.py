@@ -92,7 +92,7 @@ def python(fn, xs, ys, kind=float):
         return [[float(v) for v in fn(np.float64(x), np.float64(y))] for x, y in zip(xs, ys, strict=True)]
 
 
-CHECKS = settings(deadline=None, max_examples=250, suppress_health_check=list(HealthCheck))
+CHECKS = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @CHECKS
@@ -107,7 +107,7 @@ def test_array_code_is_python_on_each_element(source, points):
         assert same(column, wanted), (source, points)
 
 
-@settings(CHECKS, max_examples=60)
+@CHECKS
 @given(programs(loops=False))
 def test_traced_is_read(source):
     xs, ys = map(np.array, zip(*[(a, b) for a in SPECIAL for b in SPECIAL], strict=True))

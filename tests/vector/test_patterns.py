@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
@@ -70,7 +70,6 @@ def test_patterns_by_name(names: list[str], recurrences: list[tuple[int, int, in
 
 
 @given(st.data())
-@settings(max_examples=40)
 def test_blocks_are_found_in_any_order_of_the_tuple(data: st.DataObject) -> None:
     names = data.draw(
         st.lists(st.sampled_from([n for n, a in o.ATOMS.items() if not any(a.integer)]), min_size=1, max_size=3)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
@@ -104,7 +104,6 @@ def test_forward_mode_is_the_map_of_linearize(names: list[str], exclusive: bool,
     agree(*both_ways(ct.scan(*op.pair, exclusive=exclusive, reverse=reverse, axis=1), x, directions(rng, x)))
 
 
-@settings(max_examples=25)
 @given(o.operators(smooth=True), st.integers(1, 40))
 def test_forward_mode_of_drawn_operators(op: o.Operator, n: int) -> None:
     x = o.spread(np.random.default_rng(n), op, (n,))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import catad as ct
+from catad import errors
 from catad.testing.drawn import combinators, steps, structure
 from catad.testing.drawn.meaning import Leaves, Meaning
 from catad.testing.drawn.points import Point, draw_point
@@ -124,6 +125,7 @@ def draw_program(seed: int, number: int, sizes: tuple[int, ...] | None = None, l
     rng = np.random.default_rng([seed, number, zlib.crc32(b"catad")])
     point = draw_point(rng, sizes)
     state: Leaves = tuple(np.asarray(x, np.float64) for x in point.ordinary)
+    space = ct.space_of(point.arrays[0] if len(point.arrays) == 1 else point.arrays)
     placed: list[Placed] = []
     most = max(4000, 3 * sum(x.size for x in state))
     for _ in range(40):
@@ -132,10 +134,15 @@ def draw_program(seed: int, number: int, sizes: tuple[int, ...] | None = None, l
         one = _placed(rng, state)
         if one is None or len(state) - len(set(one.at)) + one.step.outputs > MOST:
             continue
+        try:
+            cod = one.term().spaces(space)
+        except (errors.MonoidError, errors.SpaceError):  # arrays of two precisions where one is asked for
+            continue
         with np.errstate(all="ignore"):
             after = one.meaning(np, state)
         if all(_ordinary(y) for y in after) and sum(y.size for y in after) <= most:
             placed.append(one)
+            space = cod
             state = tuple(np.asarray(y, np.float64) for y in after)
     return Program(seed, number, point, tuple(placed), int(rng.integers(8)))
 
