@@ -12,9 +12,11 @@ from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak
 from catad.calls import constructor
 from catad.engine.program import Program, program_of
-from catad.functors import Gradient, Tangent, fused, grad, linear_graph, straightened
+from catad.functors import Gradient, Tangent, fused, linear_graph, straightened
+from catad.kept import keep
 from catad.linear.map import LinearMap
 from catad.linear.structure import Structure
+from catad.loop_counts import recounted
 from catad.planner.keep import plan_structure
 from catad.planner.plan import Plan
 from catad.planner.request import MODES, checked
@@ -30,7 +32,7 @@ from catad.spaces import (
     tangent_space,
 )
 from catad.terms import D, morphism
-from catad.wiring import Builder, kept_as, recounted
+from catad.wiring import Builder
 
 
 def _point(primals: Sequence[Value], f: D, who: str) -> Value:
@@ -92,20 +94,16 @@ Linearized = tuple[Program, Space, Structure]
 
 def _linearized(f: D, dom: Space) -> Linearized:
     """The program of value and coefficients at a space, with the structure that the coefficients fill; kept with `f`."""
-    try:
-        programs = f._programs
-    except AttributeError:
-        programs = f._programs = {}
-    key = kept_as(("linearize", dom))
-    found = programs.get(key)
-    if found is None:
+
+    def made() -> Linearized:
         wiring = fused(f, dom)
         b = Builder()
         xs = [b.wire(space) for space in dom.leaves]
         ys, network, slots = linear_graph(b, wiring, xs)
         whole = b.finish(dom, tuple(xs), (*ys, *slots))
-        found = programs[key] = (Program(whole), wiring.cod, straightened(network))
-    return found
+        return Program(whole), wiring.cod, straightened(network)
+
+    return keep(f, ("linearize", dom), made)
 
 
 def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Space, Structure]:
@@ -153,7 +151,7 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     xp = common_module(leaves)
     own = _tangent_leaves(v, dom, xp, "tangent")
     xp = common_module([*leaves, *own])
-    term, space = _kept(f, "tangent", Tangent), Product((dom, tangent_space(dom)))
+    term, space = Tangent(f), Product((dom, tangent_space(dom)))
 
     def call() -> tuple[Value, Value]:
         program, cod = program_of(term, space)
@@ -161,18 +159,6 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
         return pair
 
     return recounted(call)
-
-
-def _kept(f: D, name: str, make: Callable[[D], D]) -> D:
-    """A functor applied to a term, kept with the term so that its programs are found again."""
-    try:
-        programs = f._programs
-    except AttributeError:
-        programs = f._programs = {}
-    if name not in programs:
-        programs[name] = make(f)
-    kept: D = programs[name]
-    return kept
 
 
 def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ...]]]:
@@ -241,7 +227,7 @@ def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Value:
     >>> ct.hvp(ct.map(lambda x: x**3) >> ct.sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])
     """
-    return jvp(_kept(morphism(f, "ct.hvp"), "grad", grad), primals, tangents)[1]
+    return jvp(Gradient(morphism(f, "ct.hvp"), None), primals, tangents)[1]
 
 
 class Jacobian:

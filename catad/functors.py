@@ -10,7 +10,6 @@ R. Cockett et al., Reverse derivative categories, 2020.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse
+from catad.kept import keep
 from catad.linear.block import Chain, Zero, chain
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
@@ -25,7 +25,7 @@ from catad.linear.structure import Rule, Structure
 from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above, fork, morphism
-from catad.wiring import Builder, Wiring, kept_as, share, wire
+from catad.wiring import Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Wire, Wires
@@ -162,15 +162,13 @@ def straightened(network: Network) -> Structure:
 
 def linearised(f: D, dom: Space) -> tuple[D, Structure]:
     """The morphism from a point to (value, slots), and the structure of the derivative that the slots fill."""
-    return _linearised(f, dom, kept_as(None))
 
+    def made() -> Structure:
+        b = Builder()
+        xs = [b.wire(space) for space in dom.leaves]
+        return straightened(linear_graph(b, fused(f, dom), xs)[1])
 
-@lru_cache(maxsize=1024)
-def _linearised(f: D, dom: Space, steps: Hashable) -> tuple[D, Structure]:
-    b = Builder()
-    xs = [b.wire(space) for space in dom.leaves]
-    _, network, _ = linear_graph(b, fused(f, dom), xs)
-    return Linearised(f), straightened(network)
+    return Linearised(f), keep(f, ("structure", dom), made)
 
 
 @share

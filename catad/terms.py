@@ -18,6 +18,7 @@ from catad.errors.places import Place, here
 from catad.spaces import Space, Value, flatten
 
 if TYPE_CHECKING:
+    from catad.kept import Kept
     from catad.wiring import Builder, Wires
 
 _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
@@ -50,7 +51,7 @@ class D:
     (np.float64(81.0), np.float64(108.0))
     """
 
-    __slots__ = ("__weakref__", "_hash", "_names", "_place", "_programs", "_wirings")
+    __slots__ = ("__weakref__", "_hash", "_kept", "_place")
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
     if TYPE_CHECKING:  # an attribute or a property of the classes
 
@@ -59,8 +60,7 @@ class D:
     else:
         children = ()
     _place: Place | None  # where a composite was composed, or a constructor called: for messages
-    _programs: dict[Any, Any]  # kept by `engine.program`: compiled programs by space
-    _wirings: dict[Any, Any]  # kept by `wiring`: wirings by domain
+    _kept: Kept  # what was made of the term
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is D:
@@ -72,6 +72,11 @@ class D:
     def data(self) -> Hashable:
         """What tells this term from others of its class with the same children."""
         return ()
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of arrays that the term itself holds."""
+        return 0
 
     @property
     def known_dom(self) -> Space | None:
@@ -200,7 +205,7 @@ class D:
         >>> (ct.dup >> ct.mul).spaces(ct.f32[5])
         ct.f32[5]
         """
-        cod: Space = above().wire(self, dom).cod
+        cod: Space = above().codomain(self, dom)
         return cod
 
     def draw(self, dom: Space | None = None) -> str:

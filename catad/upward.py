@@ -17,7 +17,7 @@ from catad.vector.by_hand import by_hand
 from catad.vector.constant import const
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, operated, scaled, sub, with_numbers
-from catad.wiring import wire
+from catad.wiring import codomain, wire
 
 __all__ = [
     "D",
@@ -25,6 +25,7 @@ __all__ = [
     "astype",
     "by_hand",
     "cells_of",
+    "codomain",
     "const",
     "cost_of_wiring",
     "differential",

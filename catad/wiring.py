@@ -7,19 +7,20 @@ the depth of a term is not bounded by Python's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, is_weak, weak_dtype
+from catad.kept import keep
+from catad.loop_counts import reading
 from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.terms import Compose, Cross, D, Fork, above, morphism
 
-T = TypeVar("T")
 Wires = Any  # a Wire, or a tuple of Wires
 
 
@@ -247,54 +248,6 @@ def share(cls: type[D]) -> type[D]:
     return cls
 
 
-class Recount(Exception):
-    """A program met a loop that has another number of steps than it was made for, or (None) one for each lane of a batch."""
-
-    def __init__(self, loop: Hashable, steps: int | None) -> None:
-        super().__init__("a while loop has another number of steps")
-        self.loop, self.steps = loop, steps
-
-
-_steps: dict[Hashable, int] = {}  # the numbers of steps that loops are laid out for
-_evenness: dict[Hashable, str] = {}  # of the loops that are not "even": see `evenness`
-_token: Hashable = None  # stands for all of them, as a part of the keys of what is kept
-
-
-def assumed(loop: Hashable) -> int:
-    """The number of steps that a while loop is laid out for."""
-    return _steps.get(loop, 0)
-
-
-def evenness(loop: Hashable) -> str:
-    """How a while loop is laid out: "even", all its steps are taken; "lanes", a batch takes as many as its longest lane needs;
-    or "uneven", it is met several times with other numbers, and takes the most.
-    """
-    return _evenness.get(loop, "even")
-
-
-def recounted(call: Callable[[], T]) -> T:
-    """The result of a call, made again with the right numbers of steps as long as loops turn out to have others."""
-    global _token
-    seen: set[Hashable] = set()
-    while True:
-        try:
-            return call()
-        except Recount as found:
-            if found.steps is None:
-                _evenness[found.loop] = "lanes"
-            else:
-                if found.loop in seen:
-                    _evenness[found.loop] = "uneven"  # from here on the number only grows
-                seen.add(found.loop)
-                _steps[found.loop] = found.steps
-            _token = frozenset(_steps.items()), frozenset(_evenness.items())
-
-
-def kept_as(key: Hashable) -> Hashable:
-    """The key under which something is kept that depends on the numbers of steps of loops."""
-    return key if _token is None else (key, _token)
-
-
 def wire(term: D, dom: Space) -> Wiring:
     """Lay a term out at a space. The wiring is kept with the term.
 
@@ -303,17 +256,19 @@ def wire(term: D, dom: Space) -> Wiring:
     >>> len(ct.wire(ct.fork(h, h), ct.f64[3]).boxes)
     2
     """
-    try:
-        known = term._wirings
-    except AttributeError:
-        morphism(term, "ct.wire")
-        if not isinstance(dom, Space):
-            raise errors.SpaceError(errors.not_spaces("ct.wire", dom)) from None
-        known = term._wirings = {}
-    key = kept_as(dom)
-    found: Wiring | None = known.get(key)
-    if found is None:
+    morphism(term, "ct.wire")
+    if not isinstance(dom, Space):
+        raise errors.SpaceError(errors.not_spaces("ct.wire", dom))
+
+    def laid_out() -> Wiring:
         b = Builder()
         x = b.inputs(dom)
-        found = known[key] = b.finish(dom, x, b.apply(term, x))
-    return found
+        return b.finish(dom, x, b.apply(term, x))
+
+    return keep(term, ("wiring", dom), laid_out)
+
+
+def codomain(term: D, dom: Space) -> Space:
+    """The codomain of a term at a domain. It does not depend on the numbers of steps of loops."""
+    with reading():
+        return wire(term, dom).cod

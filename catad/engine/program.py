@@ -17,15 +17,17 @@ from catad.engine.choice import SMALL, chosen
 from catad.engine.counting import counting, not_counting
 from catad.engine.cpu import target
 from catad.engine.fuse import fuse
+from catad.kept import keep, kept_of
 from catad.linear.apply import applying
 from catad.linear.products import Product as ProductOf
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
+from catad.loop_counts import Recount, recounted
 from catad.primitive import Primitive
 from catad.spaces import Product, Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
 from catad.terms import D
 from catad.vector.by_hand import erased
-from catad.wiring import Builder, Recount, Wiring, kept_as, recounted, wire
+from catad.wiring import Builder, Wiring, wire
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 
@@ -193,16 +195,12 @@ def _own(array: Any) -> Any:
 
 def program_of(term: D, dom: Space) -> tuple[Program, Space]:
     """The program of a term at a space, kept with the term."""
-    try:
-        known = term._programs
-    except AttributeError:
-        known = term._programs = {}
-    key = kept_as(dom)
-    found: tuple[Program, Space] | None = known.get(key)
-    if found is None:
+
+    def made() -> tuple[Program, Space]:
         wiring = wire(term, dom)
-        found = known[key] = (Program(wiring), wiring.cod)
-    return found
+        return Program(wiring), wiring.cod
+
+    return keep(term, ("program", dom), made)
 
 
 def run(term: D, x: Value) -> Value:
@@ -215,30 +213,33 @@ def run(term: D, x: Value) -> Value:
         key = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in leaves])
         if None in key:
             key = None
+    found: Recount | None = None
     if key is not None:  # plain arrays: the way to their program is short
-        found = getattr(term, "_programs", {}).get(kept_as(key))
-        if found is not None:
+        entry = kept_of(term).get(key)
+        if entry is not None:
+            program, cod = entry.value
             try:
-                out = found[0](np, leaves)
-            except Recount:
-                return _run(term, x)
-            return out[0] if len(out) == 1 and isinstance(found[1], Tensor) else rebuild(found[1], out)
-    return _run(term, x, key)
+                out = program(np, leaves)
+            except Recount as error:
+                found = error
+            else:
+                return out[0] if len(out) == 1 and isinstance(cod, Tensor) else rebuild(cod, out)
+    return _run(term, x, key, found)
 
 
-def _run(term: D, x: Value, key: Any = None) -> Value:
+def _run(term: D, x: Value, key: Any, found: Recount | None) -> Value:
     """The value of a term at a point; where `key` is given, its program is found again by that."""
     leaves = as_leaves(x)
     dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
     xp = common_module(leaves)
+    if key is not None and any(a is not b for a, b in zip(leaves, flatten(x), strict=True)):
+        key = None  # arrays are converted first
 
     def call() -> tuple[list[Array], Space]:
-        program, cod = program_of(term, dom)
+        program, cod = program_of(term, dom) if key is None else keep(term, key, lambda: program_of(term, dom))
         return program(xp, leaves), cod
 
-    out, cod = recounted(call)
-    if key is not None and all(a is b for a, b in zip(leaves, flatten(x), strict=True)):  # else arrays are converted first
-        term._programs[kept_as(key)] = program_of(term, dom)
+    out, cod = recounted(call, found)
     return out[0] if isinstance(cod, Tensor) else rebuild(cod, out)
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from catad import errors
+from catad.kept import keep
 from catad.linear.map import LinearMap
 from catad.linear.structure import Placed, Structure
 from catad.planner.cost import least_of, matrix
@@ -19,7 +20,7 @@ from catad.planner.recompute import fitting
 from catad.planner.request import Request, checked
 from catad.spaces import Product, Space, Tensor, space_of
 from catad.terms import D, morphism
-from catad.wiring import Builder, kept_as
+from catad.wiring import Builder
 
 
 def plan(
@@ -78,26 +79,22 @@ def plan(
 def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
     dom = _domain(f, primals_or_spaces)
-    try:
-        kept = f._programs
-    except AttributeError:
-        kept = f._programs = {}
-    try:
-        key = kept_as(("plan", dom, want, request))
-        found: Plan | None = kept.get(key)
-    except TypeError:  # a bracketing as lists
-        key, found = None, None
-    if found is None:
+
+    def made() -> Plan:
         term = f if want == "jacobian" else _gradient(f)
         try:
-            found = _planned(term, dom, request)
+            return _planned(term, dom, request)
         except errors.PlanError as error:
             if least_of(error) is None or request.mode != "auto":
                 raise
-            found = fitting(term, dom, request, lambda other: _planned(other, dom, request, exact=False), error)
-        if key is not None:
-            kept[key] = found
-    return found
+            return fitting(term, dom, request, lambda other: _planned(other, dom, request, exact=False), error)
+
+    key = ("plan", dom, want, request)
+    try:
+        hash(key)
+    except TypeError:  # a bracketing as lists
+        return made()
+    return keep(f, key, made)
 
 
 def _planned(term: D, dom: Space, request: Request, exact: bool = True) -> Plan:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.linear.batch import batch
+from catad.loop_counts import recounted
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D
-from catad.wiring import recounted, share, wire
+from catad.wiring import share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires

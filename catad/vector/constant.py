@@ -36,6 +36,10 @@ class Constant(Primitive):
     def data(self) -> Hashable:
         return self._key
 
+    @property
+    def held_bytes(self) -> int:
+        return self.space.nbytes
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (self.space,)
 

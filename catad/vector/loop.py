@@ -24,6 +24,7 @@ from catad.linear.matrix_free import carried
 from catad.linear.reindex import Move, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep
+from catad.loop_counts import Recount, assumed
 from catad.primitive import box
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
@@ -32,7 +33,7 @@ from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
 from catad.vector.map import mapped
-from catad.wiring import Recount, assumed, evenness, share
+from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -279,7 +280,7 @@ class WhileLoop(D):
             raise errors.SpaceError(errors.not_a_condition(test, condition))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
-        n, kind = assumed((self, space)), evenness((self, space))
+        n, kind = assumed((self, space))
         (count,) = b.add(Count(self, space, n, kind), *flatten(x))
         counted = rebuild(space, b.add(After(), count, *flatten(x)))
         return b.apply(iterate(f if kind == "even" else While(condition, f), n), counted)

@@ -13,6 +13,7 @@ import pytest
 from law_cases import UNIT22, affine, matmul22, times
 
 import catad as ct
+from catad import kept
 from catad.functors import Tangent
 from catad.linear.block import Block, Chain, Sum
 from catad.linear.contract import Contract
@@ -35,10 +36,9 @@ def forget() -> None:
     for thing in gc.get_objects():
         if isinstance(thing, functools._lru_cache_wrapper) and (thing.__module__ or "").startswith("catad"):
             thing.cache_clear()
-        elif isinstance(thing, D):
-            for name in ("_wirings", "_programs"):
-                if hasattr(thing, name):
-                    delattr(thing, name)
+        elif isinstance(thing, D) and hasattr(thing, "_kept"):
+            del thing._kept
+    kept.forget()
 
 
 @pytest.fixture(autouse=True)

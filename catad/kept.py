@@ -1,0 +1,151 @@
+"""What is made of a term is kept with it: wirings, programs and plans, by space. Equal terms keep it together.
+
+So a morphism that is built anew for each call, `ct.grad(f)(x)` in a loop, finds the program that the last one has made. What is
+kept depends on the numbers of steps of while loops that were read when it was made; it is found where these are assumed again.
+
+All of it is bounded: a term keeps what was made for the last spaces that it met, and what was made of terms that nobody refers to
+any more is kept a while longer only where they hold no large arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from catad import loop_counts
+from catad.loop_counts import Loops
+from catad.recent import Recent
+from catad.terms import D
+
+T = TypeVar("T")
+
+KEYS = 256  # of one term: for each space a wiring, a program and one more
+COUNTS = 32  # what is kept under one key for several numbers of steps of its loops
+TERMS = 256  # that are found by an equal one
+LIGHT = 1 << 16  # bytes of arrays that a term may hold to be found by an equal one, since that keeps them alive
+
+
+class Entry(NamedTuple):
+    """Something kept, and the loops that it depends on."""
+
+    value: Any
+    loops: Loops
+
+
+class Kept:
+    """What was made of a term, by keys. `weight` is in bytes: what keeping it keeps alive of the arrays that the term holds."""
+
+    __slots__ = ("_entries", "weight")
+
+    def __init__(self, weight: int) -> None:
+        self._entries: Recent[Hashable, tuple[Entry, ...]] = Recent(KEYS)
+        self.weight = weight
+
+    def get(self, key: Hashable) -> Entry | None:
+        """What was made under this key with the numbers of steps that loops are assumed to have now."""
+        entries = self._entries.get(key)
+        if entries is not None:
+            for entry in entries:
+                if not entry.loops or loop_counts.hold(entry.loops):
+                    return entry
+        return None
+
+    def put(self, key: Hashable, entry: Entry) -> None:
+        others = self._entries.get(key) or ()
+        self._entries[key] = (entry, *[one for one in others if one.loops != entry.loops])[:COUNTS]
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def keep(term: D, key: Hashable, make: Callable[[], T]) -> T:
+    """What `make` makes of a term, kept under a key, or what was made before."""
+    kept = kept_of(term)
+    entry = kept.get(key)
+    if entry is None:
+        with loop_counts.reading() as read:
+            value = make()
+        entry = Entry(value, tuple(read.items()))
+        kept.put(key, entry)
+    loop_counts.note(entry.loops)
+    found: T = entry.value
+    return found
+
+
+# -- equal terms
+
+_equal: Recent[Hashable, Kept] = Recent(TERMS)
+_OWN = 1 << 62  # the weight of what no other term may use: an equal one may mean something else, since it was made another time
+
+
+def kept_of(term: D) -> Kept:
+    """Where what is made of a term is kept: one place for all terms of the same kind, data and parts.
+
+    What is heavy lives with a heavy part of it: `ct.grad(f)` is found again for as long as somebody refers to f, and no longer.
+    """
+    try:
+        return term._kept
+    except AttributeError:
+        pass
+    stack = [term]
+    while stack:
+        top = stack[-1]
+        held = _held(top.data())
+        missing = [part for part in (*top.children, *(held or ())) if not hasattr(part, "_kept")]
+        if missing:
+            stack += missing
+        else:
+            top._kept = _found(top, held)
+            stack.pop()
+    return term._kept
+
+
+def _found(term: D, held: list[D] | None) -> Kept:
+    """The place of a term whose parts have theirs."""
+    if held is None or any(part._kept.weight >= _OWN for part in held):
+        return Kept(_OWN)
+    parts = [part._kept for part in term.children]
+    weight = term.held_bytes + sum([part.weight for part in (*parts, *[part._kept for part in held])])
+    if weight > LIGHT and not parts:
+        return Kept(_OWN)
+    key = (type(term), term.data(), *parts)
+    if weight <= LIGHT:
+        found = _equal.get(key)
+        if found is None:
+            found = _equal[key] = Kept(weight)
+        return found
+    heaviest = max(parts, key=lambda part: part.weight)
+    entry = heaviest.get(key)
+    if entry is None:
+        entry = Entry(Kept(weight), ())
+        heaviest.put(key, entry)
+    made: Kept = entry.value
+    return made
+
+
+def forget() -> None:
+    """Let go of what only equal terms would find."""
+    _equal.clear()
+
+
+_PLAIN = {type(None), bool, int, float, str, bytes}
+
+
+def _held(data: Any) -> list[D] | None:
+    """The terms in the data of a term; None where something in it may mean other things later, as a Python function may."""
+    found: list[D] = []
+    stack = [data]
+    while stack:
+        top = stack.pop()
+        if type(top) in _PLAIN:
+            continue
+        if isinstance(top, D):
+            found.append(top)
+        elif isinstance(top, tuple):
+            stack += top
+        elif is_dataclass(top) and not isinstance(top, type):
+            stack += [getattr(top, each.name) for each in fields(top)]
+        elif callable(top) and not isinstance(top, type):
+            return None
+    return found

@@ -1,0 +1,128 @@
+"""The numbers of steps that while loops are laid out for.
+
+A while loop needs a number of steps to be laid out. It is taken to be that of the last call; a program finds out when it runs
+whether that was right, raises `Recount` where not, and is laid out again (`recounted`). What is laid out depends only on the
+loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.kept`).
+
+Each call has numbers of its own from its first step on, so that calls in several threads do not disturb each other. When it has
+ended, they are those with which the next call begins.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, TypeVar
+
+from catad.recent import Recent
+
+T = TypeVar("T")
+
+
+class Assumed(NamedTuple):
+    """How a while loop is laid out.
+
+    `evenness` is "even", all its steps are taken; "lanes", a batch takes as many as its longest lane needs; or "uneven", it is
+    met several times with other numbers, and takes the most.
+    """
+
+    steps: int
+    evenness: str
+
+
+Loops = tuple[tuple[Hashable, Assumed], ...]  # loops, and what is assumed of them
+_FIRST = Assumed(0, "even")
+_last: Recent[Hashable, Assumed] = Recent(1024)  # what the last call assumed of each loop
+
+
+class _Thread(threading.local):
+    """`own`: what the call that runs in this thread assumes; `read`: what was read for what is being laid out."""
+
+    own: dict[Hashable, Assumed] | None = None
+    read: dict[Hashable, Assumed] | None = None
+
+
+_here = _Thread()
+
+
+class Recount(Exception):
+    """A program met a loop that has another number of steps than it was made for, or (None) one for each lane of a batch."""
+
+    def __init__(self, loop: Hashable, steps: int | None) -> None:
+        super().__init__("a while loop has another number of steps")
+        self.loop, self.steps = loop, steps
+
+
+def assumed(loop: Hashable) -> Assumed:
+    """How a while loop is laid out now; whatever is being laid out depends on it from here on."""
+    found = _assumed(loop)
+    if _here.read is not None:
+        _here.read[loop] = found
+    return found
+
+
+def _assumed(loop: Hashable) -> Assumed:
+    own = _here.own
+    if own is None:
+        return _last.get(loop) or _FIRST
+    found = own.get(loop)
+    if found is None:
+        found = own[loop] = _last.get(loop) or _FIRST
+    return found
+
+
+def hold(loops: Loops) -> bool:
+    """Whether loops are laid out now as they were when these were read."""
+    return all(_assumed(loop) == known for loop, known in loops)
+
+
+def note(loops: Loops) -> None:
+    """What is being laid out uses something that depends on these loops."""
+    if _here.read is not None:
+        _here.read.update(loops)
+
+
+@contextmanager
+def reading() -> Iterator[dict[Hashable, Assumed]]:
+    """Collects the loops that are read within, by themselves; `note` tells what is being laid out around of them."""
+    outer, _here.read = _here.read, {}
+    try:
+        yield _here.read
+    finally:
+        _here.read = outer
+
+
+def recounted(call: Callable[[], T], found: Recount | None = None) -> T:
+    """The result of a call, made again with the right numbers of steps as long as loops turn out to have others.
+
+    `found` is what an earlier attempt has raised.
+    """
+    outer = _here.own
+    own = _here.own = {} if outer is None else outer
+    seen: set[Hashable] = set()
+    try:
+        while True:
+            if found is not None:
+                _correct(own, found, seen)
+            try:
+                result = call()
+                break
+            except Recount as error:
+                found = error
+    finally:
+        _here.own = outer
+    if outer is None:
+        for loop, known in own.items():
+            _last[loop] = known
+    return result
+
+
+def _correct(own: dict[Hashable, Assumed], found: Recount, seen: set[Hashable]) -> None:
+    """Assume what was found; of a loop that is found again within one call the number only grows from there on."""
+    steps, evenness = _assumed(found.loop)
+    if found.steps is None:
+        own[found.loop] = Assumed(steps, "lanes")
+        return
+    own[found.loop] = Assumed(found.steps, "uneven" if found.loop in seen else evenness)
+    seen.add(found.loop)
