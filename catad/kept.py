@@ -91,7 +91,7 @@ def kept_of(term: D) -> Kept:
     stack = [term]
     while stack:
         top = stack[-1]
-        held = _held(top.data())
+        held = _held(top.data()) if top.lasting else None
         missing = [part for part in (*top.children, *(held or ())) if not hasattr(part, "_kept")]
         if missing:
             stack += missing
@@ -133,7 +133,7 @@ _PLAIN = {type(None), bool, int, float, str, bytes}
 
 
 def _held(data: Any) -> list[D] | None:
-    """The terms in the data of a term; None where something in it may mean other things later, as a Python function may."""
+    """The terms in the data of a term; None where something in it is a Python function, which may come to mean other things."""
     found: list[D] = []
     stack = [data]
     while stack:

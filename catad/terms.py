@@ -74,6 +74,11 @@ class D:
         return ()
 
     @property
+    def lasting(self) -> bool:
+        """Whether `data` says all that it says for ever; not where it names things by their identity."""
+        return True
+
+    @property
     def held_bytes(self) -> int:
         """The bytes of arrays that the term itself holds."""
         return 0

@@ -81,6 +81,10 @@ class Opaque(Primitive):
     def __init__(self, fn: Any, dom: Space, cod: Space, structure: Structure) -> None:
         self.fn, self.dom, self.cod, self.structure = fn, dom, cod, structure
 
+    @property
+    def lasting(self) -> bool:
+        return False
+
     def data(self) -> Hashable:
         return (self.fn, self.dom, self.cod, self.structure)
 
@@ -165,6 +169,10 @@ class ByHand(D):
     def fn(self) -> Any:
         """The function, as it was when the morphism was made."""
         return self.frozen.ready()
+
+    @property
+    def lasting(self) -> bool:
+        return False
 
     def data(self) -> Hashable:
         return self.frozen.key

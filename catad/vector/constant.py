@@ -37,6 +37,10 @@ class Constant(Primitive):
         return self._key
 
     @property
+    def lasting(self) -> bool:
+        return isinstance(self._key, tuple)
+
+    @property
     def held_bytes(self) -> int:
         return self.space.nbytes
 

@@ -200,6 +200,10 @@ class MapOf(D):
     def data(self) -> Hashable:
         return self.frozen.key if self.function is None else self.function
 
+    @property
+    def lasting(self) -> bool:
+        return self.function is not None
+
     def wired(self, b: Builder, x: Wires) -> Any:
         trees = _trees(x, self._count(x), self)
         function = self.function

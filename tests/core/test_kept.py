@@ -101,6 +101,22 @@ def test_what_a_function_reads_when_it_is_made_is_not_mixed_up(heavy: bool) -> N
     assert found == [[2.0] * 3, [3.0] * 3]
 
 
+def test_functions_known_by_their_identity_are_not_found_by_equal_ones() -> None:
+    """Identities are given again to other things, when the first ones are gone."""
+
+    def fn(x):
+        return x * 2.0, ct.scale(2.0)
+
+    def swapped(p):
+        return p[1], p[0]
+
+    for make in (lambda: ct.D(fn), lambda: ct.sin >> ct.D(fn), lambda: ct.map(swapped)):
+        one, other = make(), make()
+        assert kept_of(one) is not kept_of(other)
+        assert kept_of(ct.grad(one)) is kept_of(ct.grad(one)) is not kept_of(ct.grad(other))
+    assert kept_of(ct.map(square)) is kept_of(ct.map(square))
+
+
 def test_what_holds_large_arrays_dies_with_the_last_reference() -> None:
     f = ct.const(np.ones(100_000)) >> ct.sum()
     array = weakref.ref(f.factors[0].children[0].array)
