@@ -101,6 +101,12 @@ def abbreviated(thing: object, width: int = 120) -> str:
     return full if len(full) <= width else f"{full[: width // 2]} ... {full[-width // 3 :]}"
 
 
+def defined(fn: object) -> str:
+    """A function by its name and where it stands, for messages; other things by their repr."""
+    code = getattr(fn, "__code__", None)
+    return abbreviated(fn) if code is None else f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}"
+
+
 class NeedsTree(ScalarError):
     """A scalar function takes a parameter apart: read it again with the nesting of its parameters (`param_trees`)."""
 

@@ -6,7 +6,7 @@ import inspect
 from functools import partial
 from types import FunctionType, MethodType
 
-from catad.errors.base import CatadError, SpaceError, abbreviated, text
+from catad.errors.base import CatadError, SpaceError, abbreviated, defined, text
 from catad.errors.places import Place, shown
 
 
@@ -252,12 +252,12 @@ def wrong_leaf_count(count: int, space: object, term: object) -> str:
     )
 
 
-def wrong_parameter_count(count: int, given: int, space: object, term: object) -> str:
+def wrong_parameter_count(count: int, given: int, space: object, fn: object) -> str:
     return text(
-        f"the function takes {count} parameters",
+        f"the function takes {count} parameter{'' if count == 1 else 's'}",
         given=f"{given} factors" if space is None else space,
-        expected=f"a product of {count} factors",
-        where=abbreviated(term),
+        expected="one array" if count == 1 else f"a product of {count} factors",
+        where=defined(fn),
         do="give one factor for each parameter: ct.fork(f, g) >> ct.map(fn)",
     )
 
@@ -293,11 +293,20 @@ def not_a_function(thing: object) -> str:
     )
 
 
+def hand_arity(fn: object, count: int) -> str:
+    return text(
+        f"ct.D takes a function of one argument, and this one has {count}",
+        given=defined(fn),
+        expected="one parameter, which is a tuple where the domain is a product",
+        do="write lambda p: ... and take p apart, x, y = p",
+    )
+
+
 def not_a_value_and_map(fn: object, result: object) -> str:
     return text(
         "a morphism by hand returns a pair (y, linear map)",
         given=f"{abbreviated(result)} of type {type(result).__name__}",
-        where=abbreviated(fn),
+        where=defined(fn),
         do="return (y, ct.scale(...)) or another ct.LinearMap",
     )
 
@@ -307,7 +316,7 @@ def wrong_hand_map(linear: object, dom: object, cod: object, fn: object) -> str:
         "the linear map of a morphism by hand does not fit its value",
         given=linear,
         expected=f"a map from the tangents of {dom} to those of {cod}",
-        where=abbreviated(fn),
+        where=defined(fn),
     )
 
 
@@ -316,7 +325,7 @@ def opaque_changed(fn: object, first: object, now: object) -> str:
         "an opaque morphism by hand changed its result's space or its linear map's structure between calls",
         given=abbreviated(now),
         expected=abbreviated(first),
-        where=abbreviated(fn),
+        where=defined(fn),
         do="return maps of one structure at every point; only their numbers may change",
     )
 
@@ -324,6 +333,6 @@ def opaque_changed(fn: object, first: object, now: object) -> str:
 def opaque_derivative(fn: object) -> str:
     return text(
         "a morphism by hand whose code could not be traced has no second derivative",
-        given=abbreviated(fn),
+        given=defined(fn),
         do="write it with operations of catad (x * x, ct.exp(x)), so that it can be traced",
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from catad.errors.base import ScalarError, abbreviated, text
+import numpy as np
+
+from catad.errors.base import ScalarError, abbreviated, defined, text
 
 _INSTEAD = {
     "comprehension": ("a comprehension", "write a for loop over range"),
@@ -118,11 +120,65 @@ def not_a_scalar_function(thing: object) -> str:
     )
 
 
-def unknown_arity(name: str) -> str:
+def unknown_arity(fn: object) -> str:
     return text(
-        f"{name} does not say how many arguments it takes",
+        "a function that does not say how many arguments it takes",
+        given=defined(fn),
         expected="a function whose parameters are named",
         do="write a lambda around it with the parameters written out, lambda x, y: ...",
+    )
+
+
+def no_parameters(fn: object) -> str:
+    return text(
+        "a scalar function without parameters",
+        given=defined(fn),
+        expected="one parameter for each array that it is mapped over",
+        do="for a constant write ct.const(value)",
+    )
+
+
+def wrong_arity(fn: object, takes: str, given: int) -> str:
+    return text(
+        f"a function of {takes} where one of {given} is needed",
+        given=defined(fn),
+        expected=f"a function that can be called with {given} argument{'' if given == 1 else 's'}",
+        do="write " + "lambda " + ", ".join((["a", "b", "c", "d", "e", "f", "g", "h"] * given)[:given]) + ": ... around it",
+    )
+
+
+def no_such_option(name: str, given: dict[str, object]) -> str:
+    options = ", ".join(given)
+    do = {"key": "compare with if and else, a if abs(a) > abs(b) else b", "dtype": "convert the result, np.float32(...)"}
+    return text(
+        f"{name}() with the argument {options}, which a scalar function cannot read",
+        expected="its operands alone",
+        do=next((do[option] for option in given if option in do), "write what is meant with if, else and arithmetic"),
+    )
+
+
+def wrong_operand_count(name: str, given: int) -> str:
+    return text(f"{name}() cannot be called with {given} argument{'' if given == 1 else 's'} here")
+
+
+def array_function(name: str) -> str:
+    return text(
+        f"{name} works on arrays, and a scalar function sees one number at a time",
+        do=f"apply {name} outside the map, and pass its result as an argument of the map where it is needed",
+    )
+
+
+def attribute_of_number(name: str) -> str:
+    of_arrays = name in dir(np.ndarray) and name not in dir(float)
+    do = "what needs the whole array belongs outside the map" if of_arrays else "use a function"
+    return text(f"numbers have no attribute {name!r} in a scalar function", do=do)
+
+
+def changed_list() -> str:
+    return text(
+        "+= on a list changes it in place, under all its names",
+        expected="values that do not change",
+        do="write items = items + [x]",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catad.errors.base import abbreviated, text
+from catad.errors.base import abbreviated, defined, text
 from catad.errors.category import described
 
 
@@ -269,7 +269,7 @@ def wrong_neighbour_count(count: int, offsets: int, fn: object) -> str:
         f"the function of a stencil takes {count} parameters",
         given=f"{offsets} offsets",
         expected="one parameter for each offset",
-        where=abbreviated(fn),
+        where=defined(fn),
     )
 
 

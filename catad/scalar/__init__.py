@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from ..errors import NeedsTree
 from .array_code import array_function, array_source
+from .bytecode import refuse_kind
 from .dtypes import Type, result_types, typed
 from .duals import partials, value_and_partials
 from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
@@ -56,6 +57,7 @@ __all__ = [
     "pruned",
     "read",
     "recognise",
+    "refuse_kind",
     "result_types",
     "substitute",
     "tree_of",

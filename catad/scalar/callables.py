@@ -23,6 +23,12 @@ from .simplify import apply, cast, truth
 Handler = Callable[..., Any]
 
 
+class Listed(tuple[Any, ...]):
+    """A list: a tuple that `+=` would change in place, and so refuses."""
+
+    __slots__ = ()
+
+
 def scalar(value: Any) -> Node:
     """The value as a single number; an error for a tuple or another object."""
     if isinstance(value, Node):
@@ -118,7 +124,8 @@ def _divmod(x: Any, y: Any) -> tuple[Node, Node]:
 def select_values(condition: Node, a: Any, b: Any) -> Any:
     """`a if condition else b` on values of the same nesting; ScalarError where they differ."""
     if isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b):
-        return tuple([select_values(condition, x, y) for x, y in zip(a, b, strict=True)])
+        made = tuple([select_values(condition, x, y) for x, y in zip(a, b, strict=True)])
+        return Listed(made) if isinstance(a, Listed) or isinstance(b, Listed) else made
     if a is b:
         return a
     if isinstance(a, tuple) or isinstance(b, tuple):
@@ -225,14 +232,22 @@ def _enumerate(items: Any, start: Any = 0) -> tuple[Any, ...]:
     return tuple([(apply("add", scalar(start), i), item) for i, item in enumerate(items)])
 
 
+def _float(x: Any = 0.0) -> Node:
+    return const(float(x)) if isinstance(x, str) else apply("float", scalar(x))
+
+
+def _list(items: Any = ()) -> Listed:
+    return Listed(items)
+
+
 def _builtins() -> dict[Any, Handler]:
     names: dict[str, Handler] = {"abs": _op("abs"), "min": _extremum("lt"), "max": _extremum("gt"), "pow": _pow}
-    names |= {"float": lambda x=0.0: apply("float", scalar(x)), "int": lambda x=0: apply("int", scalar(x))}
+    names |= {"float": _float, "int": lambda x=0: apply("int", scalar(x))}
     names |= {"bool": lambda x=False: truth(scalar(x)), "round": _round, "divmod": _divmod, "sum": _sum}
     names |= {"any": lambda items: functools.reduce(_logic("or"), items, const(False))}
     names |= {"all": lambda items: functools.reduce(_logic("and"), items, const(True))}
     names |= {"len": lambda items: const(len(items)), "tuple": _tuple}
-    names |= {"list": names["tuple"], "reversed": lambda items: tuple(reversed(items))}
+    names |= {"list": _list, "reversed": lambda items: tuple(reversed(items))}
     names |= {"zip": _zip, "enumerate": _enumerate}
     return {getattr(builtins, name): handler for name, handler in names.items()}
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import errors
 from ..errors import ScalarError
+from .callables import Listed
 from .find_source import names_bound
 from .ir import Node, const
 from .simplify import FALSE
@@ -147,7 +148,8 @@ def lifted(thing: Any) -> Any:
     if isinstance(thing, bool | int | float | np.number | np.bool_):
         return const(thing)
     if isinstance(thing, tuple | list):
-        return tuple([lifted(part) for part in thing])
+        parts = [lifted(part) for part in thing]
+        return Listed(parts) if isinstance(thing, list | Listed) else tuple(parts)
     if isinstance(thing, np.ndarray):
         if thing.ndim:
             raise ScalarError(errors.captured_array(thing.shape))

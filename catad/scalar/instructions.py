@@ -16,6 +16,7 @@ from .. import errors
 from ..errors import ScalarError
 from . import values
 from .bytecode import NULL, CodeFunction, Fork, Iterator, Machine, iterated, refuse_kind
+from .callables import Listed
 from .frames import lifted
 from .simplify import apply
 
@@ -30,7 +31,6 @@ SKIPPED = frozenset(
         "COPY_FREE_VARS",
         "NOT_TAKEN",
         "END_FOR",
-        "LIST_TO_TUPLE",
     ]
 )
 """Instructions that do nothing to the values. (END_FOR: the iterator that it removes is removed when it is through.)"""
@@ -199,7 +199,7 @@ def _(m: Machine, one: dis.Instruction) -> None:
     if one.argrepr == "[]":
         m.stack.append(_subscript(m, a, b))
     else:
-        m.stack.append(values.arithmetic(one.argrepr.removesuffix("="), a, b))
+        m.stack.append(values.arithmetic(one.argrepr, a, b))
 
 
 @does("UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT")
@@ -212,7 +212,9 @@ def _(m: Machine, one: dis.Instruction) -> None:
 def _(m: Machine, one: dis.Instruction) -> None:
     if one.argrepr.endswith("UNARY_POSITIVE") or one.arg == 5:
         m.stack.append(apply("pos", values.number(m.stack.pop())))
-    elif not (one.argrepr.endswith("LIST_TO_TUPLE") or one.arg == 6):
+    elif one.argrepr.endswith("LIST_TO_TUPLE") or one.arg == 6:
+        m.stack.append(tuple(m.stack.pop()))
+    else:
         raise ScalarError(errors.construct(one.argrepr or one.opname, "instruction"))
 
 
@@ -239,7 +241,8 @@ def _(m: Machine, one: dis.Instruction) -> None:
 
 @does("BUILD_TUPLE", "BUILD_LIST")
 def _(m: Machine, one: dis.Instruction) -> None:
-    m.stack.append(tuple(_taken(m, _arg(one))))
+    parts = _taken(m, _arg(one))
+    m.stack.append(tuple(parts) if one.opname == "BUILD_TUPLE" else Listed(parts))
 
 
 @does("LIST_EXTEND", "LIST_APPEND")
@@ -247,7 +250,12 @@ def _(m: Machine, one: dis.Instruction) -> None:
     if one.arg != 1:
         raise ScalarError(errors.construct("comprehension"))
     value = m.stack.pop()
-    m.stack.append(m.stack.pop() + (_parts(m, value) if one.opname == "LIST_EXTEND" else (value,)))
+    m.stack.append(Listed(m.stack.pop() + (_parts(m, value) if one.opname == "LIST_EXTEND" else (value,))))
+
+
+@does("LIST_TO_TUPLE")
+def _(m: Machine, one: dis.Instruction) -> None:
+    m.stack.append(tuple(m.stack.pop()))
 
 
 @does("UNPACK_SEQUENCE")
@@ -276,7 +284,8 @@ def _subscript(m: Machine, owner: Any, index: Any) -> Any:
     parts = _parts(m, owner)
     if isinstance(index, slice):
         ends = (index.start, index.stop, index.step)
-        return parts[slice(*[None if end is None else values.whole(lifted(end)) for end in ends])]
+        cut = parts[slice(*[None if end is None else values.whole(lifted(end)) for end in ends])]
+        return Listed(cut) if isinstance(parts, Listed) else cut
     return values.part(parts, values.whole(index))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 from collections.abc import Iterable, Sequence
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -28,7 +29,7 @@ from .frames import (
 from .ir import Function, Node, Tree, const, leaf_count, leaves, param, tree_of, unflatten
 from .loops import pruned
 from .read_control import Statements
-from .signatures import CACHED, arity_of
+from .signatures import CACHED, arity_of, is_array_function, most_of, not_readable, said_arity, takes
 from .simplify import FALSE, TRUE, apply, substitute
 
 MAX_DEPTH = 30
@@ -75,7 +76,7 @@ class Reader(Statements):
         method = type(thing).__call__ if callable(thing) else None
         if isinstance(method, FunctionType):
             return self.call_function(method, [thing, *args], kwargs)
-        raise ScalarError(errors.not_a_scalar_function(thing))
+        raise ScalarError(not_readable(thing))
 
     @staticmethod
     def known(thing: Any) -> Any:
@@ -99,7 +100,17 @@ class Reader(Statements):
             if kwargs or given != known.param_trees:
                 raise ScalarError(text(f"{name} is called with other arguments", given=given, expected=known.param_trees))
             return unflatten(known.tree, substitute(known, [scalar(leaf) for leaf in leaves(tuple(args))]))
-        return known(*args, **kwargs)
+        try:
+            return known(*args, **kwargs)
+        except TypeError as error:
+            if isinstance(error, ScalarError):
+                raise
+            try:
+                inspect.signature(known).bind(*args, **kwargs)
+            except TypeError:
+                said = errors.no_such_option(name, kwargs) if kwargs else errors.wrong_operand_count(name, len(args))
+                raise ScalarError(said) from error
+            raise
 
     @staticmethod
     def call_constant(thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -113,6 +124,9 @@ class Reader(Statements):
     def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """A plain Python function: its source is read, or its bytecode where there is none."""
         refuse_kind(function.__code__)
+        if is_array_function(function):
+            name = "a morphism" if function.__name__ == "__call__" else f"ct.{function.__name__}"
+            raise ScalarError(errors.array_function(name))
         defaults = tuple(map(lifted, function.__defaults__ or ()))
         keywords = {name: lifted(value) for name, value in (function.__kwdefaults__ or {}).items()}
         found = find_source(function)
@@ -234,6 +248,8 @@ def read(fn: Any, param_trees: Sequence[Tree] | None = None) -> Function:
     arity = sum(leaf_count(tree) for tree in trees)
     flat = [param(i) for i in range(arity)]
     args = unflatten(trees, flat)
+    if not takes(fn, len(trees)):
+        raise ScalarError(errors.wrong_arity(fn, said_arity(fn), len(trees)))
     reader = Reader(flat if param_trees is None else ())
     value = reader.call_value(fn, list(args), {})
     outputs = pruned([scalar(leaf) for leaf in leaves(value)])
@@ -243,7 +259,9 @@ def read(fn: Any, param_trees: Sequence[Tree] | None = None) -> Function:
 def _count(fn: Any) -> int:
     count = arity_of(fn)
     if count is None:
-        raise ScalarError(errors.unknown_arity(_name(fn)))
+        raise ScalarError(errors.unknown_arity(fn))
+    if count == 0 and most_of(fn) == 0:
+        raise ScalarError(errors.no_parameters(fn))
     return count
 
 

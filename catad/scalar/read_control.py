@@ -167,7 +167,7 @@ class Statements(Expressions):
         load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         old, new = self.value(load), self.value(node.value)
         with self.at(node):
-            self.frame.env[node.target.id] = values.arithmetic(BINARY[type(node.op)], old, new)
+            self.frame.env[node.target.id] = values.arithmetic(f"{BINARY[type(node.op)]}=", old, new)
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a target: a name, or a tuple of targets with at most one star."""

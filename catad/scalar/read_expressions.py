@@ -15,7 +15,7 @@ from typing import Any
 from .. import errors
 from ..errors import ScalarError
 from . import values
-from .callables import select_values
+from .callables import Listed, select_values
 from .frames import Frame, LocalFunction, Unbound, lifted, look_up
 from .ir import Node
 from .simplify import FALSE, TRUE, apply
@@ -195,7 +195,8 @@ class Expressions:
                 parts.append(self.value(element))
         return tuple(parts)
 
-    read_List = read_Tuple
+    def read_List(self, node: ast.List) -> tuple[Any, ...]:
+        return Listed(self.read_Tuple(node))
 
     def read_BinOp(self, node: ast.BinOp) -> Any:
         """A long sum leans to the left; its spine is walked without recursion."""
@@ -276,7 +277,8 @@ class Expressions:
         owner = self.items(node.value)
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
-            return owner[slice(*[None if end is None else self.whole(end) for end in ends])]
+            cut = owner[slice(*[None if end is None else self.whole(end) for end in ends])]
+            return Listed(cut) if isinstance(owner, Listed) else cut
         index = self.whole(node.slice)
         with self.at(node):
             return values.part(owner, index)

@@ -37,7 +37,8 @@ def apply(op: str, *args: Node | int | float | np.generic, value: Any = None) ->
     info = OPS.get(op)
     if info is None or info.arity != len(args):
         expected = "an operation of catad.scalar.ops.OPS" if info is None else f"{info.arity} operands"
-        raise ScalarError(text(f"no such operation: {op}", given=f"{len(args)} operands", expected=expected))
+        what = f"no such operation: {op}" if info is None else f"{op} with the wrong number of operands"
+        raise ScalarError(text(what, given=f"{len(args)} operands", expected=expected))
     nodes = tuple([arg if isinstance(arg, Node) else const(arg) for arg in args])
     if info.typing == "logic":
         nodes = tuple([truth(node) for node in nodes])

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import errors
 from ..errors import NeedsTree, ScalarError, text
-from .callables import scalar
+from .callables import Listed, scalar
 from .frames import lifted
 from .ir import Node, const
 from .simplify import FALSE, apply, truth
@@ -61,12 +61,14 @@ def condition(value: Any) -> Node:
 
 
 def arithmetic(symbol: str, a: Any, b: Any) -> Any:
-    """`a + b` and its like; `+` joins tuples."""
-    op = ARITHMETIC.get(symbol)
+    """`a + b`, `a += b` and their like; `+` joins tuples."""
+    if symbol == "+=" and isinstance(a, Listed):
+        raise ScalarError(errors.changed_list())
+    op = ARITHMETIC.get(symbol.removesuffix("="))
     if op is None:
         raise ScalarError(text("@ is for arrays; a scalar function computes with numbers", do="write out the sum"))
     if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
-        return a + b
+        return Listed(a + b) if isinstance(a, Listed) else a + b
     return apply(op, scalar(a), scalar(b))
 
 
@@ -94,7 +96,7 @@ def compared(symbol: str, a: Any, b: Any) -> Node:
 def attribute(owner: Any, name: str) -> Any:
     """`owner.name` of a module or another object."""
     if is_scalar_like(owner):
-        raise ScalarError(text(f"numbers have no attribute {name!r} in a scalar function", do="use a function"))
+        raise ScalarError(errors.attribute_of_number(name))
     try:
         found = getattr(owner, name)
     except AttributeError:

@@ -9,11 +9,12 @@ among its arguments. It has no work of its own and is left out before a wiring r
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, scalar
 from catad.frozen import Frozen
 from catad.linear.block import Block, assemble
 from catad.linear.gather import spread_over
@@ -229,6 +230,11 @@ def by_hand(fn: Any = None) -> D:
     """The constructor behind `ct.D(fn)`."""
     if not callable(fn) or isinstance(fn, D):
         raise errors.ArgumentError(errors.not_a_function(fn))
+    if isinstance(fn, FunctionType):
+        scalar.refuse_kind(fn.__code__)
+        count = scalar.arity_of(fn)
+        if count is not None and count > 1:
+            raise errors.ArgumentError(errors.hand_arity(fn, count))
     return ByHand(fn)
 
 

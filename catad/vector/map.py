@@ -205,7 +205,7 @@ class MapOf(D):
         return self.function is not None
 
     def wired(self, b: Builder, x: Wires) -> Any:
-        trees = _trees(x, self._count(x), self)
+        trees = _trees(x, self._count(x), self.frozen.given)
         function = self.function
         if function is None or any(tree is not None for tree in trees):
             function = scalar.read(self.fn, trees)
@@ -244,7 +244,7 @@ class MapOf(D):
 _PUBLIC: dict[Function, str] = {}  # functions that the vocabulary has a name for
 
 
-def _trees(x: Any, count: int, term: D) -> tuple[Any, ...]:
+def _trees(x: Any, count: int, fn: Any) -> tuple[Any, ...]:
     """The nesting of each of `count` parameters, from wires: a product has a factor for each, nested to the left or flat."""
 
     def tree(v: Any) -> Any:
@@ -260,7 +260,7 @@ def _trees(x: Any, count: int, term: D) -> tuple[Any, ...]:
     flat = spine
     if len(flat) != count:
         space = getattr(x, "space", None)
-        raise errors.SpaceError(errors.wrong_parameter_count(count, len(flat), space, term))
+        raise errors.SpaceError(errors.wrong_parameter_count(count, len(flat), space, fn))
     return tuple([tree(part) for part in flat])
 
 
