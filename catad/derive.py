@@ -25,14 +25,12 @@ from catad.spaces import (
     Space,
     Tensor,
     Value,
-    as_leaves,
     flatten,
     rebuild,
-    space_like,
     tangent_space,
 )
 from catad.terms import D, morphism
-from catad.wiring import Builder
+from catad.wiring import Builder, point_of
 
 
 def _point(primals: Sequence[Value], f: D, who: str) -> Value:
@@ -84,11 +82,6 @@ def _described(value: Value) -> Any:
         return errors.abbreviated(value)
 
 
-def _domain(x: Value) -> tuple[list[Any], Space]:
-    leaves = as_leaves(x)
-    return leaves, space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-
-
 Linearized = tuple[Program, Space, Structure]
 
 
@@ -126,7 +119,7 @@ def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
     >>> L(np.ones(3)), L.T(1.0)
     (np.float64(3.0), array([1., 1., 1.]))
     """
-    leaves, dom = _domain(_point(primals, f, "ct.linearize"))
+    leaves, dom = point_of(f, _point(primals, f, "ct.linearize"))
     out, cod, structure = _at(f, dom, common_module(leaves), leaves)
     n = len(cod.leaves)
     linear = LinearMap(tangent_space(dom), tangent_space(cod), structure, out[n:])
@@ -147,7 +140,7 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     tangents = tangents if isinstance(tangents, tuple) else (tangents,)
     x = _point(primals, f, "ct.jvp")
     v = tangents[0] if len(primals) == 1 and len(tangents) == 1 else tuple(tangents)
-    leaves, dom = _domain(x)
+    leaves, dom = point_of(f, x)
     xp = common_module(leaves)
     own = _tangent_leaves(v, dom, xp, "tangent")
     xp = common_module([*leaves, *own])
@@ -169,7 +162,7 @@ def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ..
     >>> pullback(1.0)
     (np.float64(3.0), np.float64(2.0))
     """
-    leaves, dom = _domain(_point(primals, f, "ct.vjp"))
+    leaves, dom = point_of(f, _point(primals, f, "ct.vjp"))
     xp = common_module(leaves)
     out, cod, structure = _at(f, dom, xp, leaves)
     n = len(cod.leaves)
@@ -245,7 +238,7 @@ class Jacobian:
             return self.mode.run_as(self.f, *primals)
         _, L = linearize(self.f, *primals)
         if not L.structure.dom or not L.structure.cod:
-            dom = _domain(_point(primals, self.f, "ct.jacobian"))[1]
+            dom = point_of(self.f, _point(primals, self.f, "ct.jacobian"))[1]
             raise errors.DerivativeError(errors.integers_alone(dom, self.f))
         if isinstance(self.mode, Plan):
             return self.mode.multiply(L)

@@ -14,12 +14,13 @@ from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.terms import D, fork
 from catad.vector.by_hand import by_hand
-from catad.vector.constant import const
+from catad.vector.constant import Constant, const
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, operated, scaled, sub, with_numbers
 from catad.wiring import codomain, wire
 
 __all__ = [
+    "Constant",
     "D",
     "add",
     "astype",

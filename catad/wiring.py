@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.arrays import as_array, as_number, is_weak, weak_dtype
+from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.kept import keep
 from catad.loop_counts import reading
 from catad.primitive import Primitive
-from catad.spaces import Space, Tensor, flatten, rebuild, space_like
+from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.terms import Compose, Cross, D, Fork, above, morphism
 
 Wires = Any  # a Wire, or a tuple of Wires
@@ -160,8 +160,9 @@ class Builder:
         made = []
         for leaf in leaves:
             if is_weak(leaf):
-                leaf = as_number(np, leaf, weak_dtype(leaf, beside))
-            made.append(leaf if isinstance(leaf, Wire) else self.apply(above().const(leaf), ()))
+                made.append(self.add(above().Constant(as_number(np, leaf, weak_dtype(leaf, beside)), leaf))[0])
+            else:
+                made.append(leaf if isinstance(leaf, Wire) else self.apply(above().const(leaf), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
 
     def add(self, primitive: Primitive, *ins: Wire) -> tuple[Wire, ...]:
@@ -246,6 +247,39 @@ def share(cls: type[D]) -> type[D]:
     """Class decorator: a term of this class that is met twice on the same wires is laid out once."""
     _SHARED.add(cls)
     return cls
+
+
+def point_of(term: D, x: Any) -> tuple[list[Any], Space]:
+    """The leaves of a point as arrays, and its space; a Python integer that is used as an index stays one beside floats."""
+    leaves = as_leaves(x)
+    dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+    given = flatten(x)
+    integers = [k for k, leaf in enumerate(given) if type(leaf) is int and leaves[k].dtype.kind == "f"]
+    if not integers:
+        return leaves, dom
+    first = dom
+    for k in keep(term, ("indices", dom, *integers), lambda: _indices(term, first, integers)):
+        leaves[k] = common_module(leaves).asarray(given[k], dtype=np.int64)
+        dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+    return leaves, dom
+
+
+def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
+    """Which of some floating leaves of a domain have to be integers for the term to be laid out."""
+    found: list[int] = []
+    leaves: list[Space] = list(dom.leaves)
+    while True:
+        try:
+            wire(term, rebuild(dom, leaves, Product))
+        except errors.NotAnIndex as error:
+            if error.wire not in integers or error.wire in found:
+                return ()  # the error is met again, where it is reported
+            found.append(error.wire)
+            leaves[error.wire] = Tensor((), np.int64)
+        except errors.CatadError:
+            return tuple(found)
+        else:
+            return tuple(found)
 
 
 def wire(term: D, dom: Space) -> Wiring:

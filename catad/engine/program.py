@@ -24,10 +24,10 @@ from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.loop_counts import Recount, recounted
 from catad.primitive import Primitive
-from catad.spaces import Product, Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
+from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D
 from catad.vector.by_hand import erased
-from catad.wiring import Builder, Wiring, wire
+from catad.wiring import Builder, Wiring, point_of, wire
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 
@@ -229,8 +229,7 @@ def run(term: D, x: Value) -> Value:
 
 def _run(term: D, x: Value, key: Any, found: Recount | None) -> Value:
     """The value of a term at a point; where `key` is given, its program is found again by that."""
-    leaves = as_leaves(x)
-    dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+    leaves, dom = point_of(term, x)
     xp = common_module(leaves)
     if key is not None and any(a is not b for a, b in zip(leaves, flatten(x), strict=True)):
         key = None  # arrays are converted first

@@ -38,6 +38,14 @@ class SpaceError(CatadError, TypeError):
     """Spaces that do not meet, values that do not lie in the expected space, wrong numbers of arguments."""
 
 
+class NotAnIndex(SpaceError):
+    """What is used as an index lies on a floating wire, whose number in its wiring is `wire`."""
+
+    def __init__(self, message: str, wire: int = -1) -> None:
+        super().__init__(message)
+        self.wire = wire
+
+
 class ArgumentError(CatadError, ValueError):
     """A parameter outside its allowed values."""
 

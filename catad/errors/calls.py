@@ -47,7 +47,7 @@ def _shown(thing: object) -> str:
 
 def not_an_integer(what: str, value: object, least: int | None) -> str:
     return text(
-        f"{what} is one integer" if least is None else f"{what} is one integer, at least {least}", given=described(value)
+        f"{what} is one integer" if least is None else f"{what} is an integer of at least {least}", given=described(value)
     )
 
 

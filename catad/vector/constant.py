@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad.arrays import array_module
+from catad import errors
+from catad.arrays import array_module, as_number, is_weak, weak_dtype
 from catad.calls import constructor
 from catad.primitive import Primitive
-from catad.spaces import Space, Tensor, Value, as_leaves, rebuild, space_of
+from catad.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
 from catad.terms import D
 
 if TYPE_CHECKING:
@@ -18,16 +19,20 @@ if TYPE_CHECKING:
 
 
 class Constant(Primitive):
-    """One array, kept with the term; it moves to the device of the other arrays when it runs there."""
+    """One array, kept with the term; it moves to the device of the other arrays when it runs there.
 
-    __slots__ = ("_key", "array", "space")
+    `number` is the Python number that it stands for, if any.
+    """
+
+    __slots__ = ("_key", "array", "number", "space")
     arity = 0
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, number: float | None = None) -> None:
+        self.number = number
         if array_module(array) is np:
             array = np.array(array)  # a copy of our own, so that the term cannot change behind its hash
             array.setflags(write=False)
-            self._key: Hashable = (array.shape, array.dtype.str, array.tobytes())
+            self._key: Hashable = (array.shape, array.dtype.str, array.tobytes(), number is None)
         else:
             self._key = id(array)
         self.array = array
@@ -73,29 +78,55 @@ class Const(D):
         return self.space
 
     @property
-    def known_cod(self) -> Space:
-        return self.space
+    def known_cod(self) -> Space | None:
+        return None if any(self._weak(leaf) for leaf in self.children) else self.space
+
+    @staticmethod
+    def _weak(leaf: Constant) -> bool:
+        return isinstance(leaf.number, float)
 
     def wired(self, b: Builder, x: Wires) -> Wires:
-        return rebuild(self.space, [b.add(leaf)[0] for leaf in self.children])
+        floats = [dtype for wire in flatten(x) if (dtype := wire.dtype).kind == "f"]
+        leaves = [
+            Constant(as_number(np, leaf.number, weak_dtype(leaf.number, floats)), leaf.number)
+            if leaf.number is not None and self._weak(leaf)
+            else leaf
+            for leaf in self.children
+        ]
+        return rebuild(self.space, [b.add(leaf)[0] for leaf in leaves])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         value = rebuild(self.space, [leaf.array for leaf in self.children])
-        if isinstance(self.space, Tensor) and self.space.ndim == 0 and self.space.dtype in (np.float64, np.int64, np.bool_):
+        if isinstance(self.space, Tensor) and self.space.ndim == 0:
             number = value.item()
-            if number == number and abs(number) != float("inf"):
+            if self.children[0].number is not None and number == number and abs(number) != float("inf"):
                 return f"ct.const({number!r})"
-        return f"ct.const({name(value, 'value')})"
+        numbers = [leaf.array[()] if leaf.number is None else leaf.number for leaf in self.children]
+        return f"ct.const({name(rebuild(self.space, numbers), 'value')})"
 
 
 @constructor("value")
 def const(value: Value) -> D:
     """The constant morphism with a value: an array, a number, or a tuple of values; its domain is any space.
 
-    The array is copied. Its derivative is zero.
+    The array is copied. Its derivative is zero. A Python float is weak: it takes the dtype of the floating arrays in the
+    argument, and is float64 where there are none. A Python integer is int64, since it may be an index.
 
     >>> import catad as ct
     >>> (ct.fork(ct.id, ct.const(2.0)) >> ct.mul)(3.0)
     np.float64(6.0)
     """
-    return Const(space_of(value), tuple([Constant(leaf) for leaf in as_leaves(value)]))
+    numbers = [leaf if is_weak(leaf) else None for leaf in flatten(value)]
+    alone = [as_leaves(leaf)[0] for leaf in flatten(value)]
+    space = space_like(value, [Tensor(leaf.shape, leaf.dtype) for leaf in alone])
+    return Const(space, tuple([Constant(leaf, number) for leaf, number in zip(alone, numbers, strict=True)]))
+
+
+def index_of(wire: Wire) -> Wire:
+    """A wire that is an index: of integers, or a Python integer that took the dtype of floats beside it, as it was given."""
+    if wire.dtype.kind in "iu":
+        return wire
+    for each in wire.builder.boxes:
+        if wire.number in each.outs and isinstance(each.primitive, Constant) and type(each.primitive.number) is int:
+            return wire.builder.add(Constant(np.asarray(each.primitive.number, np.int64), each.primitive.number))[0]
+    raise errors.NotAnIndex(errors.not_an_index(wire.space), wire.number)

@@ -18,6 +18,7 @@ from catad.linear.gather import Put, rows_of
 from catad.spaces import flatten, rebuild
 from catad.terms import D
 from catad.vector.bins import by_sorting
+from catad.vector.constant import index_of
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import LastWriter
 from catad.vector.map import mapped
@@ -54,8 +55,9 @@ def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tupl
     from catad.vector.monoid import _tree
 
     wires = flatten(values)
-    if isinstance(index, tuple) or index.dtype.kind not in "iu":
+    if isinstance(index, tuple):
         raise errors.SpaceError(errors.not_an_index(b.space(index)))
+    index = index_of(index)
     if _tree(values) != monoid.tree or len({w.shape for w in wires}) != 1:
         raise errors.SpaceError(errors.wrong_elements(b.space(values), monoid.neutral, term))
     if wires[0].shape[: index.ndim] != index.shape:
@@ -164,7 +166,8 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
 def reduce_by_index(op: Any, neutral: Any = None, params: int = 0) -> D:
     """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
-    As `ct.histogram` on indices and values, then the operator on dst and the bins; a bin where nothing arrives stays as it is.
+    As `ct.histogram` on indices and values, then the operator on dst and the bins: where nothing arrives it is
+    `op(dst, neutral)`, and dst as it is where the neutral element is not finite.
     Work O(n + bins), depth O(log n), as of the histogram; passes over the n values, of the result and of its gradient: `*`
     1 and 4. Errors as `ct.histogram`; dst, with one row for each bin, has the values' dtype.
 

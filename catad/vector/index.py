@@ -16,9 +16,11 @@ import numpy as np
 from catad import errors
 from catad.linear.contract import contract
 from catad.linear.gather import Put, Take, rows_of
+from catad.linear.reindex import Reshaped
 from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.vector.constant import index_of
 from catad.vector.map import map as mapped
 from catad.wiring import share
 
@@ -91,12 +93,6 @@ class LastWriter(Integers):
         return f"ct.vector.LastWriter({self.size}, {self.axis})"
 
 
-def _index(wire: Wire) -> Wire:
-    if wire.dtype.kind not in "iu":
-        raise errors.SpaceError(errors.not_an_index(wire.dtype))
-    return wire
-
-
 def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
     if not isinstance(x, tuple) or len(x) != count or any(isinstance(part, tuple) for part in x):
         raise errors.SpaceError(errors.not_a_product_of(count, b.space(x), term))
@@ -134,26 +130,28 @@ def _by_name(name: str) -> D:
 
 def _gather(b: Builder, x: Any, term: D) -> Wire:
     array, index = _tensors(b, x, 2, term)
-    _index(index)
+    index = index_of(index)
     if not array.ndim:
         raise errors.SpaceError(errors.bad_axis(0, array.space, term))
     (safe,) = b.add(InRange(array.shape[0]), index)
     return b.add(Take(rows_of(array.shape, index.shape)), safe, array)[0]
 
 
-def _check_rows(dst: Wire, index: Wire, values: Wire, term: D) -> None:
-    _index(index)
+def _rows(b: Builder, x: Any, term: D) -> tuple[Wire, Wire, Wire]:
+    """Destination, indices and values, checked to fit."""
+    dst, index, values = _tensors(b, x, 3, term)
+    index = index_of(index)
     if not dst.ndim:
         raise errors.SpaceError(errors.bad_axis(0, dst.space, term))
     if values.shape[: index.ndim] != index.shape:
         raise errors.SpaceError(errors.wrong_index_shape(index.space, values.space, term))
     if values.shape[index.ndim :] != dst.shape[1:] or values.dtype != dst.dtype:
         raise errors.SpaceError(errors.unequal_rows(dst.space, values.space, term))
+    return dst, index, values
 
 
 def _scatter_add(b: Builder, x: Any, term: D) -> Wire:
-    dst, index, values = _tensors(b, x, 3, term)
-    _check_rows(dst, index, values, term)
+    dst, index, values = _rows(b, x, term)
     return dst + b.add(Put(rows_of(dst.shape, index.shape)), index, values)[0]
 
 
@@ -162,10 +160,10 @@ def _overwrite(writer: Any, new: Any, old: Any) -> Any:
 
 
 def _scatter(b: Builder, x: Any, term: D) -> Wire:
-    dst, index, values = _tensors(b, x, 3, term)
-    _check_rows(dst, index, values, term)
-    if index.ndim != 1:
-        raise errors.SpaceError(errors.wrong_index_shape(index.space, values.space, term))
+    dst, index, values = _rows(b, x, term)
+    if index.ndim != 1:  # one index, or an array of them: in C order, as a list
+        (values,) = b.add(Reshaped((index.space.size, *values.shape[index.ndim :])), values)
+        (index,) = b.add(Reshaped((index.space.size,)), index)
     (writer,) = b.add(LastWriter(dst.shape[0]), index)
     (new,) = b.add(Take(rows_of(values.shape, writer.shape)), writer, values)
     everywhere = contract(b, [(0,)], [writer], tuple(range(dst.ndim)), dst.shape)  # the writer of a row writes all of it

@@ -166,3 +166,55 @@ def test_constructors_that_were_not_called(name: str) -> None:
 @pytest.mark.parametrize("name", WORDS)
 def test_words_applied_to_morphisms(name: str) -> None:
     assert "to compose write " in caught(lambda: WORDS[name](ct.sin, ct.cos, ct.exp))
+
+
+# -- Python integers as indices, constants
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_a_python_integer_is_an_index_beside_floats(engine: str) -> None:
+    with ct.use_engine(engine):
+        for x in (X, X.astype(np.float32), np.arange(6.0).reshape(3, 2)):
+            assert np.array_equal(ct.gather(x, 1), x[1]) and ct.gather(x, 1).dtype == x.dtype
+            assert np.array_equal((ct.swap >> ct.gather)(2, x), x[2])
+            assert np.array_equal((ct.fork(ct.id, ct.const(1)) >> ct.gather)(x), x[1])
+            want = x.copy()
+            want[2] = 5
+            assert np.array_equal(ct.scatter(x, 2, np.full(x.shape[1:], 5, x.dtype)), want)
+            want[2] = x[2] + 5
+            assert np.array_equal(ct.scatter_add(x, 2, np.full(x.shape[1:], 5, x.dtype)), want)
+        assert np.array_equal(ct.scatter(X, 1, 7), [0.0, 7.0, 2.0]) and np.array_equal(ct.scatter(X, 7, 7.0), X)
+        assert np.array_equal(ct.grad(ct.gather)(X, 1)[0], [0.0, 1.0, 0.0]) and ct.grad(ct.gather)(X, 1)[1] == ()
+        assert ct.jvp(ct.gather, (X, 1), (X, None)) == (1.0, 1.0) and ct.linearize(ct.gather, X, 1)[1]((X, ())) == 1.0
+        grads = ct.grad(ct.scatter >> ct.sum(), argnums=(0, 2))(X, 1, 5.0)
+        assert np.array_equal(grads[0], [1.0, 0.0, 1.0]) and grads[1] == 1.0
+    traced = ct.D(lambda x: (ct.gather(x, 1), ct.linear.gather(np.array(1), ct.f64[3])))
+    assert traced(X) == 1.0 and np.array_equal(ct.grad(traced)(X), [0.0, 1.0, 0.0])
+    assert "indices are integers" in caught(lambda: ct.gather(X, 1.0))
+
+
+def test_scatter_at_an_array_of_indices_of_any_shape() -> None:
+    rng = np.random.default_rng(0)
+    for shape in ((), (0,), (4,), (2, 3)):
+        index = rng.integers(-1, 6, shape)
+        dst, values = rng.normal(size=(5, 2)), rng.normal(size=(*shape, 2))
+        want = dst.copy()
+        for i, v in zip(index.reshape(-1), values.reshape(-1, 2), strict=True):
+            if 0 <= i < 5:
+                want[i] = v
+        assert np.array_equal(ct.scatter(dst, index, values), want)
+
+
+def test_the_float_of_a_constant_is_weak() -> None:
+    f = ct.fork(ct.id, ct.const(2.0)) >> ct.mul
+    assert f(X.astype(np.float32)).dtype == np.float32 and f(X).dtype == np.float64 and f(np.arange(3)).dtype == np.float64
+    assert ct.const(2.0)(()).dtype == np.float64 and ct.const(np.float64(2.0))(X.astype(np.float32)).dtype == np.float64
+    assert ct.const(2)(X).dtype == np.int64 and ct.const((2.0, np.float64(2.0)))(np.float32(0))[0].dtype == np.float32
+    assert ct.const(2.0) != ct.const(np.float64(2.0)) and ct.const(2.0) == ct.const(2.0)
+    for g in (ct.const(2.0), ct.const(np.float64(2.0)), ct.const(np.inf), ct.const((2.0, X, 1, True, np.float32(2.0)))):
+        assert eval(repr(g), {"ct": ct, **g.names}) == g
+
+
+def test_where_nothing_arrives() -> None:
+    f = ct.reduce_by_index(lambda a, b: min(a + b, 10.0), -0.0)
+    assert f(np.array([12.0, 1.0]), np.array([1]), np.array([2.0]))[0] == 10.0  # op(dst, neutral)
