@@ -16,16 +16,15 @@ import numpy as np
 
 from catad import errors
 from catad.calls import constructor
-from catad.engine.fuse import fuse
+from catad.engine.fuse import fuse, parts
 from catad.kept import keep
 from catad.linear.block import Chain, Zero, chain
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
-from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above, fork, morphism
-from catad.wiring import Builder, Wiring, share, wire
+from catad.wiring import Box, Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Wire, Wires
@@ -41,10 +40,10 @@ def fused(term: D, dom: Space) -> Wiring:
 
 
 def linear_graph(b: Builder, wiring: Wiring, xs: Sequence[Wire]) -> tuple[list[Wire], Network, list[Wire]]:
-    """Lay out a wiring together with its coefficients: the results, the network of linear maps, the wires of its slots."""
+    """Lay out a fused wiring together with its coefficients: the results, the network of linear maps, the wires of its slots."""
     at: dict[int, Wire] = dict(zip(wiring.inputs, xs, strict=True))
     for box in wiring.boxes:
-        at.update(zip(box.outs, b.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
+        _lay(b, wiring, box, at)
     rules = _needed_rules(wiring)
     number: dict[int, int] = {}  # a wire of the wiring -> its tangent wire
     spaces: list[Tensor] = []
@@ -80,6 +79,15 @@ def linear_graph(b: Builder, wiring: Wiring, xs: Sequence[Wire]) -> tuple[list[W
     kept = _reached(nodes, inputs)
     network = Network(tuple(spaces), inputs, tuple(kept), outputs, ends, tuple([w.space for w in slot_wires]))
     return results, network, slot_wires
+
+
+def _lay(b: Builder, wiring: Wiring, box: Box, at: dict[int, Wire]) -> None:
+    """Lay out a box of a fused wiring as the boxes that it stands for, so that others that compute the same share them.
+
+    The fused box has the derivative; what it computes is fused again, with all around it, before it runs.
+    """
+    for part in parts(wiring, box):
+        at.update(zip(part.outs, b.add(part.primitive, *[at[k] for k in part.ins]), strict=True))
 
 
 def _needed_rules(wiring: Wiring) -> list[Rule | None]:
@@ -266,26 +274,21 @@ def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
     at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(point), strict=True))
     moved: dict[int, Wire | None] = dict(zip(floats, tangents, strict=True))
     for box, rule in zip(wiring.boxes, _needed_rules(wiring), strict=True):
-        ins = tuple([at[k] for k in box.ins])
         own = [moved.get(k) for k in box.ins if wiring.wires[k].is_float]
-        made: Sequence[Wire | None] | None = None
         if rule is None or all(t is None for t in own):
-            outs = b.add(box.primitive, *ins)
+            _lay(b, wiring, box, at)
+            continue
+        ins = tuple([at[k] for k in box.ins])
+        found = box.primitive.pushed(b, ins, own)
+        if found is not None:
+            outs, made = found
+            at.update(zip(box.outs, outs, strict=True))
         else:
-            outs, made = box.primitive.pushed(b, ins, own) or _by_rule(b, box.primitive, rule, ins, own)
-        at.update(zip(box.outs, outs, strict=True))
-        if made is not None:
-            moved.update(zip([k for k in box.outs if wiring.wires[k].is_float], made, strict=True))
+            _lay(b, wiring, box, at)
+            made = rule.structure.apply(b, rule.coefficients(ins, tuple([at[k] for k in box.outs])), own)
+        moved.update(zip([k for k in box.outs if wiring.wires[k].is_float], made, strict=True))
     dys = [moved.get(k) for k in wiring.outputs if wiring.wires[k].is_float]
     return rebuild(wiring.cod, [at[k] for k in wiring.outputs]), _filled(b, wiring.cod, dys)
-
-
-def _by_rule(
-    b: Builder, primitive: Primitive, rule: Rule, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
-) -> tuple[tuple[Wire, ...], list[Wire | None]]:
-    """The results of a box, and their tangents by its derivative rule."""
-    outs = b.add(primitive, *ins)
-    return outs, rule.structure.apply(b, rule.coefficients(ins, outs), tangents)
 
 
 @share

@@ -27,12 +27,23 @@ def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
         return wiring
     readers = _readers(wiring)
     boxes: list[tuple[int, int, Box]] = []
+    parts: dict[Box, list[Box]] = {}
     for group in groups:
         rank = level[group[0].outs[0]] if group[0].outs else 0
         made = [group[0]] if len(group) == 1 else _merged(wiring, group, readers)
         boxes += [(rank, len(boxes) + i, box) for i, box in enumerate(made)]
+        if len(made) < len(group):
+            parts[made[0]] = group
     ordered = tuple([box for _, _, box in sorted(boxes, key=lambda entry: entry[:2])])
-    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, ordered, wiring.outputs)
+    fused = Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, ordered, wiring.outputs)
+    fused.__dict__["parts"] = parts
+    return fused
+
+
+def parts(wiring: Wiring, box: Box) -> Sequence[Box]:
+    """The boxes that one of a fused wiring stands for, in order, on the same wires."""
+    found: Sequence[Box] = wiring.__dict__.get("parts", {}).get(box, (box,))
+    return found
 
 
 def _index_space(wiring: Wiring, box: Box) -> tuple[int, ...] | None:
