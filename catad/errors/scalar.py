@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from catad.errors.base import ScalarError, abbreviated, defined, text
@@ -76,6 +78,22 @@ def bits_of_floats(op: str) -> str:
         expected="integers or truth values",
         do="write int(x), or and/or/not for conditions",
     )
+
+
+def bits_without_a_dtype(op: str, dtypes: Sequence[object]) -> str:
+    return text(
+        f"a bit operation on integers that no dtype has room for: {op}",
+        given=" and ".join(map(str, dtypes)),
+        do="convert one of them, e.g. np.int64(x)",
+    )
+
+
+def constant_out_of_range(value: object, dtype: object) -> str:
+    return text(f"a constant that does not fit {dtype}", given=repr(value), do="convert the array, e.g. np.int64(x)")
+
+
+def float_exponent(dtype: object) -> str:
+    return text("ldexp with an exponent that is no integer", given=dtype, do="write int(n)")
 
 
 def float_range(dtype: object) -> str:

@@ -146,9 +146,12 @@ class Block:
         if node.op == "const":
             return self.typed_scalar(node, dtype)
         piece = self.texts[node]
-        if self.types[node].dtype == dtype:
+        old = self.types[node].dtype
+        if old == dtype:
             return piece
         name = self.out.bind(dtype, "d")
+        if old.kind == "f" and dtype.kind in "iu":
+            return Text(f"_integer(xp, {piece.code}, {name})", piece.reads, piece.depth + 1)
         return Text(f"{piece.code}.astype({name})", piece.reads, piece.depth + 1)
 
     def operands(self, node: Node) -> list[Text]:
@@ -168,7 +171,7 @@ class Block:
         stored = [one.dtype for arg, one in zip(args, types, strict=True) if arg.op != "const"]
         if not stored:
             return [self.typed_scalar(arg, work) for arg in args]
-        cast = np.result_type(*stored) != work
+        cast = np.result_type(*stored) != work or OPS[node.op].typing == "order"
         return [
             self.literal(arg, work)
             if arg.op == "const"

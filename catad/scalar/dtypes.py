@@ -76,7 +76,7 @@ def work_type(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
     met = promote(args, real)
     if typing == "real":
         return as_real(met, real)
-    if typing in ("arith", "pow", "rounding"):
+    if typing in ("arith", "pow", "rounding", "shift"):
         met = as_number(met)
     if typing == "pow" and met.dtype.kind in "iu":
         exponent = node.args[1]
@@ -107,8 +107,13 @@ def _result(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
     typing = OPS[node.op].typing
     if typing in ("compare", "test", "logic"):
         return TRUTH
-    if typing == "bits" and any(one.dtype.kind == "f" for one in args):
-        raise ScalarError(errors.bits_of_floats(node.op))
+    if typing in ("bits", "shift"):
+        if any(one.dtype.kind == "f" for one in args):
+            raise ScalarError(errors.bits_of_floats(node.op))
+        if promote(args, real).dtype.kind == "f":
+            raise ScalarError(errors.bits_without_a_dtype(node.op, [one.dtype for one in args]))
+    if typing == "ldexp" and args[1].dtype.kind == "f":
+        raise ScalarError(errors.float_exponent(args[1].dtype))
     if typing == "exponent":
         return Type(INT, True)
     if typing == "int":
@@ -123,7 +128,17 @@ def _result(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
         return _image(node.op, args[0])
     if typing == "cast":
         return TRUTH if node.value == "bool" else Type(np.dtype(node.value), False)
-    return work_type(node, args, real)
+    return _with_room(node, work_type(node, args, real))
+
+
+def _with_room(node: Node, work: Type) -> Type:
+    """The type, where it has room for the constants among the operands."""
+    if work.dtype.kind in "iu":
+        about = np.iinfo(work.dtype)
+        for arg in node.args[node.op == "select" :]:
+            if arg.op == "const" and isinstance(arg.value, int) and not about.min <= arg.value <= about.max:
+                raise ScalarError(errors.constant_out_of_range(arg.value, work.dtype))
+    return work
 
 
 IMAGES = {"float32": "int32", "float64": "int64"}

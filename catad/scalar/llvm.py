@@ -81,11 +81,7 @@ class Region:
             work = as_real(work, self.real)
         if info.typing == "compare":
             return self.compare(node, args, work.dtype)
-        if info.typing == "bits" and work.dtype.kind == "f":
-            raise CannotPrint(f"{node.op} of uint64 and a signed integer", "no integer dtype has room for both")
         if node.op == "ldexp":
-            if types[1].dtype.kind == "f":
-                raise CannotPrint("ldexp with an exponent that is no integer", f"it has dtype {types[1].dtype}")
             whole = INT if types[1].dtype.kind == "b" else types[1].dtype
             number, exponent = self.converted(args[0], work.dtype), self.converted(args[1], whole)
             return ldexp(self.w, Kind(work.dtype), number, exponent, whole)

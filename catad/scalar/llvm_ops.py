@@ -2,8 +2,9 @@
 
 Nothing here has undefined behaviour, whatever the operands: integer division by zero gives 0 and the most negative integer
 by -1 gives itself, as in NumPy; shifts by more than the width give what is left of the number; conversions of floats to
-integers saturate, and NaN becomes 0. No fast-math flag is used, not even `contract`: every `+ - * /` and `sqrt` is
-rounded once, so that the result is that of the same Python on each element. Only `fma` fuses.
+integers saturate, and NaN becomes the least integer; -0.0 is less than 0.0 in minima and maxima. No fast-math flag is used, not
+even `contract`: every `+ - * /` and `sqrt` is rounded once, so that the result is that of the same Python on each element. Only
+`fma` fuses.
 
 Source: LLVM Language Reference Manual, section "Instruction Reference".
 """
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CannotPrint, ScalarError, text
+from .. import errors
+from ..errors import CannotPrint, ScalarError
 
 LLVM_TYPES = {"bool": "i1", "float32": "float", "float64": "double"} | {
     f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -43,7 +45,7 @@ def literal(value: Any, dtype: np.dtype) -> str:
         with np.errstate(all="ignore"):
             number = dtype.type(value)
     except OverflowError as error:
-        raise ScalarError(text(f"a constant that does not fit {dtype}", given=repr(value))) from error
+        raise ScalarError(errors.constant_out_of_range(value, dtype)) from error
     if dtype.kind == "b":
         return "true" if number else "false"
     return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}" if dtype.kind == "f" else str(int(number))
@@ -129,7 +131,7 @@ Emit = Callable[..., str]
 
 
 def convert(w: Writer, ref: str, old: np.dtype, new: np.dtype) -> str:
-    """A number converted as `astype` does it; a float beyond the integers becomes the nearest of them, NaN becomes 0."""
+    """A number converted; a float beyond the integers becomes the nearest of them, NaN the least."""
     if old == new:
         return ref
     a, b = Kind(old), Kind(new)
@@ -139,7 +141,10 @@ def convert(w: Writer, ref: str, old: np.dtype, new: np.dtype) -> str:
         return w.new(f"{'fpext' if b.bits > a.bits else 'fptrunc'} {a.ty} {ref} to {b.ty}")
     if a.real:
         name = f"llvm.fpto{'s' if b.signed else 'u'}i.sat.{b.suffix}.{a.suffix}"
-        return w.call(name, b.ty, f"{a.ty} {ref}")
+        whole = w.call(name, b.ty, f"{a.ty} {ref}")  # 0 for NaN
+        if not b.signed:
+            return whole
+        return w.new(f"select i1 {_isnan(w, a, ref)}, {b.ty} {-(1 << b.bits - 1)}, {b.ty} {whole}")
     if b.real:
         return w.new(f"{'sitofp' if a.signed else 'uitofp'} {a.ty} {ref} to {b.ty}")
     if a.bits == b.bits:
@@ -253,15 +258,27 @@ def comparison(op: str) -> Emit:
     return emit
 
 
-def _extremum(order: str, nan_first: bool) -> Emit:
-    """The left operand where it is as good as the right one; NaN propagates (`nan_first`) or is ignored."""
+def _extremum(order: str, propagates: bool) -> Emit:
+    """A minimum or maximum, -0.0 less than 0.0; NaN propagates or is ignored.
+
+    The right operand wins ties if it is the better zero: then the left one is compared with the float next to it. That is known
+    before the left operand is, which in a scan is the state that all wait for.
+    """
+    larger = order == "oge"
 
     def emit(w: Writer, k: Kind, a: str, b: str) -> str:
-        left = comparison(order)(w, k, a, b)
-        if k.real:
-            one = a if nan_first else b
-            left = w.new(f"or i1 {left}, {w.new(f'fcmp uno {k.ty} {one}, {one}')}")
-        return w.new(f"select i1 {left}, {k.ty} {a}, {k.ty} {b}")
+        if not k.real:
+            left = comparison("ge" if larger else "le")(w, k, a, b)
+            return _select(w, k, left, a, b)
+        if not a.startswith("%"):
+            a, b = b, a
+        image = _bits(w, k, b)
+        size = image if larger else w.new(f"xor {k.integer} {image}, {-(1 << k.bits - 1)}")
+        wins = w.new(f"icmp ult {k.integer} {size}, {0x7F800000 if k.bits == 32 else 0x7FF0000000000000}")  # and is finite
+        past = w.new(f"add {k.integer} {image}, {w.new(f'zext i1 {wins} to {k.integer}')}")
+        left = w.new(f"fcmp {order} {k.ty} {a}, {w.new(f'bitcast {k.integer} {past} to {k.ty}')}")
+        left = w.new(f"or i1 {left}, {_isnan(w, k, a if propagates else b)}")
+        return _select(w, k, left, a, b)
 
     return emit
 
@@ -298,8 +315,6 @@ def _invert(w: Writer, k: Kind, a: str) -> str:
 
 def _shift(instruction: str) -> Emit:
     def emit(w: Writer, k: Kind, a: str, b: str) -> str:
-        if k.bits == 1:
-            raise CannotPrint("a shift of truth values", "what NumPy computes is no truth value")
         inside = w.new(f"icmp ult {k.ty} {b}, {k.bits}")
         by = w.new(f"and {k.ty} {b}, {k.bits - 1}")
         name = instruction if instruction == "shl" else "ashr" if k.signed else "lshr"
@@ -345,10 +360,10 @@ EMIT: Mapping[str, Emit] = {
     "mod": _mod,
     "fmod": _fmod,
     **{name: comparison(name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
-    "minimum": _extremum("le", True),
-    "maximum": _extremum("ge", True),
-    "fmin": _extremum("le", False),
-    "fmax": _extremum("ge", False),
+    "minimum": _extremum("ole", True),
+    "maximum": _extremum("oge", True),
+    "fmin": _extremum("ole", False),
+    "fmax": _extremum("oge", False),
     **{name: _rounded(name) for name in ("floor", "ceil", "trunc", "rint")},
     "sqrt": _intrinsic("sqrt"),
     "fma": _intrinsic("fma"),

@@ -10,6 +10,7 @@ Typing (the rules are in `dtypes.py`):
     test     one number to a truth value
     logic    truth values to a truth value
     bits     integers or truth values
+    shift    as bits, but truth values count as integers
     image    the bits of a float as an integer of its width, and back
 
 An array template is Python over `xp` (numpy or cupy) with `{0}`, `{1}`, ... for the operands; names that start with
@@ -47,31 +48,31 @@ def _ops() -> dict[str, Op]:
     infix("arith", floordiv="//", mod="%")
     infix("real", div="/")
     infix("compare", lt="<", le="<=", gt=">", ge=">=", eq="==", ne="!=")
-    infix("bits", bitand="&", bitor="|", bitxor="^", lshift="<<", rshift=">>")
+    infix("bits", bitand="&", bitor="|", bitxor="^")
+    infix("shift", lshift="<<", rshift=">>")
     infix("logic", **{"and": "&", "or": "|"})
     rows.append(Op("not", 1, "logic", "(~{0})"))
     rows.append(Op("invert", 1, "bits", "(~{0})"))
-    rows.append(Op("pow", 2, "pow", "({0} ** {1})"))
+    rows.append(Op("pow", 2, "pow", "_power(xp, {0}, {1})"))
     rows.append(Op("neg", 1, "arith", "(-{0})"))
     rows.append(Op("pos", 1, "arith", "{0}"))
     call("arith", 1, "abs sign")
     call("arith", 2, "fmod")
-    call("order", 2, "minimum maximum fmin fmax")
+    call("order", 2, "minimum maximum fmin fmax", prefix="_")
     call("rounding", 1, "floor ceil trunc rint")
     call("test", 1, "isnan isinf isfinite signbit")
     rows.append(Op("truth", 1, "test", "({0} != 0)"))
     call("real", 1, "exp exp2 expm1 log log2 log10 log1p sqrt cbrt sin cos tan sinh cosh tanh")
     call("real", 1, "", asin="arcsin", acos="arccos", atan="arctan", asinh="arcsinh", acosh="arccosh", atanh="arctanh")
     call("real", 2, "hypot logaddexp copysign", atan2="arctan2")
-    call("real", 1, "erf erfc gamma lgamma digamma sigmoid", prefix="_")
+    call("real", 1, "erf erfc gamma lgamma digamma sigmoid sech", prefix="_")
     call("real", 2, "remainder", prefix="_")
     call("real", 3, "fma", prefix="_")
     rows.append(Op("polygamma", 1, "real", "_polygamma(xp, {value}, {0})"))
-    rows.append(Op("sech", 1, "real", "(1.0 / xp.cosh({0}))"))
     rows.append(Op("fraction", 1, "real", "xp.modf({0})[0]"))
     rows.append(Op("mantissa", 1, "real", "xp.frexp({0})[0]"))
     rows.append(Op("exponent", 1, "exponent", "xp.frexp({0})[1].astype('int64')"))
-    rows.append(Op("ldexp", 2, "ldexp", "xp.ldexp({0}, {1})"))
+    rows.append(Op("ldexp", 2, "ldexp", "_ldexp(xp, {0}, {1})"))
     rows.append(Op("bits", 1, "image", "_bits(xp, {0})"))
     rows.append(Op("of_bits", 1, "image", "_of_bits(xp, {0})"))
     rows.append(Op("select", 3, "select", "xp.where({0}, {1}, {2})"))
@@ -123,6 +124,8 @@ def result_kind(op: str, kinds: tuple[str, ...], value: object) -> str:
         return join_kinds(kinds)
     if typing == "bits":
         return "b" if set(kinds) == {"b"} else "i" if "i" in kinds else "?"
+    if typing == "shift":
+        return "i"
     if typing == "pow":
         return "f" if "f" in kinds else "n"
     return arith_kind(kinds)

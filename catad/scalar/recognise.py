@@ -8,7 +8,7 @@ from .ir import Function, Node, param, postorder
 
 LEFT, RIGHT = param(0), param(1)
 
-_COMMUTATIVE = ("add", "mul", "bitand", "bitor", "bitxor")
+_COMMUTATIVE = ("add", "mul", "bitand", "bitor", "bitxor", "minimum", "maximum", "fmin", "fmax")
 _TRANSPARENT = ("float", "pos")
 
 
@@ -38,8 +38,8 @@ def recognise(function: Function) -> str | None:
 def commutes(function: Function) -> bool:
     """Whether an operator on elements of some numbers gives the same to the last bit with its operands exchanged.
 
-    It is seen where only sums, products and operations on bits need be turned, as of dual numbers: x * u + y * t and
-    y * t + x * u.
+    It is seen where only sums, products, extrema and operations on bits need be turned, as of dual numbers:
+    x * u + y * t and y * t + x * u.
 
     >>> from .read import read
     >>> commutes(read(lambda a, b: a + b + a * b)), commutes(read(lambda a, b: a - b))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..errors import ScalarError, text
 from . import special
 from .ir import Function, Loop, Node, const, make_node, param, postorder
@@ -70,12 +71,22 @@ def cast(dtype: Any, node: Node) -> Node:
     if node.op == "cast" and node.value == name:
         return node
     if node.op == "const":
-        with np.errstate(all="ignore"):
-            return const(np.dtype(name).type(node.value))
+        return const(_as_dtype(node.value, np.dtype(name)))
     return make_node("cast", (node,), name, result_kind("cast", (node.kind,), name))
 
 
 # -- constants
+
+
+def _as_dtype(value: Any, dtype: np.dtype) -> Any:
+    """A constant in a dtype, as arrays are converted."""
+    with np.errstate(all="ignore"):
+        if dtype.kind in "iu" and isinstance(value, float | np.floating):
+            return special.integer(np, np.asarray(value), dtype)[()]
+        try:
+            return dtype.type(value)
+        except OverflowError as error:
+            raise ScalarError(errors.constant_out_of_range(value, dtype)) from error
 
 
 @cache
@@ -96,7 +107,8 @@ def _python_logic(op: str, values: Sequence[Any]) -> Node | None:
         return const(not first if op == "not" else first and values[1] if op == "and" else first or values[1])
     if op == "int":
         value = values[0]
-        return None if isinstance(value, float) and not math.isfinite(value) else const(int(value))
+        finite = isinstance(value, int | np.integer) or math.isfinite(value)
+        return const(int(value) if finite else int(_as_dtype(value, np.dtype(np.int64))))
     if op == "float":
         return const(values[0] if isinstance(values[0], np.floating) else float(values[0]))
     if op in ("pos", "index"):
@@ -280,6 +292,14 @@ def _int(a: Node) -> Node | None:
     return a if a.op == "int" else None
 
 
+def _ldexp(a: Node, n: Node) -> Node | None:
+    """A constant exponent beyond all floats becomes one that every integer dtype of the library holds."""
+    far = special.LARGE_EXPONENT
+    if n.op != "const" or not isinstance(n.value, int) or abs(n.value) <= far:
+        return None
+    return apply("ldexp", a, far if n.value > 0 else -far)
+
+
 def _idempotent(a: Node) -> Node | None:
     return a if a.op in ("floor", "ceil", "trunc", "rint") or a.kind == "i" else None
 
@@ -307,6 +327,7 @@ RULES: Mapping[str, Rule] = {
     "select": _select,
     "float": _float,
     "int": _int,
+    "ldexp": _ldexp,
     "lt": _strict,
     "gt": _strict,
     **dict.fromkeys(("floor", "ceil", "trunc", "rint"), _idempotent),

@@ -1,11 +1,12 @@
-"""Functions that NumPy lacks, as array code; on CuPy they come from `cupyx.scipy.special`.
+"""Functions that NumPy lacks, or leaves open at the edges, as array code; on CuPy some come from `cupyx.scipy.special`.
 
-Each takes the array module first. The gamma and error functions are those of the C library through `math`, one element
+Each takes the array module first. The gamma and error functions are those of the C library, one element
 at a time; digamma and polygamma are in `gamma_series.py`.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable
 from functools import cache
@@ -28,10 +29,18 @@ ARRAY_NAMES = (
     "_digamma",
     "_polygamma",
     "_sigmoid",
+    "_sech",
     "_remainder",
     "_fma",
     "_bits",
     "_of_bits",
+    "_minimum",
+    "_maximum",
+    "_fmin",
+    "_fmax",
+    "_ldexp",
+    "_power",
+    "_integer",
 )
 """The names under which array templates call these functions."""
 
@@ -59,6 +68,19 @@ def _lgamma_one(x: float) -> float:
         return math.lgamma(x)
     except (OverflowError, ValueError):
         return math.inf
+
+
+@cache
+def _of_the_c_library(name: str, otherwise: Callable[[float], float]) -> Callable[[float], float]:
+    """A function of the C library, which compiled code calls as well: Python's own `lgamma` loses two digits near 1 and 2."""
+    for library in (None, "libm.so.6"):
+        try:
+            found = getattr(ctypes.CDLL(library), name)
+        except (OSError, TypeError, AttributeError):
+            continue
+        found.argtypes, found.restype = [ctypes.c_double], ctypes.c_double
+        return lambda x: float(found(x))
+    return otherwise
 
 
 @cache
@@ -96,7 +118,7 @@ def gamma(xp: Xp, x: Array) -> Array:
 def lgamma(xp: Xp, x: Array) -> Array:
     """log |gamma(x)|."""
     device = _cupy_special(xp)
-    return _elementwise(_lgamma_one)(x) if device is None else device.gammaln(x)
+    return _elementwise(_of_the_c_library("lgamma", _lgamma_one))(x) if device is None else device.gammaln(x)
 
 
 def sigmoid(xp: Xp, x: Array) -> Array:
@@ -107,6 +129,16 @@ def sigmoid(xp: Xp, x: Array) -> Array:
     """
     small = xp.exp(-xp.abs(x))
     return xp.where(x < 0, small, xp.ones_like(small)) / (1.0 + small)
+
+
+def sech(xp: Xp, x: Array) -> Array:
+    """1 / cosh(x), also where cosh(x) is beyond all floats.
+
+    >>> float(sech(np, np.float64(0.0))), float(sech(np, np.float32(100.0))) > 0.0
+    (1.0, True)
+    """
+    small = xp.exp(-xp.abs(x))
+    return (small + small) / (1.0 + small * small)
 
 
 def remainder(xp: Xp, x: Array, y: Array) -> Array:
@@ -127,26 +159,67 @@ def remainder(xp: Xp, x: Array, y: Array) -> Array:
 
 
 def fma(xp: Xp, x: Array, y: Array, z: Array) -> Array:
-    """x*y + z rounded once: in float32 through float64, where the product is exact; in float64 with the rounding errors
-    of the product and the sum put back (Dekker's product, Knuth's sum).
+    """x*y + z rounded once: a sum of parts is rounded to odd before it is rounded to the nearest float.
+
+    S. Boldo and G. Melquiond, Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd, 2008.
     """
     product = x * y
     total = product + z
-    if total.dtype == np.float32:
+    if total.dtype == np.float32:  # products are exact in float64
         wide = [xp.asarray(one, np.float32).astype(np.float64) for one in (x, y, z)]
-        return (wide[0] * wide[1] + wide[2]).astype(np.float32)
-    back = total - product
-    lost = (product - (total - back)) + (z - back)
-    low = lost + _product_error(x, y, product)
-    return xp.where(xp.isfinite(low) & (low != 0), total + low, total)  # -0.0 stays -0.0
+        return _odd_sum(xp, wide[0] * wide[1], wide[2]).astype(np.float32)
+    high, low = _sum(z, _product_error(x, y, product))
+    high, lost = _sum(product, high)
+    found = high + _odd_sum(xp, low, lost)
+    found = xp.where(xp.isfinite(found) & (found != 0), found, total)
+    found = xp.where(xp.isinf(z) & xp.isfinite(x) & xp.isfinite(y), z, found)  # also where the product overflows
+    return _past_the_ends(x, y, z, product, found) if xp is np else found
+
+
+def _sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """The sum of two floats and its rounding error (Knuth)."""
+    total = a + b
+    back = total - a
+    return total, (a - (total - back)) + (b - back)
+
+
+def _odd_sum(xp: Xp, a: Array, b: Array) -> Array:
+    """a + b rounded to odd: towards zero, and then the last bit is set where that is inexact."""
+    total, lost = _sum(a, b)
+    image = xp.asarray(total).view(np.int64)
+    odd = (image - ((lost > 0) != (total > 0))) | 1
+    return xp.where((lost != 0) & xp.isfinite(lost), odd, image).view(np.float64)
 
 
 def _product_error(x: Array, y: Array, product: Array) -> Array:
+    """What rounding took from a product (Dekker)."""
     splitter = 134217729.0
     xt, yt = splitter * x, splitter * y
     xh, yh = xt - (xt - x), yt - (yt - y)
     xl, yl = x - xh, y - yh
     return ((xh * yh - product) + xh * yl + xl * yh) + xl * yl
+
+
+def _past_the_ends(x: Array, y: Array, z: Array, product: Array, found: Array) -> Array:
+    """x*y + z by whole numbers, where a part of the product over- or underflows."""
+    size = np.abs(product)
+    large = (size > 2.0**990) | (np.abs(x) > 2.0**990) | (np.abs(y) > 2.0**990)
+    ends = (large | (size < 2.0**-900)) & (x != 0) & (y != 0) & np.isfinite(x) & np.isfinite(y) & np.isfinite(z)
+    if not ends.any():
+        return found
+    found = np.array(found)
+    given = [np.broadcast_to(one, found.shape)[ends].tolist() for one in (x, y, z)]
+    found[ends] = [_fma_one(*one) for one in zip(*given, strict=True)]
+    return found
+
+
+def _fma_one(x: float, y: float, z: float) -> float:
+    (a, p), (b, q), (c, r) = (number.as_integer_ratio() for number in (x, y, z))
+    top = a * b * r + c * p * q
+    try:
+        return top / (p * q * r)  # rounded once
+    except OverflowError:
+        return math.inf if top > 0 else -math.inf
 
 
 def bits(xp: Xp, x: Array) -> Array:
@@ -173,3 +246,92 @@ def polygamma(xp: Xp, order: int, x: Array) -> Array:
     """The derivative number `order` of `digamma`."""
     device = _cupy_special(xp)
     return _series.polygamma(xp, order, x) if device is None else device.polygamma(order, x)
+
+
+# -- what NumPy leaves to the processor: the sign of zero in minima and maxima, floats that are no integers
+
+
+def _extremum(xp: Xp, name: str, a: Array, b: Array) -> Array:
+    """NumPy's function of two arrays, or of an array and a number, with -0.0 less than 0.0."""
+    found = getattr(xp, name)(a, b)
+    if found.dtype.kind != "f":
+        return found
+    if not hasattr(a, "dtype"):
+        a, b = b, a
+    positive = name in ("maximum", "fmax")
+    if not hasattr(b, "dtype"):
+        if b != 0:  # a zero in the result is that of the array
+            return found
+        if positive == (math.copysign(1.0, b) > 0):  # the better zero
+            return found + 0.0 if positive else -(0.0 - found)
+        return xp.where(a == 0, a, found)
+    left, right = (b, a) if positive else (a, b)
+    return xp.where(a == b, xp.where(xp.signbit(a), left, right), found)
+
+
+def minimum(xp: Xp, a: Array, b: Array) -> Array:
+    """The smaller number, -0.0 before 0.0; NaN where one of them is NaN.
+
+    >>> float(minimum(np, np.float64(0.0), np.float64(-0.0)))
+    -0.0
+    """
+    return _extremum(xp, "minimum", a, b)
+
+
+def maximum(xp: Xp, a: Array, b: Array) -> Array:
+    """The larger number, 0.0 before -0.0; NaN where one of them is NaN.
+
+    >>> float(maximum(np, np.float64(-0.0), 0.0))
+    0.0
+    """
+    return _extremum(xp, "maximum", a, b)
+
+
+def fmin(xp: Xp, a: Array, b: Array) -> Array:
+    """As `minimum`, but NaN only where both are NaN."""
+    return _extremum(xp, "fmin", a, b)
+
+
+def fmax(xp: Xp, a: Array, b: Array) -> Array:
+    """As `maximum`, but NaN only where both are NaN."""
+    return _extremum(xp, "fmax", a, b)
+
+
+def ldexp(xp: Xp, x: Array, n: Array) -> Array:
+    """x * 2**n for integers n of any dtype."""
+    if getattr(n, "dtype", None) == np.uint64:  # no C type that the library takes holds all of them
+        n = xp.minimum(n, n.dtype.type(LARGE_EXPONENT)).astype(np.int64)
+    return xp.ldexp(x, n)
+
+
+def power(xp: Xp, x: Array, n: Array) -> Array:
+    """x**n as the C library has it.
+
+    NumPy takes a square root where n is the single number 0.5, which differs at -0.0 and -infinity.
+
+    >>> float(power(np, np.array(-0.0), 0.5))
+    0.0
+    """
+    if not (hasattr(x, "dtype") or hasattr(n, "dtype")):
+        return x**n
+    if xp is np and getattr(n, "ndim", 0) == 0 and n == 0.5:
+        return np.where(x == -np.inf, x.dtype.type(np.inf), np.sqrt(x + 0.0)) if hasattr(x, "dtype") else x**n
+    return xp.power(x, n)
+
+
+LARGE_EXPONENT = 100_000
+"""Beyond the exponents of all floats."""
+
+
+def integer(xp: Xp, x: Array, dtype: np.dtype) -> Array:
+    """Floats as integers, towards zero; beyond the integers the nearest of them, for NaN the least.
+
+    >>> integer(np, np.array([2.7, -1.0, np.inf, np.nan]), np.dtype(np.uint8))
+    array([  2,   0, 255,   0], dtype=uint8)
+    """
+    about, real = np.iinfo(dtype), x.dtype.type
+    beyond = real(about.max)  # rounded up to a power of two where the float has fewer digits than the integer
+    if int(beyond) == about.max:
+        return xp.fmin(xp.fmax(x, real(about.min)), beyond).astype(dtype)
+    inside = xp.fmin(xp.fmax(x, real(about.min)), np.nextafter(beyond, real(0)))
+    return xp.where(x >= beyond, dtype.type(about.max), inside.astype(dtype))
