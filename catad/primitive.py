@@ -85,7 +85,10 @@ def box(cls: type[P]) -> type[P]:
     names = [f.name for f in fields(made)]
 
     def data(self: Any) -> Hashable:
-        return tuple([_exact(getattr(self, n)) for n in names])
+        found: Hashable = self.__dict__.get("_data")  # asked for at each comparison
+        if found is None:
+            found = self.__dict__["_data"] = tuple([_exact(getattr(self, n)) for n in names])
+        return found
 
     if "data" not in cls.__dict__:
         made.data = data

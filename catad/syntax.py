@@ -99,7 +99,7 @@ def _assembled(term: D, label: dict[int, str], name: Any) -> str:
 
 # -- pickling
 
-_CACHES = {"_hash", "_kept", "_place", "__weakref__", "children", "_factors", "_length", "_shift"}
+_CACHES = {"_data", "_hash", "_kept", "_place", "__weakref__", "children", "_factors", "_length", "_shift"}
 
 
 def packed(term: D) -> tuple[Any, ...]:

@@ -136,6 +136,7 @@ class Builder:
         self.boxes: list[Box] = []
         self._made: dict[Any, tuple[Wire, ...]] = {}
         self._applied: dict[Any, tuple[D, Wires]] = {}
+        self.views: dict[Any, Any] = {}  # slots of parts of products, see `catad.linear.products.moved`
 
     def wire(self, space: Tensor) -> Wire:
         """A new wire that no box writes: an input."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from catad.linear.block import Block, Chain, Sum, Zero, chain
 from catad.linear.delta import Delta
@@ -11,28 +10,17 @@ from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched, MatrixFree
 from catad.linear.merging import added, pool
 from catad.linear.network import Network
-from catad.linear.products import Product, Shared, Source, computed, left, multiply, right, rule
+from catad.linear.products import Product, Shared, Source, left, moved, multiply, right, rule
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
 from catad.linear.sweep import SweepMap
 from catad.spaces import Tensor
 
-if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
-
 
 def renumbered(product: Product, ls: Sequence[int], rs: Sequence[int]) -> Product:
     """A product of parts as one of the wholes: `ls` and `rs` say which slots of the wholes the parts have."""
-
-    def move(source: Source) -> Source:
-        if source.side == "left":
-            return left(ls[source.index])
-        if source.side == "right":
-            return right(rs[source.index])
-        return computed(lambda b, lw, rw: source.wire(b, [lw[i] for i in ls], [rw[j] for j in rs]))
-
-    return Product(product.structure, tuple([move(source) for source in product.sources]))
+    return moved(product, [left(i) for i in ls], [right(j) for j in rs])
 
 
 def among(shared: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
@@ -130,7 +118,7 @@ def at_the_joint(first: Structure, second: Structure, shared: Shared) -> Product
     def whole(source_numbers: Sequence[int]) -> list[Source]:
         return [left(k) if k < n else right(k - n) for k in source_numbers]
 
-    middle = _over_all(product, before[-1][1], after[0][1], n)
+    middle = moved(product, whole(before[-1][1]), whole(after[0][1]))
     parts = [Product(s, tuple(whole(own))) for s, own in before[:-1]] + [middle]
     parts += [Product(s, tuple(whole(own))) for s, own in after[1:]]
     sources, placed = pool(_settled(parts, len(before) - 1))
@@ -148,47 +136,14 @@ def _settled(parts: list[Product], at: int) -> list[Product]:
         shared = frozenset((i, j) for i, s in enumerate(ls) for j, t in enumerate(rs) if s == t)
         product = multiply(a, c, shared)
         if product is not None:
-            parts[k : k + 2] = [_of_parts(product, ls, rs)]
+            parts[k : k + 2] = [moved(product, ls, rs)]
             todo = [k - 1, k]
     return parts
-
-
-def _of_parts(product: Product, ls: Sequence[Source], rs: Sequence[Source]) -> Product:
-    """A product of parts as one of the wholes, from whose slots `ls` and `rs` make those of the parts."""
-
-    def move(source: Source) -> Source:
-        if source.side != "computed":
-            return ls[source.index] if source.side == "left" else rs[source.index]
-
-        def compute(b: Builder, lw: Sequence[Wire], rw: Sequence[Wire]) -> Wire:
-            return source.wire(b, [s.wire(b, lw, rw) for s in ls], [t.wire(b, lw, rw) for t in rs])
-
-        return computed(compute)
-
-    return Product(product.structure, tuple([move(source) for source in product.sources]))
 
 
 def _among_all(pairs: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
     """As `among`, over one numbering of all slots; equal numbers are the same slot."""
     return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c or (a, c) in pairs)
-
-
-def _over_all(product: Product, ls: Sequence[int], rs: Sequence[int], n: int) -> Product:
-    """A product of parts whose slots are numbered over both wholes, those of the second from `n` on."""
-
-    def of(k: int) -> Source:
-        return left(k) if k < n else right(k - n)
-
-    def move(source: Source) -> Source:
-        if source.side != "computed":
-            return of(ls[source.index] if source.side == "left" else rs[source.index])
-
-        def compute(b: Builder, lw: Sequence[Wire], rw: Sequence[Wire]) -> Wire:
-            return source.wire(b, [of(k).wire(b, lw, rw) for k in ls], [of(k).wire(b, lw, rw) for k in rs])
-
-        return computed(compute)
-
-    return Product(product.structure, tuple([move(source) for source in product.sources]))
 
 
 def _distribute(first: Structure, second: Structure, shared: Shared) -> Product | None:

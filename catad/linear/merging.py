@@ -35,16 +35,17 @@ class Term(NamedTuple):
 def added(terms: Sequence[Product]) -> Product:
     """The sum of products between the same spaces; equal patterns add their slots."""
     done: list[Product] = []
-    for term in [part for each in terms for part in _apart(each)]:
-        if term.structure.is_zero:
-            continue
-        for i, other in enumerate(done):
-            merged = _merged(other, term)
+    known: list[Term | None] = []
+    for one in [part for each in terms for part in _apart(each) if not part.structure.is_zero]:
+        term = _term(one)
+        for i, other in enumerate(known if term is not None else ()):
+            merged = None if other is None or term is None else _merged(other, term)
             if merged is not None:
-                done[i] = merged
+                done[i], known[i] = merged, _term(merged)
                 break
         else:
-            done.append(term)
+            done.append(one)
+            known.append(term)
     if not done:
         return terms[0]
     if len(done) == 1:
@@ -76,11 +77,8 @@ def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]
     return tuple(sources), placed
 
 
-def _merged(a: Product, c: Product) -> Product | None:
+def _merged(s: Term, t: Term) -> Product | None:
     """The sum of two products as one, where their entries stand in the same places; None elsewhere."""
-    s, t = _term(a), _term(c)
-    if s is None or t is None:
-        return None
     if s.move == t.move:
         weight = _one_pattern(s.weight, t.weight)
         return None if weight is None else _product(s.move, weight, [(s, None), (t, None)])

@@ -55,6 +55,27 @@ class Source:
         return Source("computed", -1, lambda b, left, right: compute(b, right, left))
 
 
+class View(Sequence["Wire"]):
+    """The slots of a part, made from those of two factors one by one, each when it is first read."""
+
+    __slots__ = ("_b", "_left", "_made", "_right", "_sources")
+
+    def __init__(self, b: Builder, sources: Sequence[Source], left: Sequence[Wire], right: Sequence[Wire]) -> None:
+        self._b, self._sources, self._left, self._right = b, sources, left, right
+        self._made: list[Wire | None] = [None] * len(sources)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        wire = self._made[k]
+        if wire is None:
+            wire = self._made[k] = self._sources[k].wire(self._b, self._left, self._right)
+        return wire
+
+
 def left(i: int) -> Source:
     """Slot i of the first factor."""
     return Source("left", i)
@@ -80,6 +101,31 @@ class Product:
     def combine(self, b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> list[Wire]:
         """The wires of the product's slots."""
         return [source.wire(b, left, right) for source in self.sources]
+
+
+def moved(product: Product, ls: Sequence[Source], rs: Sequence[Source]) -> Product:
+    """A product of parts as one of two wholes, from whose slots `ls` and `rs` make those of the parts.
+
+    However many of its slots are read, and however deep products are nested, the slots of the parts are laid out once.
+    """
+    if not any(source.side == "computed" for source in product.sources):
+        return Product(product.structure, tuple([(ls if s.side == "left" else rs)[s.index] for s in product.sources]))
+    own = object()  # stands for this product among the views of a builder
+
+    def views(b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> tuple[View, View]:
+        key = own, id(left), id(right)
+        found = b.views.get(key)
+        if found is None:  # the operands are kept, so that their ids stay theirs
+            found = b.views[key] = (View(b, ls, left, right), View(b, rs, left, right), left, right)
+        first, second, *_ = found
+        return first, second
+
+    def move(source: Source) -> Source:
+        if source.side != "computed":
+            return (ls if source.side == "left" else rs)[source.index]
+        return computed(lambda b, left, right: source.wire(b, *views(b, left, right)))
+
+    return Product(product.structure, tuple([move(source) for source in product.sources]))
 
 
 Multiply = Callable[[Any, Any, Shared], "Product | None"]

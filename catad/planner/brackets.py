@@ -1,9 +1,10 @@
 """Bracketings: binary trees over the factors of a chain, kept flat.
 
 A `Tree` lists its steps in the order in which they are carried out: factor k is node k, and step s is node n + s. A step is a
-product, a pair of nodes, or it writes a node out by applying it to a basis: (node, PUSH), or (node, PULL) backwards. People and
-JSON see nested pairs of factor numbers, `[[0, 1], 2]`, and `["push", 1]` for factor 1 written out. Nothing here recurses over
-the length of a chain, so that a tree as deep as the chain is long is no trouble.
+product, a pair of nodes, or it writes a node out by applying it to a basis: (node, PUSH), or (node, PULL) backwards. The only
+step may be that of ALL, the factors as they stand. People and JSON see nested pairs of factor numbers, `[[0, 1], 2]`,
+`["push", 1]` for factor 1 written out, and `["push", "all"]`. Nothing here recurses over the length of a chain, so that a tree
+as deep as the chain is long is no trouble.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from catad import errors
 Tree = tuple[tuple[int, int], ...]
 Nested = Any  # a factor number, a pair of such, or a pair of "push" or "pull" and such
 PUSH, PULL = -1, -2
+ALL = -1  # as a node: all factors, none multiplied
 WORDS = {"push": PUSH, "pull": PULL}
 NAMES = {number: word for word, number in WORDS.items()}
 
@@ -48,7 +50,8 @@ def ranges(n: int, tree: Tree) -> list[tuple[int, int]]:
     """The first and the last factor of every node."""
     out = [(k, k) for k in range(n)]
     for left, right in tree:
-        out.append(out[left] if right < 0 else (out[left][0], out[right][1]))
+        both = (0, n - 1) if left == ALL else out[left] if right < 0 else (out[left][0], out[right][1])
+        out.append(both)
     return out
 
 
@@ -56,7 +59,8 @@ def nested(n: int, tree: Tree) -> Nested:
     """The bracketing as nested pairs of factor numbers."""
     nodes: list[Nested] = list(range(n))
     for left, right in tree:
-        nodes.append((NAMES[right], nodes[left]) if right < 0 else (nodes[left], nodes[right]))
+        half = "all" if left == ALL else nodes[left]
+        nodes.append((NAMES[right], half) if right < 0 else (half, nodes[right]))
     return nodes[-1]
 
 
@@ -69,7 +73,7 @@ def text(n: int, tree: Tree, between: str = ", ") -> str:
         if isinstance(top, str):
             out.append(top)
         elif top < n:
-            out.append(str(top))
+            out.append('"all"' if top == ALL else str(top))
         else:
             left, right = tree[top - n]
             out.append("[")
@@ -104,6 +108,8 @@ def read(value: Nested, n: int) -> Tree:
             if len(top) != 2:
                 raise errors.PlanError(errors.no_pair(top, place))
             if isinstance(top[0], str) and top[0] in WORDS:
+                if isinstance(top[1], str) and top[1] == "all" and not place:
+                    return ((ALL, WORDS[top[0]]),)
                 stack += [(_WRITTEN[top[0]], place), (top[1], _below(place, 1))]
                 continue
             stack += [(_DONE, place), (top[1], _below(place, 1)), (top[0], _below(place, 0))]

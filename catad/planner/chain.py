@@ -10,16 +10,16 @@ for matrices: S. Godbole, 1973.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from contextlib import suppress
 from itertools import count
 from typing import Any, NamedTuple
 
-from catad.linear.block import Block, Chain, Sum
-from catad.linear.structure import Structure
-from catad.planner.brackets import PULL, PUSH, Tree, balanced, forward, reverse
+from catad.planner.basis import BOTH, written
+from catad.planner.brackets import ALL, PULL, PUSH, Tree, balanced, forward, reverse
 from catad.planner.cost import Model, short_of_memory, value_of
-from catad.planner.execute import Traced, meeting_peak, trace
+from catad.planner.execute import OverBudget, Traced, as_they_stand, meeting_peak, trace
 from catad.planner.factors import (
     Factors,
     State,
@@ -31,10 +31,13 @@ from catad.planner.factors import (
     lazy,
     leaf,
     shifted,
+    structure_of,
+    weight,
     write_out,
 )
 from catad.planner.profile import Profile
 
+TRACED = 1_000, 100  # pairs of terms that the products of one bracketing may have: at least, and for each factor
 BUDGET = 40_000  # products that the exact search may look at: chains of up to 61 factors
 
 
@@ -215,25 +218,6 @@ NEW = 4  # what a product of maps that were not met before costs, in products of
 SUMS = 8  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
 
 
-def weight(state: State) -> int:
-    """How many plain maps the parts of a state are made of."""
-    return sum(terms(part.structure) for part in state)
-
-
-@lru_cache(maxsize=65536)
-def terms(structure: Structure) -> int:
-    """How many plain maps a structure is made of."""
-    if isinstance(structure, (Sum, Chain)):
-        return sum(terms(inner) for inner, _ in structure.parts)
-    if isinstance(structure, Block):
-        return sum(terms(part[0]) for row in structure.grid for part in row if part is not None)
-    return 1
-
-
-class OverBudget(Exception):
-    """The exact search would look at more products than it may."""
-
-
 def tree_of(way: Way, n: int) -> Tree:
     """The tree of a way to multiply n factors."""
     made: list[tuple[int, int]] = []
@@ -280,23 +264,53 @@ def best(
 
 
 def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: bool) -> Traced:
-    """The best of forward, reverse and balanced, each also after merging neighbours that merge at no growth."""
+    """The best of forward, reverse and balanced, each also after merging neighbours that merge at no growth.
+
+    Where the products from both ends have too many terms all give way to a basis through the factors as they stand.
+    """
     n = len(factors.parts)
-    groups, merging = _merged(factors)
-    trees = [make(n) for make in (forward, reverse)]
-    for make in (forward, reverse, balanced) if merging else (balanced,):
-        upper = make(len(groups))
-        trees.append(merging + _over(groups, upper, n + len(merging)))
-    tried = [end(factors, tree, model, explicit) for tree in trees]
+    tried = _within(factors, [forward(n), reverse(n)], model, explicit)
+    if tried or (basis := through_all(factors, model)) is None:
+        groups, merging = _merged(factors)
+        trees = [merging + _over(groups, make(len(groups)), n + len(merging)) for make in (forward, reverse)] if merging else []
+        trees.append(merging + _over(groups, balanced(len(groups)), n + len(merging)))
+        tried += _within(factors, trees, model, explicit)
+    else:
+        tried = [basis]
+    if not tried:  # nothing else is left
+        tried = [end(factors, make(n), model, explicit) for make in (forward, reverse)]
     fitting = [traced for traced in tried if memory is None or traced.peak <= memory]
     if not fitting:
         raise short_of_memory(memory, min(traced.peak for traced in tried), False)
     return min(fitting, key=lambda traced: (traced.value, traced.peak))
 
 
-def end(factors: Factors, tree: Tree, model: Model, explicit: bool, hows: Sequence[int] = (PUSH, PULL)) -> Traced:
+def _within(factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool) -> list[Traced]:
+    """Some bracketings traced, those whose products have too many terms left out."""
+    tried: list[Traced] = []
+    for tree in trees:
+        with suppress(OverBudget):
+            tried.append(end(factors, tree, model, explicit, budget=allowed(factors)))
+    return tried
+
+
+def allowed(factors: Factors) -> int:
+    """The pairs of terms that the products of one bracketing may have before it gives way to a basis."""
+    least, each = TRACED
+    return max(least, each * len(factors.parts))
+
+
+def through_all(factors: Factors, model: Model, hows: Sequence[int] = BOTH) -> Traced | None:
+    """A basis pushed or pulled through all factors as they stand; None where what it leaves would be too large."""
+    basis = written(structure_of(as_they_stand(factors))[0], model, hows)
+    return None if basis is None else trace(factors, ((ALL, basis.how),), model)
+
+
+def end(
+    factors: Factors, tree: Tree, model: Model, explicit: bool, hows: Sequence[int] = BOTH, budget: float = math.inf
+) -> Traced:
     """A bracketing traced; with `explicit` its result is written out at the end where it is known by its application only."""
-    traced = trace(factors, tree, model)
+    traced = trace(factors, tree, model, budget)
     n = len(factors.parts)
     last = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
     if not explicit or not lazy(last):

@@ -50,7 +50,7 @@ def value_of(actions: Iterable[Action], model: Model) -> float:
             continue
         first, second = action.left.structure, action.right.structure
         if not action.is_product:
-            first, second = (first, _basis(first.cod)) if action.backwards else (_basis(first.dom), first)
+            first, second = (first, identity_on(first.cod)) if action.backwards else (identity_on(first.dom), first)
         value = model(first, second)
         if not _is_amount(value):
             raise errors.PlanError(errors.bad_cost(value, first, second))
@@ -58,7 +58,7 @@ def value_of(actions: Iterable[Action], model: Model) -> float:
     return total
 
 
-def _basis(leaves: Sequence[Tensor]) -> Structure:
+def identity_on(leaves: Sequence[Tensor]) -> Structure:
     """The identity, whose columns are the unit vectors."""
     parts = [identity(leaf) for leaf in leaves]
     return grid([[part if r == c else None for c, part in enumerate(parts)] for r in range(len(parts))], leaves, leaves)

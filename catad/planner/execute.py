@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple
 
 from catad.linear.structure import Structure
-from catad.planner.brackets import PULL, Tree, is_plain, ranges
+from catad.planner.brackets import ALL, PULL, Tree, is_plain, ranges
 from catad.planner.cost import Cost, Model, moved, value_of
-from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of, write_out
+from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of, weight, write_out
 from catad.spaces import Product as Spaces
 from catad.wiring import Builder, Wire, Wiring
 
@@ -57,8 +58,21 @@ class Traced(NamedTuple):
     value: float
 
 
-def trace(factors: Factors, tree: Tree, model: Model = None) -> Traced:
-    """Follow a bracketing over structures, its steps put in the order that needs least memory."""
+class OverBudget(Exception):
+    """A search, or one bracketing, would look at more products than it may."""
+
+
+def as_they_stand(factors: Factors) -> State:
+    """All factors, none multiplied."""
+    return tuple([part for factor in factors.parts for part in leaf(factor)])
+
+
+def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = math.inf) -> Traced:
+    """Follow a bracketing over structures, its steps put in the order that needs least memory.
+
+    Raises `OverBudget` where that would look at more products of terms than the budget, for each product that is none of two
+    plain maps.
+    """
     n = len(factors.parts)
     nodes: list[State] = [leaf(part) for part in factors.parts]
     peaks = [0] * n
@@ -67,10 +81,17 @@ def trace(factors: Factors, tree: Tree, model: Model = None) -> Traced:
     fresh = fresh_numbers()
     order: list[bool] = []
     for left, right in tree:
-        if right < 0:
+        if left == ALL:
+            joined = write_out(as_they_stand(factors), right == PULL, fresh)
+            peak, left_first = joined.peak, True
+        elif right < 0:
             joined = write_out(nodes[left], right == PULL, fresh)
             peak, left_first = max(peaks[left], joined.peak), True
         else:
+            pairs = weight(nodes[left]) * weight(nodes[right])
+            budget -= pairs if pairs > 1 else 0
+            if budget < 0:
+                raise OverBudget
             joined = join(nodes[left], nodes[right], fresh)
             peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
         joins.append(joined)
@@ -126,7 +147,10 @@ def execute(factors: Factors, traced: Traced) -> Execution:
     steps = []
     for s, (joined, operations) in enumerate(zip(traced.joins, spent, strict=True)):
         states.append(joined.state)
-        steps.append(_step(states, where, traced.tree[s], joined, operations))
+        left, right = traced.tree[s]
+        ends_of = (as_they_stand(factors) if left == ALL else states[left], None if right < 0 else states[right])
+        spans = ((0, n - 1) if left == ALL else where[left], None if right < 0 else where[right])
+        steps.append(_step(ends_of, spans, right, joined, operations))
     planned = sum(action.found.operations for joined in traced.joins for action in joined.actions)
     cost = Cost(sum(spent), sum(step.bytes for step in steps), traced.peak, traced.value)
     return Execution(traced.tree, tuple(steps), cost, result, wiring, planned == cost.operations)
@@ -139,16 +163,21 @@ def carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
 
 
 def _step(
-    states: list[State], where: list[tuple[int, int]], nodes: tuple[int, int], joined: Joined, operations: int
+    operands: tuple[State, State | None],
+    spans: tuple[tuple[int, int], tuple[int, int] | None],
+    right: int,
+    joined: Joined,
+    operations: int,
 ) -> Step:
-    left, right = nodes
-    made = states[-1]
+    made = joined.state
     rows, columns = made[-1].structure.rows, made[0].structure.columns
     how = "multiply" if right >= 0 else "pull" if right == PULL else "push"
-    right = left if right < 0 else right
-    kinds = (kind_of(states[left]), kind_of(states[right]), kind_of(made))
+    first, second = operands
+    kinds = (kind_of(first), kind_of(first if second is None else second), kind_of(made))
     spent = moved(joined.actions)
-    return Step(where[left], where[right], kinds, (rows, columns), operations, spent, not joined.actions, how)
+    left_span, right_span = spans
+    lazy = not joined.actions
+    return Step(left_span, right_span or left_span, kinds, (rows, columns), operations, spent, lazy, how)
 
 
 def operations_of(b: Builder, wiring: Wiring, ends: list[int]) -> list[int]:

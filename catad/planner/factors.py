@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from catad.linear.block import Chain, Zero
+from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.block import chain as unmultiplied
 from catad.linear.contract import Contract
 from catad.linear.delta import Delta
@@ -260,6 +260,21 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
     return Joined((*before, *middle, *after), tuple(actions), peak)
 
 
+def weight(state: State) -> int:
+    """How many plain maps the parts of a state are made of."""
+    return sum(terms(part.structure) for part in state)
+
+
+@lru_cache(maxsize=65536)
+def terms(structure: Structure) -> int:
+    """How many plain maps a structure is made of."""
+    if isinstance(structure, (Sum, Chain)):
+        return sum(terms(inner) for inner, _ in structure.parts)
+    if isinstance(structure, Block):
+        return sum(terms(part[0]) for row in structure.grid for part in row if part is not None)
+    return 1
+
+
 def leaf(part: Part) -> State:
     """A single factor as a partial product: the parts of a chain, and the stages of a network, one by one."""
     return tuple(parts_of(part))
@@ -325,6 +340,6 @@ def kind_of(state: State) -> str:
 
 __all__ = [
     "Action", "Factors", "Joined", "Multiplied", "Part", "State", "Work", "canonical", "computed_count", "factors_of", "held",
-    "join", "kind_of", "lazy", "leaf", "made", "measured", "multiplied", "parts_of", "shifted", "structure_of", "work_of",
-    "write_out",
+    "join", "kind_of", "lazy", "leaf", "made", "measured", "multiplied", "parts_of", "shifted", "structure_of", "weight",
+    "work_of", "write_out",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ takes a product for each step instead of a search, and kept where it is at most 
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import replace
@@ -15,15 +16,17 @@ from typing import Any
 from catad import errors
 from catad.linear.structure import Structure
 from catad.planner import brackets
+from catad.planner.basis import BOTH, Basis, is_larger, use_of, use_of_written, written
 from catad.planner.bound import bound
 from catad.planner.brackets import PULL, PUSH
-from catad.planner.chain import best, end
+from catad.planner.chain import allowed, best, end, through_all
 from catad.planner.cost import least_of, short_of_memory
-from catad.planner.execute import Execution, Traced, execute, trace
-from catad.planner.factors import Factors, Part, factors_of
-from catad.planner.network.linear_graph import graph_of, has_forks
-from catad.planner.network.plan import cheaper, eliminated
+from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
+from catad.planner.factors import Factors, Part, factors_of, structure_of
+from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
+from catad.planner.network.plan import MARGIN, cheaper, eliminated
 from catad.planner.plan import Plan
+from catad.planner.pushes import is_lazy
 from catad.planner.request import Request
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
@@ -45,19 +48,66 @@ def plan_structure(structure: Structure, mode: Any = "auto", request: Request | 
 
 @lru_cache(maxsize=KEPT)
 def _plan_structure(structure: Structure, request: Request) -> Plan:
-    factors, whole = factors_of(structure), (Part(structure, tuple(range(len(structure.slots)))),)
+    factors = factors_of(structure)
     if request.mode == "elimination":
-        return eliminated(graph_of(whole, factors.slots), factors, request).made_for(structure, None)
-    if request.mode != "auto" or not has_forks(structure):
-        return _plan_factors(factors, request).made_for(structure, None)
+        return eliminated(_graph(structure, factors), factors, request).made_for(structure, None)
+    made = _cheaper(structure, factors, request) if request.mode == "auto" else _plan_factors(factors, request)
+    return _no_larger_than_dense(made, factors, request).made_for(structure, None)
+
+
+def _graph(structure: Structure, factors: Factors) -> LinearGraph:
+    return graph_of((Part(structure, tuple(range(len(structure.slots)))),), factors.slots)
+
+
+def _cheaper(structure: Structure, factors: Factors, request: Request) -> Plan:
+    """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
     bracketed, error = None, None
     try:
         bracketed = _plan_factors(factors, request)
     except errors.PlanError as found:
-        if least_of(found) is None:
+        if least_of(found) is None or not has_forks(structure):
             raise
         error = found
-    return cheaper(graph_of(whole, factors.slots), factors, request, bracketed, error).made_for(structure, None)
+    basis = _basis(factors, request)
+    made = bracketed
+    if has_forks(structure):
+        most = math.inf if basis is None else basis.value + use_of_written(_whole(factors), request.model)
+        made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
+    assert made is not None
+    if basis is None or made.cost.value <= basis.value or is_lazy(made.result):
+        return made
+    spent = made.cost.value + use_of(made.result, request.model)
+    if basis.value + use_of_written(_whole(factors), request.model) < MARGIN * spent:
+        return _through_all(factors, request, basis.how) or made
+    return made
+
+
+def _whole(factors: Factors) -> Structure:
+    return structure_of(as_they_stand(factors))[0]
+
+
+def _basis(factors: Factors, request: Request) -> Basis | None:
+    return written(_whole(factors), request.model)
+
+
+def _through_all(factors: Factors, request: Request, how: int) -> Plan | None:
+    """The plan that pushes or pulls a basis through all factors as they stand; None where that does not fit the memory."""
+    traced = trace(factors, ((brackets.ALL, how),), request.model)
+    if request.memory is not None and traced.peak > request.memory:
+        return None
+    execution = execute(factors, traced)
+    shared = _ready(factors, execution.tree)
+    return Plan(factors, "auto", execution, False, replace(request, mode="auto"), _made=shared)
+
+
+def _no_larger_than_dense(plan: Plan, factors: Factors, request: Request) -> Plan:
+    """The plan, or one whose result is written out, where the result would store more numbers than its dense form."""
+    if plan.mode == "by hand" or not is_larger(plan.result):
+        return plan
+    hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(plan.mode, BOTH)
+    basis = written(_whole(factors), request.model, hows)
+    found = None if basis is None else _through_all(factors, request, basis.how)
+    return plan if found is None else replace(found, mode=plan.mode)
 
 
 def plan_factors(factors: Factors, request: Request) -> Plan:
@@ -80,7 +130,7 @@ def _plan_factors(factors: Factors, request: Request) -> Plan:
         traced, exact = _cheapest(factors, request)
     elif mode in ("forward", "reverse"):
         tree, how = (brackets.forward(n), PUSH) if mode == "forward" else (brackets.reverse(n), PULL)
-        traced = end(factors, tree, model, request.explicit, (how,))
+        traced = _from_one_end(factors, tree, how, request)
     elif isinstance(mode, str):
         raise errors.PlanError(errors.unknown_mode(mode))
     else:
@@ -93,6 +143,15 @@ def _plan_factors(factors: Factors, request: Request) -> Plan:
         exact = exact and cheapest
     shared = _ready(factors, execution.tree)  # one program for all plans that do the same
     return Plan(factors, mode, execution, exact or not traced.tree, replace(request, mode="auto"), _made=shared)
+
+
+def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Request) -> Traced:
+    """Forward or reverse; products of too many terms give way to a basis from the same end."""
+    try:
+        return end(factors, tree, request.model, request.explicit, (how,), allowed(factors))
+    except OverBudget:
+        basis = through_all(factors, request.model, (how,))
+        return basis or end(factors, tree, request.model, request.explicit, (how,))
 
 
 @lru_cache(maxsize=KEPT)

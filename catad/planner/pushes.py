@@ -97,7 +97,7 @@ def accumulated(structure: Structure, backwards: bool = False) -> Product:
     if backwards:
         return _transposed(_flip(accumulated(structure.T)))
     pattern = pattern_of(structure)
-    if pattern is not None and not pattern.is_full and pattern.colours <= MOST:
+    if pattern is not None and is_compressed(structure):
         return _compressed(structure, pattern)
 
     def basis(b: Builder, c: int, _: Sequence[Wire]) -> tuple[Wire | None, ...]:
@@ -109,6 +109,12 @@ def accumulated(structure: Structure, backwards: bool = False) -> Product:
 
     there = [tuple([k == c for k in range(len(structure.dom))]) for c in range(len(structure.dom))]
     return _flip(_dense_grid(structure.dom, structure, there, basis))
+
+
+def is_compressed(structure: Structure) -> bool:
+    """Whether columns of one colour are pushed together when a map is written out."""
+    pattern = pattern_of(structure)
+    return pattern is not None and not pattern.is_full and pattern.colours <= MOST
 
 
 def _flip(product: Product) -> Product:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.planner import brackets
-from catad.planner.chain import BUDGET, OverBudget, Search
+from catad.planner.brackets import ALL
+from catad.planner.chain import BUDGET, Search
 from catad.planner.cost import Cost, value_of
-from catad.planner.execute import Step, execute, fresh_numbers, trace
+from catad.planner.execute import OverBudget, Step, as_they_stand, execute, fresh_numbers, trace
 from catad.planner.factors import Factors, lazy, leaf, write_out
 from catad.planner.report import valued
 
@@ -52,7 +53,8 @@ def _why_written(plan: Plan, step: int, chosen: Step) -> str:
     states = [leaf(part) for part in plan.chain.parts]
     traced = trace(plan.chain, plan.tree, model)
     states += [joined.state for joined in traced.joins]
-    state = states[plan.tree[step][0]]
+    node = plan.tree[step][0]
+    state = as_they_stand(plan.chain) if node == ALL else states[node]
     head = f"step {step}: factor{'' if i == j else 's'} {i if i == j else f'{i} to {j}'} written out, {chosen.how}ed"
     if not lazy(state):
         return f"{head}\n  it is written out already: nothing is gained"

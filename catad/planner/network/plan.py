@@ -198,9 +198,16 @@ def eliminated(graph: LinearGraph, chain: Factors, request: Request) -> Eliminat
 
 
 def cheaper(
-    graph: LinearGraph, chain: Factors, request: Request, bracketed: Plan | None, error: errors.PlanError | None
+    graph: LinearGraph,
+    chain: Factors,
+    request: Request,
+    bracketed: Plan | None,
+    error: errors.PlanError | None,
+    most: float = math.inf,
 ) -> Plan:
     """The cheaper of the best bracketing, if there is one (else `error` says why), and the best order.
+
+    Orders are of use only where they cost less than `most`.
 
     An order is no cheaper where the Jacobian that it leaves takes more to apply: it would only put work off. By time it must be
     cheaper by more than what profiles are off.
@@ -208,7 +215,7 @@ def cheaper(
     if not graph.inner or (bracketed is not None and bracketed.cost.value == 0):
         return _bracketed(bracketed, error, True)
     try:
-        found = cheapest(graph, chain, request, math.inf if bracketed is None else bracketed.cost.value)
+        found = cheapest(graph, chain, request, math.inf if bracketed is None else bracketed.cost.value, most)
     except errors.PlanError as other:
         needed, least = least_of(other), None if error is None else least_of(error)
         if needed is None:
@@ -238,11 +245,13 @@ def _applying(structure: Structure) -> int:
     return cost_of_wiring(applying(structure)[0])
 
 
-def cheapest(graph: LinearGraph, chain: Factors, request: Request, most: float = math.inf) -> EliminationPlan | None:
+def cheapest(
+    graph: LinearGraph, chain: Factors, request: Request, known: float = math.inf, most: float = math.inf
+) -> EliminationPlan | None:
     """The plan of the cheapest order within the budget; None where that does not suffice to look at any.
 
-    Of a large graph an order is laid out only if by its price it costs less than `most`; else None, too. Raises `PlanError` where
-    none of those that were laid out fits the memory.
+    An order is laid out only if by its price it costs less than `most`, and of a large graph less than `known`; else None, too.
+    Raises `PlanError` where none of those that were laid out fits the memory.
     """
     budget = BUDGET if request.budget is None else request.budget
     room = None if request.memory is None else request.memory - graph.nbytes
@@ -251,7 +260,7 @@ def cheapest(graph: LinearGraph, chain: Factors, request: Request, most: float =
         return None
     plans, asked = [], replace(request, mode="auto")
     large = len(graph.inner) > LARGE
-    if large and found.orders[0][0] >= most:
+    if found.orders[0][0] >= (min(known, most) if large else most):
         return None
     for value, order in found.orders[: 1 if large else LAID_OUT]:
         traced, execution, steps = laid_out(graph, tuple(order), request.model, request.explicit)

@@ -1,0 +1,104 @@
+"""A basis through the whole map: the rival of all plans that multiply its factors, priced before it is laid out.
+
+Pushing the columns of the identity through a map as it stands, or pulling its rows back, takes as many applications as there are
+columns (rows), or colours where the pattern of the entries is known; all at once, so each box is launched once. What it leaves
+holds an entry for each place, no matter how many paths lead there. Products that keep their structure may have more terms than
+that; a plan gives way to the basis then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from catad.linear.apply import applying
+from catad.linear.map import DENSE_LIMIT
+from catad.linear.structure import Structure, widest
+from catad.planner.brackets import PULL, PUSH
+from catad.planner.cost import Model, identity_on
+from catad.planner.factors import Work, work_of
+from catad.planner.patterns import pattern_of
+from catad.planner.profile import Profile
+from catad.planner.pushes import is_compressed
+
+BOTH = (PUSH, PULL)
+
+
+class Basis(NamedTuple):
+    """The cheaper way to write a map out, and what it costs."""
+
+    value: float
+    how: int  # PUSH or PULL
+
+
+def written(structure: Structure, model: Model, hows: Sequence[int] = BOTH) -> Basis | None:
+    """The cheaper way to write a map out by a basis; None where its dense form would be too large for that."""
+    if not structure.dom or not structure.cod:
+        return None
+    found = [Basis(value, how) for how in hows if (value := _value(structure, how, model)) is not None]
+    return min(found, key=lambda basis: basis.value) if found else None
+
+
+def use_of(structure: Structure, model: Model) -> float:
+    """What applying a map once costs; nothing by a function that knows products only."""
+    if model is not None and not isinstance(model, Profile):
+        return 0.0
+    return _amount(_work(structure, 0), model)
+
+
+def use_of_written(structure: Structure, model: Model) -> float:
+    """What applying a map once costs that is written out."""
+    if model is not None and not isinstance(model, Profile):
+        return 0.0
+    entries = structure.rows * _colours(structure)[0]
+    nbytes = entries * widest(*structure.cod).itemsize
+    return _amount((("matmul", len(structure.dom) * len(structure.cod), nbytes, entries),), model)
+
+
+def is_larger(structure: Structure) -> bool:
+    """Whether a map stores more numbers than its dense form has."""
+    return structure.stored > structure.rows * structure.columns
+
+
+@lru_cache(maxsize=4096)
+def _value(structure: Structure, how: int, model: Model) -> float | None:
+    if not is_compressed(structure) and structure.rows * structure.columns > DENSE_LIMIT:
+        return None
+    if model is not None and not isinstance(model, Profile):
+        first, second = identity_on(structure.dom), structure
+        return float(model(structure, identity_on(structure.cod)) if how == PULL else model(first, second))
+    return _amount(_work(structure.T if how == PULL else structure, 1), model)
+
+
+def _amount(work: Sequence[Work], model: Model) -> float:
+    if isinstance(model, Profile):
+        return model.seconds(work)
+    return sum([line[3] for line in work])
+
+
+def _colours(structure: Structure) -> tuple[int, int]:
+    """How many columns are pushed together, and from how many arrays they come."""
+    if is_compressed(structure):
+        pattern = pattern_of(structure)
+        assert pattern is not None
+        return pattern.colours, 1
+    return structure.columns, len(structure.dom)
+
+
+@lru_cache(maxsize=4096)
+def _work(structure: Structure, basis: int) -> tuple[Work, ...]:
+    """What applying a map takes, to one vector or to a basis; what does not depend on the vector is done once."""
+    wiring, _ = applying(structure)
+    count, times = _colours(structure) if basis else (1, 1)
+    moved = set(wiring.inputs[len(structure.slots) :])
+    lines: list[Work] = []
+    for primitive, ins, outs in wiring.boxes:
+        if moved.isdisjoint(ins):
+            lines += work_of([(primitive, wiring.spaces(ins), wiring.spaces(outs))]) if ins else ()
+            continue
+        moved.update(outs)
+        fixed = sum([wiring.wires[k].nbytes for k in ins if k not in moved])
+        for name, launches, nbytes, operations in work_of([(primitive, wiring.spaces(ins), wiring.spaces(outs))]):
+            lines.append((name, launches * times, max(0, nbytes - fixed) * count + fixed, operations * count))
+    return tuple(lines)
