@@ -7,9 +7,10 @@ from catad.derive import linearize
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
-from catad.engine.program import program_of, run, run_product, run_structure, run_wiring
+from catad.engine.program import Program, program_of, run, run_product, run_structure
 from catad.functors import differential, linearised, reverse_differential
 from catad.linear.products import cost_of_wiring
+from catad.planner.entry import plan
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.terms import D, fork
@@ -22,6 +23,7 @@ from catad.wiring import codomain, wire
 __all__ = [
     "Constant",
     "D",
+    "Program",
     "add",
     "astype",
     "by_hand",
@@ -40,12 +42,12 @@ __all__ = [
     "neg",
     "operated",
     "pattern",
+    "plan",
     "program_of",
     "reverse_differential",
     "run",
     "run_product",
     "run_structure",
-    "run_wiring",
     "scaled",
     "source",
     "space_of",

@@ -258,11 +258,6 @@ def run_structure(structure: Structure, xp: Any, slots: Sequence[Array], leaves:
     ]
 
 
-def run_wiring(wiring: Wiring, xp: Any, leaves: Sequence[Array]) -> list[Array]:
-    """Run a wiring once."""
-    return Program(wiring)(xp, leaves)
-
-
 @lru_cache(maxsize=4096)
 def _program_of_product(product: ProductOf, first: Structure, second: Structure) -> Program:
     b = Builder()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,24 +17,29 @@ from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.contract import place
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
+from catad.linear.network import Network
+from catad.linear.products import cost_of_wiring
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Product, Tensor, flatten, rebuild
 from catad.terms import above
-from catad.wiring import Builder, Wiring
+from catad.wiring import Builder
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
 
 
+PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
+SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
+
+
 def todense(linear: LinearMap, force: bool = False) -> Array:
     """See `LinearMap.todense`."""
-    from catad.linear.map import DENSE_LIMIT
-
     rows, columns = linear.shape
-    if rows * columns > DENSE_LIMIT and not force:
-        raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
+    if rows * columns > _limit() and not force:
+        raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, _limit()))
     xp = common_module(linear.slots)
+    linear = _cheaper(linear)
     structure = linear.structure
     if isinstance(structure, Delta):
         return _written_out(structure, xp, linear.slots)
@@ -41,6 +48,26 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
         return matrix.reshape((*linear.cod.shape, *linear.dom.shape))
     return matrix
+
+
+def _cheaper(linear: LinearMap) -> LinearMap:
+    """The map; one that has factors is multiplied out first, where that takes less than applying them all to a basis."""
+    structure = linear.structure
+    pushed = _to_basis(structure) if isinstance(structure, (Chain, Network, Sum, Block)) else 0
+    if pushed <= PUSHED:
+        return linear
+    plan = above().plan(structure, cost="operations", explicit=True)
+    multiplied: LinearMap = plan.multiply(linear)
+    return multiplied if plan.cost.operations + _to_basis(plan.result) < pushed else linear
+
+
+@lru_cache(maxsize=4096)
+def _to_basis(structure: Structure) -> int:
+    """The operations of applying a map, or its transpose, to a basis, whichever has fewer vectors."""
+    if isinstance(structure, Delta):
+        return 0
+    count, applied = (structure.rows, structure.T) if structure.rows < structure.columns else (structure.columns, structure)
+    return count * cost_of_wiring(applying(applied)[0])
 
 
 def _written_out(structure: Delta, xp: Any, slots: Any) -> Array:
@@ -64,8 +91,8 @@ def _columns(linear: LinearMap, xp: Any) -> Array:
         unit = xp.eye(count, leaf.size, k=-start, dtype=leaf.dtype)
         basis.append(unit.reshape(count, *leaf.shape))
         start += leaf.size
-    wiring, made = _mapped(structure, count)
-    images = iter(above().run_wiring(wiring, xp, [*linear.slots, *basis]))
+    program, made = _mapped(structure, count)
+    images = iter(program(xp, [*linear.slots, *basis]))
     blocks = [
         next(images).reshape(count, leaf.size) if there else xp.zeros((count, leaf.size), dtype=leaf.dtype)
         for there, leaf in zip(made, structure.cod, strict=True)
@@ -73,15 +100,16 @@ def _columns(linear: LinearMap, xp: Any) -> Array:
     return blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, axis=1)
 
 
-def _mapped(structure: Structure, count: int) -> tuple[Wiring, tuple[bool, ...]]:
-    """The application of a structure, mapped over `count` arguments at once."""
+@lru_cache(maxsize=512)
+def _mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
+    """The program that applies a structure to `count` arguments at once, and which results there are; kept."""
     wiring, made = applying(structure)
     b = Builder()
     n = len(structure.slots)
     spaces = wiring.spaces(wiring.inputs)
     ins = [b.wire(s if k < n else Tensor((count, *s.shape), s.dtype)) for k, s in enumerate(spaces)]
     outs = batch(b, wiring, ins, [k >= n for k in range(len(ins))], count)
-    return b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs)), made
+    return above().Program(b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs))), made
 
 
 def _sparse(xp: Any) -> Any:
@@ -98,8 +126,8 @@ def _sparse(xp: Any) -> Any:
 def tocsr(linear: LinearMap) -> Any:
     """See `LinearMap.tocsr`."""
     xp = common_module(linear.slots)
-    structure = linear.structure
-    return _csr(_sparse(xp), xp, (structure, tuple(range(len(linear.slots)))), linear.slots)
+    linear = _cheaper(linear)
+    return _csr(_sparse(xp), xp, (linear.structure, tuple(range(len(linear.slots)))), linear.slots)
 
 
 def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
@@ -109,7 +137,7 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
     shape = (structure.rows, structure.columns)
     if isinstance(structure, Zero):
         return sparse.csr_matrix(shape)
-    if isinstance(structure, Chain):
+    if isinstance(structure, Chain) and not _is_full(structure):
         out = None
         for inner in structure.parts:
             factor = _csr(sparse, xp, inner, own)
@@ -123,6 +151,23 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
         return _block_csr(sparse, xp, structure, own)
     rows, columns, values = _entries(structure, own, xp)
     return sparse.csr_matrix((values, (rows, columns)), shape=shape)
+
+
+def _is_full(structure: Chain) -> bool:
+    """Whether a product of sparse matrices takes more than the dense one: their entries meet too often."""
+    if structure.rows * structure.columns > _limit():
+        return False
+    nnz, taken = structure.parts[0][0].nnz, 0.0
+    for (first, _), (second, _) in pairwise(structure.parts):
+        taken += nnz * second.nnz / max(1, first.rows)
+        nnz = min(nnz * second.nnz // max(1, first.rows), structure.columns * second.rows)
+    return SPARSE * taken > _to_basis(structure)
+
+
+def _limit() -> int:
+    from catad.linear.map import DENSE_LIMIT
+
+    return DENSE_LIMIT
 
 
 def _block_csr(sparse: Any, xp: Any, structure: Block, slots: Any) -> Any:

@@ -51,7 +51,7 @@ def test_the_sum_of_two_patterns_is_the_sum_of_their_matrices(first: str, second
     assert tuple(w.space for w in outs) == product.structure.slots
     dom = ct.product(*[w.space for own in wires for w in own]) if any(wires) else ct.Unit
     wiring = b.finish(dom, tuple([w for own in wires for w in own]), tuple(outs))
-    made = ct.engine.program.run_wiring(wiring, np, [x for own in slots for x in own])
+    made = ct.engine.program.Program(wiring)(np, [x for own in slots for x in own])
     found = ct.LinearMap(space, space, product.structure, made)
     np.testing.assert_array_equal(found.todense(), sum(matrices))
     assert found.stored <= a.stored + c.stored
