@@ -16,8 +16,9 @@ from catad.linear.apply import applying
 from catad.linear.map import DENSE_LIMIT
 from catad.linear.structure import Structure, widest
 from catad.planner.brackets import PULL, PUSH
-from catad.planner.cost import Model, identity_on
-from catad.planner.factors import Work, work_of
+from catad.planner.cost import Model, identity_on, value_of
+from catad.planner.execute import fresh_numbers
+from catad.planner.factors import Part, Work, leaf, work_of, write_out
 from catad.planner.patterns import pattern_of
 from catad.planner.profile import Profile
 from catad.planner.pushes import is_compressed
@@ -30,30 +31,30 @@ class Basis(NamedTuple):
 
     value: float
     how: int  # PUSH or PULL
+    use: float  # what applying the result once costs
+    stored: int  # numbers of the result
 
 
 def written(structure: Structure, model: Model, hows: Sequence[int] = BOTH) -> Basis | None:
     """The cheaper way to write a map out by a basis; None where its dense form would be too large for that."""
     if not structure.dom or not structure.cod:
         return None
-    found = [Basis(value, how) for how in hows if (value := _value(structure, how, model)) is not None]
-    return min(found, key=lambda basis: basis.value) if found else None
+    found = [(value, how) for how in hows if (value := _value(structure, how, model)) is not None]
+    if not found:
+        return None
+    pattern = pattern_of(structure) if is_compressed(structure) else None
+    stored = structure.rows * (structure.columns if pattern is None else pattern.colours)
+    work = ("matmul", len(structure.dom) * len(structure.cod), stored * widest(*structure.cod).itemsize, stored)
+    return Basis(*min(found), _used((work,), model), stored)
 
 
 def use_of(structure: Structure, model: Model) -> float:
     """What applying a map once costs; nothing by a function that knows products only."""
-    if model is not None and not isinstance(model, Profile):
-        return 0.0
-    return _amount(_work(structure, 0), model)
+    return _used(_work(structure, 0), model)
 
 
-def use_of_written(structure: Structure, model: Model) -> float:
-    """What applying a map once costs that is written out."""
-    if model is not None and not isinstance(model, Profile):
-        return 0.0
-    entries = structure.rows * _colours(structure)[0]
-    nbytes = entries * widest(*structure.cod).itemsize
-    return _amount((("matmul", len(structure.dom) * len(structure.cod), nbytes, entries),), model)
+def _used(work: Sequence[Work], model: Model) -> float:
+    return _amount(work, model) if model is None or isinstance(model, Profile) else 0.0
 
 
 def is_larger(structure: Structure) -> bool:
@@ -68,7 +69,10 @@ def _value(structure: Structure, how: int, model: Model) -> float | None:
     if model is not None and not isinstance(model, Profile):
         first, second = identity_on(structure.dom), structure
         return float(model(structure, identity_on(structure.cod)) if how == PULL else model(first, second))
-    return _amount(_work(structure.T if how == PULL else structure, 1), model)
+    if is_compressed(structure):  # reading the entries off takes boxes of its own
+        state = leaf(Part(structure, tuple(range(len(structure.slots)))))
+        return value_of(write_out(state, how == PULL, fresh_numbers()).actions, model)
+    return _amount(_work(structure.T if how == PULL else structure, len(structure.dom)), model)
 
 
 def _amount(work: Sequence[Work], model: Model) -> float:
@@ -77,20 +81,14 @@ def _amount(work: Sequence[Work], model: Model) -> float:
     return sum([line[3] for line in work])
 
 
-def _colours(structure: Structure) -> tuple[int, int]:
-    """How many columns are pushed together, and from how many arrays they come."""
-    if is_compressed(structure):
-        pattern = pattern_of(structure)
-        assert pattern is not None
-        return pattern.colours, 1
-    return structure.columns, len(structure.dom)
-
-
 @lru_cache(maxsize=4096)
-def _work(structure: Structure, basis: int) -> tuple[Work, ...]:
-    """What applying a map takes, to one vector or to a basis; what does not depend on the vector is done once."""
+def _work(structure: Structure, times: int) -> tuple[Work, ...]:
+    """What applying a map takes: once, with 0 `times`; else to a basis that comes in so many arrays.
+
+    What does not depend on the vectors is done once.
+    """
     wiring, _ = applying(structure)
-    count, times = _colours(structure) if basis else (1, 1)
+    count = structure.columns if times else 1
     moved = set(wiring.inputs[len(structure.slots) :])
     lines: list[Work] = []
     for primitive, ins, outs in wiring.boxes:
@@ -100,5 +98,5 @@ def _work(structure: Structure, basis: int) -> tuple[Work, ...]:
         moved.update(outs)
         fixed = sum([wiring.wires[k].nbytes for k in ins if k not in moved])
         for name, launches, nbytes, operations in work_of([(primitive, wiring.spaces(ins), wiring.spaces(outs))]):
-            lines.append((name, launches * times, max(0, nbytes - fixed) * count + fixed, operations * count))
+            lines.append((name, launches * max(1, times), max(0, nbytes - fixed) * count + fixed, operations * count))
     return tuple(lines)

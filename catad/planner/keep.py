@@ -16,7 +16,7 @@ from typing import Any
 from catad import errors
 from catad.linear.structure import Structure
 from catad.planner import brackets
-from catad.planner.basis import BOTH, Basis, is_larger, use_of, use_of_written, written
+from catad.planner.basis import BOTH, is_larger, use_of, written
 from catad.planner.bound import bound
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import allowed, best, end, through_all
@@ -26,10 +26,12 @@ from catad.planner.factors import Factors, Part, factors_of, structure_of
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.plan import MARGIN, cheaper, eliminated
 from catad.planner.plan import Plan
+from catad.planner.profile import Profile
 from catad.planner.pushes import is_lazy
 from catad.planner.request import Request
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
+STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
 KEPT = 1024  # plans, and bracketings by kinds
 
 _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
@@ -68,26 +70,18 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Plan:
         if least_of(found) is None or not has_forks(structure):
             raise
         error = found
-    basis = _basis(factors, request)
+    basis = written(structure_of(as_they_stand(factors))[0], request.model)
     made = bracketed
     if has_forks(structure):
-        most = math.inf if basis is None else basis.value + use_of_written(_whole(factors), request.model)
+        most = math.inf if basis is None else basis.value + basis.use
         made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
     assert made is not None
     if basis is None or made.cost.value <= basis.value or is_lazy(made.result):
         return made
     spent = made.cost.value + use_of(made.result, request.model)
-    if basis.value + use_of_written(_whole(factors), request.model) < MARGIN * spent:
-        return _through_all(factors, request, basis.how) or made
-    return made
-
-
-def _whole(factors: Factors) -> Structure:
-    return structure_of(as_they_stand(factors))[0]
-
-
-def _basis(factors: Factors, request: Request) -> Basis | None:
-    return written(_whole(factors), request.model)
+    if isinstance(request.model, Profile):
+        spent *= MARGIN if basis.stored <= made.result.stored else STRUCTURED
+    return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
 
 
 def _through_all(factors: Factors, request: Request, how: int) -> Plan | None:
@@ -105,7 +99,7 @@ def _no_larger_than_dense(plan: Plan, factors: Factors, request: Request) -> Pla
     if plan.mode == "by hand" or not is_larger(plan.result):
         return plan
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(plan.mode, BOTH)
-    basis = written(_whole(factors), request.model, hows)
+    basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
     found = None if basis is None else _through_all(factors, request, basis.how)
     return plan if found is None else replace(found, mode=plan.mode)
 
