@@ -340,6 +340,6 @@ def kind_of(state: State) -> str:
 
 __all__ = [
     "Action", "Factors", "Joined", "Multiplied", "Part", "State", "Work", "canonical", "computed_count", "factors_of", "held",
-    "join", "kind_of", "lazy", "leaf", "made", "measured", "multiplied", "parts_of", "shifted", "structure_of", "weight",
-    "work_of", "write_out",
+    "join", "kind_of", "lazy", "leaf", "made", "measured", "multiplied", "parts_of", "shifted", "structure_of", "terms",
+    "weight", "work_of", "write_out",
 ]  # fmt: skip
