@@ -5,6 +5,7 @@ They run the functors of `catad.functors` on arrays. A point is given as one val
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -209,8 +210,15 @@ class Pullback:
         whole = rebuild(self.dom, [next(out) if leaf.is_float else () for leaf in self.dom.leaves])
         return whole if self.many_primals else (whole,)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, (self.structure, self.slots, self.dom, self.cod, self.xp.__name__, self.many_primals)
+
     def __repr__(self) -> str:
         return f"<pullback {tangent_space(self.cod)} -> {tangent_space(self.dom)}: {self.structure.kind}>"
+
+
+def _unpickled(structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Space, module: str, many: bool) -> Pullback:
+    return Pullback(structure, slots, dom, cod, importlib.import_module(module), many)
 
 
 def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Value:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.arrays import Array
+from catad.linear.constructors import as_map
 from catad.linear.map import LinearMap
 from catad.linear.recurrence import zeros
 from catad.spaces import Space, flatten, rebuild
@@ -49,13 +51,15 @@ class Lift(D):
         return f"ct.lift({name(LinearMap(self.dom, self.cod, self.structure, slots), 'linear_map')})"
 
 
-def lift(linear: LinearMap) -> D:
-    """The linear map as a morphism, its own derivative at every point.
+def lift(linear: LinearMap | Array) -> D:
+    """The linear map as a morphism, its own derivative at every point; a 2-D array or a sparse matrix stands for its map.
+
+    Raises `SpaceError` for anything else.
 
     >>> import catad as ct, numpy as np
     >>> ct.jvp(ct.lift(ct.scale(np.array([2.0, 3.0]))), (np.ones(2),), (np.ones(2),))
     (array([2., 3.]), array([2., 3.]))
+    >>> ct.lift(np.array([[1.0, 2.0]]))(np.ones(2))
+    array([3.])
     """
-    if not isinstance(linear, LinearMap):
-        raise errors.SpaceError(errors.not_a_linear_map(linear))
-    return Lift(linear)
+    return Lift(as_map(linear))

@@ -16,6 +16,7 @@ from catad.spaces import space_of
 from catad.terms import D, fork
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
+from catad.vector.contract import matmul
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, operated, scaled, sub, with_numbers
 from catad.wiring import codomain, wire
@@ -39,6 +40,7 @@ __all__ = [
     "linearised",
     "linearize",
     "map",
+    "matmul",
     "neg",
     "operated",
     "pattern",

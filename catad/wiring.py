@@ -68,13 +68,25 @@ class Wire:
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         if method != "__call__" or kwargs:
             return NotImplemented
-        return _pointwise(self, ufunc, *args)
+        return _matmul(*args) if ufunc is np.matmul else _pointwise(self, ufunc, *args)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _matmul(self, other) if isinstance(other, Wire) or hasattr(other, "shape") else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _matmul(other, self) if hasattr(other, "shape") else NotImplemented
 
 
 def _pointwise(wire: Wire, op: Any, *args: Any) -> Any:
     """Apply a pointwise function to wires and numbers; numbers stay weak."""
     term, wires = above().with_numbers(op, args)
     return wire.builder.apply(term, wire.builder.wires(wires))
+
+
+def _matmul(a: Any, c: Any) -> Any:
+    """The matrix product of wires and arrays."""
+    b: Builder = next(x for x in (a, c) if isinstance(x, Wire)).builder
+    return b.apply(above().matmul, b.wires((a, c)))
 
 
 def _operator(name: str, swapped: bool = False) -> Callable[[Wire, Any], Any]:

@@ -30,8 +30,21 @@ def not_a_matrix(shape: object, dom: object) -> str:
     return text("an array of shape cod + dom is expected", given=f"shape {shape}, domain {dom}")
 
 
+def no_view_of_a_map(linear: object) -> str:
+    return text(
+        "the dense array of a linear map is computed, not viewed",
+        given=f"copy=False, {abbreviated(linear)}",
+        do="leave copy out: np.asarray(L)",
+    )
+
+
 def not_a_linear_map(thing: object) -> str:
-    return text("a linear map or a 2-D array is expected", given=f"{abbreviated(thing)} of type {type(thing).__name__}")
+    return text(
+        "a linear map is expected",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a ct.LinearMap, a 2-D floating array or a sparse matrix",
+        do="convert an array of integers: A.astype(float)" if getattr(thing, "ndim", 0) == 2 else "write ct.linear.dense(A)",
+    )
 
 
 def not_a_train(thing: object) -> str:

@@ -17,6 +17,7 @@ from catad.linear.constructors import (
     recurrence,
     scale,
     scatter_add,
+    sparse,
     zero,
 )
 from catad.linear.map import LinearMap
@@ -36,5 +37,6 @@ __all__ = [
     "recurrence",
     "scale",
     "scatter_add",
+    "sparse",
     "zero",
 ]

@@ -129,6 +129,22 @@ def scatter_add(index: Array, cod: Tensor) -> LinearMap:
     return gather(index, cod).T
 
 
+def sparse(matrix: Any) -> LinearMap:
+    """The map of a sparse matrix of SciPy or CuPy: its entries are read, weighted, and added where they belong.
+
+    >>> import catad as ct, numpy as np
+    >>> from scipy.sparse import csr_matrix
+    >>> ct.linear.sparse(csr_matrix([[0.0, 2.0], [0.0, 0.0]]))(np.array([1.0, 3.0]))
+    array([6., 0.])
+    """
+    entries = matrix.tocoo()
+    rows, columns = entries.shape
+    dom, cod = Tensor((columns,), entries.dtype), Tensor((rows,), entries.dtype)
+    if not dom.is_float:
+        raise errors.SpaceError(errors.not_a_vector_space(dom))
+    return gather(entries.col, dom) >> scale(entries.data) >> scatter_add(entries.row, cod)
+
+
 def recurrence(links: Array, reverse: bool = False) -> LinearMap:
     """The map from b to s with `s_i = a_i s_{i-1} + b_i`, `a` of the shape of b; axis 0 counts the steps.
 
@@ -260,10 +276,13 @@ def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> Linear
     return LinearMap(dom, cod, Block(lines, dom.leaves, cod.leaves, tuple(spaces), (columns, heights)), slots)
 
 
-def _as_map(J: Any) -> LinearMap:
+def as_map(J: Any) -> LinearMap:
+    """A linear map as it is; a 2-D floating array or a sparse matrix of SciPy or CuPy as the map of that matrix."""
     if isinstance(J, LinearMap):
         return J
-    if getattr(J, "ndim", 0) == 2:
+    if hasattr(J, "tocsr") and hasattr(J, "tocoo"):
+        return sparse(J)
+    if getattr(J, "ndim", 0) == 2 and getattr(J, "dtype", np.dtype(object)).kind == "f":
         return dense(J)
     raise errors.SpaceError(errors.not_a_linear_map(J))
 
@@ -279,7 +298,7 @@ def compForward(J: Any) -> Callable[[Any], Train]:
     >>> ct.compForward(A)(ct.id)(B)
     dense f64[4] -> f64[2], stored 8, dense 8
     """
-    J = _as_map(J)
+    J = as_map(J)
     return lambda k: lambda m: J.multiply(_run(_train(k), m))
 
 
@@ -293,8 +312,8 @@ def compReverse(J: Any) -> Callable[[Any], Train]:
     >>> ct.compReverse(B)(ct.id)(A)
     dense f64[4] -> f64[2], stored 8, dense 8
     """
-    J = _as_map(J)
-    return lambda k: lambda m: _run(_train(k), _as_map(m).multiply(J))
+    J = as_map(J)
+    return lambda k: lambda m: _run(_train(k), as_map(m).multiply(J))
 
 
 def _train(k: Any) -> Any:
@@ -304,10 +323,11 @@ def _train(k: Any) -> Any:
 
 
 def _run(k: Any, m: Any) -> LinearMap:
-    return _as_map(m) if isinstance(k, D) and len(k) == 0 else _as_map(k(m))
+    return as_map(m) if isinstance(k, D) and len(k) == 0 else as_map(k(m))
 
 
 __all__ = [
     "ScatterAdd", "Train", "block", "compForward", "compReverse", "cross", "cumulative_sum", "dense", "fork", "gather",
-    "identity", "inl", "inr", "jam", "join", "matrix_free", "outer", "recurrence", "scale", "scatter_add", "zero",
+    "identity", "inl", "inr", "jam", "join", "matrix_free", "outer", "recurrence", "scale", "scatter_add", "sparse",
+    "zero",
 ]  # fmt: skip

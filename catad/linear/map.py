@@ -209,6 +209,19 @@ class LinearMap:
 
         return todense(self, force)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """`np.asarray(L)` is `L.todense()`, as SciPy's solvers take a Jacobian or a Hessian.
+
+        >>> import catad as ct, numpy as np
+        >>> np.asarray(ct.jacobian(ct.sin)(np.zeros(2)))
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        if copy is False:
+            raise ValueError(errors.no_view_of_a_map(self))
+        dense = np.asarray(self.todense())
+        return dense if dtype is None else dense.astype(dtype, copy=False)
+
     def tocsr(self) -> Any:
         """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device."""
         from catad.linear.as_matrix import tocsr

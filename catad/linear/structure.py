@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
@@ -30,17 +30,22 @@ S = TypeVar("S", bound="Structure")
 @dataclass_transform(frozen_default=True)
 def family(cls: type[S]) -> type[S]:
     """Class decorator for structures: frozen, compared by their fields, hashed once."""
-    made = dataclass(frozen=True)(cls)
+    made: Any = dataclass(frozen=True)(cls)
     compute = made.__hash__
 
     def cached(self: Structure) -> int:
-        found = self.__dict__.get("_hash")
+        found: int | None = self.__dict__.get("_hash")
         if found is None:
             found = self.__dict__["_hash"] = compute(self)
         return found
 
-    setattr(made, "__hash__", cached)  # noqa: B010
-    return made
+    names = [field.name for field in fields(made)]
+
+    def reduced(self: Structure) -> tuple[Any, ...]:
+        return type(self), tuple([getattr(self, name) for name in names])  # without the hash, which another process has otherwise
+
+    made.__hash__, made.__reduce__ = cached, reduced
+    return made  # type: ignore[no-any-return]
 
 
 class Structure(ABC):
