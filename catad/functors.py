@@ -18,7 +18,7 @@ from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse, parts
 from catad.kept import keep
-from catad.linear.block import Chain, Zero, chain
+from catad.linear.block import Chain, Zero, chain, reached_by
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
@@ -91,7 +91,7 @@ def _lay(b: Builder, wiring: Wiring, box: Box, at: dict[int, Wire]) -> None:
 
 
 def _needed_rules(wiring: Wiring) -> list[Rule | None]:
-    """The rule of each box on a path from a floating input to an output; None for the others."""
+    """The rule of each box on a path from a floating input to an output that no map on it makes zero; None for the others."""
     active = {k for k in wiring.inputs if wiring.wires[k].is_float}
     for box in wiring.boxes:
         if not active.isdisjoint(box.ins):
@@ -106,7 +106,22 @@ def _needed_rules(wiring: Wiring) -> list[Rule | None]:
                 floats = [k for k in box.ins if wiring.wires[k].is_float]
                 needed.update(k for k, there in zip(floats, _columns(rule.structure), strict=True) if there)
         rules.append(rule)
-    return rules[::-1]
+    return _reaching(wiring, rules[::-1])
+
+
+def _reaching(wiring: Wiring, rules: list[Rule | None]) -> list[Rule | None]:
+    """The rules without those of boxes that no tangent reaches: what comes before them is zero by structure."""
+    live = {k for k in wiring.inputs if wiring.wires[k].is_float}
+    kept: list[Rule | None] = []
+    for box, rule in zip(wiring.boxes, rules, strict=True):
+        if rule is not None:
+            flags = [k in live for k in box.ins if wiring.wires[k].is_float]
+            reached = reached_by(rule.structure, flags)
+            floats = [k for k in box.outs if wiring.wires[k].is_float]
+            live.update(k for k, there in zip(floats, reached, strict=True) if there)
+            rule = rule if any(reached) else None
+        kept.append(rule)
+    return kept
 
 
 def _columns(structure: Structure) -> list[bool]:
@@ -154,7 +169,9 @@ def _reached(nodes: Sequence[Node], inputs: tuple[int, ...]) -> list[Node]:
 
 
 def straightened(network: Network) -> Structure:
-    """A network without forks as the chain it is."""
+    """A network without forks as the chain it is, one that nothing goes through as zero."""
+    if not network.slots and all(k < 0 for k in network.outputs):
+        return Zero(network.dom, network.cod)
     live = network.inputs
     for node in network.nodes:
         if node.ins != live:
@@ -165,7 +182,8 @@ def straightened(network: Network) -> Structure:
     used = {k for node in network.nodes for k in node.part[1]}
     if used != set(range(len(network.slots))):
         return network
-    return chain([node.part for node in network.nodes])
+    found = chain([node.part for node in network.nodes])
+    return found if found.slots == network.slots else network
 
 
 def linearised(f: D, dom: Space) -> tuple[D, Structure]:

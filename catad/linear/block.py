@@ -87,7 +87,7 @@ class Block(Structure):
         widths = None if self.widths is None else (self.widths[1], self.widths[0])
         return Block(flipped, self.cod, self.dom, self.slots, widths)
 
-    def _groups(self, side: int) -> list[slice]:
+    def groups(self, side: int) -> list[slice]:
         """The leaves of each column (side 0) or row (side 1)."""
         count = len(self.cod if side else self.dom)
         widths = (1,) * count if self.widths is None else self.widths[side]
@@ -96,8 +96,8 @@ class Block(Structure):
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         out: list[Wire | None] = [None] * len(self.cod)
-        columns = self._groups(0)
-        for line, rows in zip(self.grid, self._groups(1), strict=True):
+        columns = self.groups(0)
+        for line, rows in zip(self.grid, self.groups(1), strict=True):
             for part, column in zip(line, columns, strict=True):
                 if part is not None and any(x is not None for x in xs[column]):
                     terms = part[0].apply(b, _of(slots, part), xs[column])
@@ -202,6 +202,28 @@ class Sum(Structure):
     def nnz(self) -> int:
         """An upper bound: the patterns may overlap."""
         return min(sum(part[0].nnz for part in self.parts), self.rows * self.columns)
+
+
+def reached_by(structure: Structure, flags: Sequence[bool]) -> list[bool]:
+    """Which leaves of the result depend on the flagged leaves of the argument, as far as the structure says."""
+    if isinstance(structure, Zero) or not any(flags):
+        return [False] * len(structure.cod)
+    if isinstance(structure, Chain):
+        for part, _ in structure.parts:
+            flags = reached_by(part, flags)
+        return list(flags)
+    if isinstance(structure, Sum):
+        return [any(line) for line in zip(*[reached_by(part, flags) for part, _ in structure.parts], strict=True)]
+    if not isinstance(structure, Block):
+        return [True] * len(structure.cod)
+    reached: list[bool] = []
+    for line, rows in zip(structure.grid, structure.groups(1), strict=True):
+        own = [False] * (rows.stop - rows.start)
+        for cell, column in zip(line, structure.groups(0), strict=True):
+            if cell is not None:
+                own = [a or c for a, c in zip(own, reached_by(cell[0], flags[column]), strict=True)]
+        reached += own
+    return reached
 
 
 def assemble(
