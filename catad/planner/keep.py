@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Hashable
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -22,15 +23,16 @@ from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import allowed, best, end, through_all
 from catad.planner.cost import least_of, short_of_memory
 from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
-from catad.planner.factors import Factors, Part, factors_of, structure_of
+from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
-from catad.planner.network.plan import MARGIN, cheaper, eliminated
+from catad.planner.network.plan import MARGIN, EliminationPlan, cheaper, cheapest, eliminated
 from catad.planner.plan import Plan
 from catad.planner.profile import Profile
 from catad.planner.pushes import is_lazy
 from catad.planner.request import Request
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
+FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
 KEPT = 1024  # plans, and bracketings by kinds
 
@@ -52,9 +54,25 @@ def plan_structure(structure: Structure, mode: Any = "auto", request: Request | 
 def _plan_structure(structure: Structure, request: Request) -> Plan:
     factors = factors_of(structure)
     if request.mode == "elimination":
-        return eliminated(_graph(structure, factors), factors, request).made_for(structure, None)
+        return _by_elimination(structure, factors, request).made_for(structure, None)
     made = _cheaper(structure, factors, request) if request.mode == "auto" else _plan_factors(factors, request)
-    return _no_larger_than_dense(made, factors, request).made_for(structure, None)
+    return _no_larger_than_dense(made, structure, factors, request).made_for(structure, None)
+
+
+def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Plan:
+    """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
+    graph = _graph(structure, factors)
+    found = cheapest(graph, factors, request)
+    if found is not None:
+        return replace(found, mode="elimination")
+    basis = None if request.budget is not None else written(structure_of(as_they_stand(factors))[0], request.model)
+    instead = None if basis is None else _through_all(factors, request, basis.how)
+    return eliminated(graph, factors, request) if instead is None else replace(instead, mode="elimination")
+
+
+def eliminated_structure(structure: Structure, factors: Factors, request: Request) -> EliminationPlan:
+    """The best order of elimination of a structure, whatever it takes to look at one."""
+    return eliminated(_graph(structure, factors), factors, request)
 
 
 def _graph(structure: Structure, factors: Factors) -> LinearGraph:
@@ -86,7 +104,11 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Plan:
 
 def _through_all(factors: Factors, request: Request, how: int) -> Plan | None:
     """The plan that pushes or pulls a basis through all factors as they stand; None where that does not fit the memory."""
-    traced = trace(factors, ((brackets.ALL, how),), request.model)
+    return _of_tree(factors, request, ((brackets.ALL, how),))
+
+
+def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Plan | None:
+    traced = trace(factors, tree, request.model)
     if request.memory is not None and traced.peak > request.memory:
         return None
     execution = execute(factors, traced)
@@ -94,14 +116,24 @@ def _through_all(factors: Factors, request: Request, how: int) -> Plan | None:
     return Plan(factors, "auto", execution, False, replace(request, mode="auto"), _made=shared)
 
 
-def _no_larger_than_dense(plan: Plan, factors: Factors, request: Request) -> Plan:
-    """The plan, or one whose result is written out, where the result would store more numbers than its dense form."""
+def _no_larger_than_dense(plan: Plan, structure: Structure, factors: Factors, request: Request) -> Plan:
+    """The plan, or the best one whose result is written out, where the result would store more numbers than its dense form."""
     if plan.mode == "by hand" or not is_larger(plan.result):
         return plan
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(plan.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    found = None if basis is None else _through_all(factors, request, basis.how)
-    return plan if found is None else replace(found, mode=plan.mode)
+    found = [] if basis is None else [_through_all(factors, request, basis.how)]
+    if plan.tree and terms(plan.result) <= FEW:
+        last = len(factors.parts) + len(plan.tree) - 1
+        found += [_of_tree(factors, request, (*plan.tree, (last, how))) for how in hows]
+    if request.mode == "auto":
+        for mode in ("forward", "reverse"):
+            with suppress(errors.PlanError):  # it does not fit the memory
+                found.append(_plan_structure(structure, replace(request, mode=mode)))
+    fitting = [other for other in found if other is not None and not is_larger(other.result)]
+    if not fitting:
+        return plan
+    return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=plan.mode)
 
 
 def plan_factors(factors: Factors, request: Request) -> Plan:

@@ -153,13 +153,14 @@ class Plan:
 
     def as_elimination(self) -> EliminationPlan:
         """The best order of elimination of the linear graph of what was planned, whether or not a bracketing is cheaper."""
-        from catad.planner.keep import plan_factors, plan_structure
+        from catad.planner.keep import eliminated_structure, plan_factors
         from catad.planner.network.plan import EliminationPlan
 
         request = replace(self.request, mode="elimination", memory=None)
-        found = (
-            plan_factors(self.chain, request) if self.structure is None else plan_structure(self.structure, request=request)
-        )
+        if self.structure is None:
+            found = plan_factors(self.chain, request)
+        else:
+            found = eliminated_structure(self.structure, self.chain, request)
         assert isinstance(found, EliminationPlan)
         return replace(found, structure=self.structure, program=self.program, recomputes=self.recomputes)
 
