@@ -89,6 +89,10 @@ class Plan:
         """The products in the order in which they are carried out."""
         return self.execution.steps
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickle keeps: all but the program, which is made again."""
+        return {**vars(self), "_made": {}}
+
     # -- running
 
     def multiply(self, linear: LinearMap | Sequence[LinearMap]) -> LinearMap:

@@ -57,6 +57,9 @@ class Profile:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Profile, (self.engine, self.rates)  # without the hash
+
     @cached_property
     def _table(self) -> dict[str, Rates]:
         return dict(self.rates)

@@ -42,6 +42,9 @@ class Request:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Request, (self.mode, self.model, self.memory, self.budget, self.explicit)  # without the hash
+
     def for_chain(self, n: int) -> Request:
         """The same with a bracketing read as a tree over n factors."""
         if isinstance(self.mode, str):

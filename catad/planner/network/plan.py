@@ -123,6 +123,10 @@ class EliminationPlan(Plan):
 
         return f"<plan {headline(self)}>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        of = (self.structure,) if self.program is None else (self.program.term, self.program.dom)
+        return Plan.from_json, (self.to_json(), *of)
+
     def to_json(self) -> str:
         """The plan as JSON text; its "order" may be edited and given back to `Plan.from_json`."""
         from catad.planner.network.exchange import to_json
