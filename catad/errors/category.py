@@ -134,7 +134,8 @@ def _as_a_morphism(thing: object) -> str:
 def applied_to_morphisms(f: object, args: object) -> str:
     parts = args if isinstance(args, tuple) else (args,)
     shown_ = ", ".join([abbreviated(part, 40) for part in parts])
-    left = shown_ if len(parts) == 1 else f"ct.fork({shown_})"
+    composed = ", ".join([abbreviated(part, 40) if callable(part) else f"ct.const({abbreviated(part, 30)})" for part in parts])
+    left = composed if len(parts) == 1 else f"ct.fork({composed})"
     return text(
         "a morphism is applied to values, and composed with morphisms",
         given=f"{abbreviated(f, 60)}({shown_})",
