@@ -286,6 +286,8 @@ def as_leaves(value: Value) -> list[Any]:
         return [as_array(leaf) for leaf in leaves]
     strong = [as_array(leaf) for leaf in leaves if not is_weak(leaf)]
     xp, beside, it = common_module(strong), [leaf.dtype for leaf in strong], iter(strong)
+    if any(isinstance(leaves[i], float) for i in weak) and not any(dtype.kind == "f" for dtype in beside):
+        beside.append(np.dtype(np.float64))  # a Python float is one to the integers beside it, too
     return [as_number(xp, leaf, weak_dtype(leaf, beside)) if is_weak(leaf) else next(it) for leaf in leaves]
 
 

@@ -46,7 +46,7 @@ def bad_thread_variable(value: str) -> str:
     return text(
         "CATAD_NUM_THREADS is no number of threads",
         given=repr(value),
-        expected="a whole number, at least 1; the number of processors is used instead",
+        expected="a whole number, at least 1; OMP_NUM_THREADS or the number of processors is used instead",
     )
 
 

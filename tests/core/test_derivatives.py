@@ -267,3 +267,19 @@ def test_coefficients_of_mixed_floats_keep_the_wider() -> None:
     x = np.linspace(0.5, 1.0, 5)
     _, linear = ct.linearize(ct.mul, (x, x.astype(np.float32)))
     assert {slot.dtype for slot in linear.slots} == {np.dtype(np.float64), np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+@pytest.mark.parametrize("float_", [2.0, np.float32(2.0), np.float64(2.0), np.full(3, 2.0), np.full(3, 2.0, np.float32)])
+def test_a_python_integer_is_a_float_beside_any_float(float_: object, engine: str) -> None:
+    """So derivatives have one structure, whichever kind of float stands beside it."""
+    dtype = np.asarray(float_).dtype
+    with ct.use_engine(engine):
+        for point, at in (((2, float_), 0), ((float_, 2), 1)):
+            y, pullback = ct.vjp(ct.mul, *point)
+            both = pullback(np.ones_like(y))
+            assert [np.shape(w) for w in both] == [np.shape(p) for p in point]
+            assert all(w.dtype == dtype for w in both) and both[at] == 2.0 * np.size(float_)
+            assert ct.grad(ct.mul >> ct.sum())(*point)[at] == both[at]
+            assert ct.jvp(ct.mul, point, tuple(np.ones_like(w) for w in both))[1].dtype == dtype
+    assert ct.mul.spaces(ct.i64[()] * ct.i64[()]) == ct.i64[()] and ct.mul(2, 2).dtype == np.int64

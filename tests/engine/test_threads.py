@@ -163,6 +163,15 @@ def test_the_environment_says_how_many(monkeypatch) -> None:
     finally:
         forget("CATAD_NUM_THREADS")
     monkeypatch.delenv("CATAD_NUM_THREADS")
+    for said, count in (("3", 3), ("5,2", 5), (" 4 ", 4)):
+        monkeypatch.setenv("OMP_NUM_THREADS", said)
+        assert threads._default() == count
+        monkeypatch.setenv("CATAD_NUM_THREADS", "2")
+        assert threads._default() == 2
+        monkeypatch.delenv("CATAD_NUM_THREADS")
+    monkeypatch.setenv("OMP_NUM_THREADS", "0")  # nothing that OpenMP takes
+    assert threads._default() >= 1
+    monkeypatch.delenv("OMP_NUM_THREADS")
     if hasattr(os, "sched_getaffinity"):
         assert threads._default() == len(os.sched_getaffinity(0))
 

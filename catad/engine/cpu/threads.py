@@ -161,8 +161,9 @@ def run(calls: Sequence[Call]) -> None:
 def set_num_threads(n: int) -> None:
     """Use at most `n` threads for one call of a compiled program. Raises `ArgumentError` where `n` is no whole number >= 1.
 
-    Results do not depend on it. The default is the number of processors that this process may run on, or what the
-    environment variable `CATAD_NUM_THREADS` says.
+    Results do not depend on it. The default is what the environment variable `CATAD_NUM_THREADS` says, or else `OMP_NUM_THREADS`
+    (the first number of its list), or else the number of processors that this process may run on. `threadpoolctl` knows threads
+    of shared libraries only, and catad's are none: its limits do not reach them.
 
     >>> before = get_num_threads()
     >>> set_num_threads(1)
@@ -194,6 +195,9 @@ def _default() -> int:
         return int(said)
     if said:
         notice("CATAD_NUM_THREADS", errors.bad_thread_variable(said), stacklevel=4)
+    outer = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # of nested levels: the outermost
+    if outer.isdecimal() and int(outer) >= 1:
+        return int(outer)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
