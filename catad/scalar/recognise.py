@@ -1,4 +1,4 @@
-"""Recognising the operators that have special rules, `+`, `*`, min and max, whatever way they are written."""
+"""Recognising the operators that have special rules, `+`, `*`, min, max and `logaddexp`, whatever way they are written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TRANSPARENT = ("float", "pos")
 
 
 def recognise(function: Function) -> str | None:
-    """'add', 'mul', 'min' or 'max' if a function of two numbers computes that for all numbers but NaN, else None.
+    """'add', 'mul', 'logaddexp', 'min' or 'max' if a function of two numbers computes that for all numbers but NaN, else None.
 
     For min and max the derivative must agree too: at a tie it is the left operand's.
 
@@ -27,7 +27,7 @@ def recognise(function: Function) -> str | None:
         return None
     (output,) = function.outputs
     bare = _bare(output)
-    if bare.op in ("add", "mul") and {_bare(arg) for arg in bare.args} == {LEFT, RIGHT}:
+    if bare.op in ("add", "mul", "logaddexp") and {_bare(arg) for arg in bare.args} == {LEFT, RIGHT}:
         return bare.op
     if bare.op in ("select", "minimum", "maximum", "fmin", "fmax"):
         winners = tuple([_winner(output, order) for order in (-1, 0, 1)])

@@ -30,8 +30,19 @@ if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
 
 
+class PassedOn(Primitive):
+    """A box whose results are its arguments from number `xs` on. It holds their derivative, and is left out before running."""
+
+    xs: int
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        spaces = tuple([Tensor(a.shape, a.dtype) for a in arrays])
+        ys = arrays[self.xs : self.xs + len(self.typed(spaces))]
+        return ys[0] if len(ys) == 1 else ys
+
+
 @box
-class Custom(Primitive):
+class Custom(PassedOn):
     """(x leaves..., y leaves..., slots...) to the y leaves, with the given structure as derivative with respect to x."""
 
     structure: Structure
@@ -44,10 +55,6 @@ class Custom(Primitive):
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins[self.xs : self.xs + self.ys]
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        ys = arrays[self.xs : self.xs + self.ys]
-        return ys[0] if len(ys) == 1 else ys
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         dom = [space for space in ins if space.is_float]
@@ -239,14 +246,14 @@ def by_hand(fn: Any = None) -> D:
 
 
 def erased(wiring: Wiring) -> Wiring:
-    """The wiring without its `Custom` boxes, for running: their results are their y arguments."""
-    if not any(isinstance(each.primitive, Custom) for each in wiring.boxes):
+    """The wiring without the boxes that pass on what they are given, for running."""
+    if not any(isinstance(each.primitive, PassedOn) for each in wiring.boxes):
         return wiring
     alias: dict[int, int] = {}
     boxes: list[Box] = []
     for each in wiring.boxes:
         ins = tuple([alias.get(k, k) for k in each.ins])
-        if isinstance(each.primitive, Custom):
+        if isinstance(each.primitive, PassedOn):
             alias.update(zip(each.outs, ins[each.primitive.xs :], strict=False))
         else:
             boxes.append(Box(each.primitive, ins, each.outs))

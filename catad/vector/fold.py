@@ -26,6 +26,7 @@ from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
 from catad.vector.generate import Iota
+from catad.vector.log_sum_exp import log_sum_exp
 from catad.vector.map import mapped
 from catad.vector.monoid import (
     Monoid,
@@ -248,6 +249,8 @@ def folded(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, free: Seque
         wires = [x[k] for k in own]
         if scalar.recognise(part.op) == "add":
             totals: Sequence[Wire] = [b.apply(sum_(axis=axis), wires[0])]
+        elif scalar.recognise(part.op) == "logaddexp" and part.inverse is None:
+            totals = [log_sum_exp(b, wires[0], axis)]
         elif part.free:
             totals = _last(b, part, scanned(b, part, wires, axis, False, False, free), axis)
         else:

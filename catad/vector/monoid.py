@@ -89,6 +89,8 @@ def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
     made = Monoid(function, numbers, tree, None, params)
     if scalar.recognise(function) == "add" and numbers[0] != 0:
         raise errors.MonoidError(errors.wrong_neutral(op, neutral, 1.0, 1.0 + numbers[0], "left"))
+    if scalar.recognise(function) == "logaddexp" and numbers[0] != -math.inf:
+        raise errors.MonoidError(errors.wrong_neutral(op, neutral, 1.0, float(np.logaddexp(numbers[0], 1.0)), "left"))
     return made
 
 

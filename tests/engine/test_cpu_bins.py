@@ -13,13 +13,16 @@ import pytest
 import catad as ct
 from catad.engine.cpu import buffers, by_bin, target
 from catad.engine.cpu.bins import BinsText, WinnersText
+from catad.engine.cpu.lone import lone
 from catad.engine.cpu.prefixes import _Prefixes
 from catad.engine.program import Program
+from catad.linear.gather import Indexing, Put
 from catad.spaces import flatten
 from catad.vector.by_bin import PrefixByBin
 from catad.vector.monoid import monoid_of
 from catad.wiring import wire
 
+from . import cpu_support
 from .cpu_support import printed_anew
 
 pytestmark = [pytest.mark.numpy_only, pytest.mark.skipif(not target.available(), reason="there is no LLVM here")]
@@ -290,3 +293,25 @@ def test_planted_faults_are_seen() -> None:
     assert wrong(WinnersText, "_number", shifted), "the next position wins"
     assert wrong(_Prefixes, "_place", lambda self, step, last: step), "both sides from the front"
     assert wrong(_Prefixes, "_outside", lambda self, i: None), "what is dropped is not set"
+
+
+@pytest.mark.parametrize("bins", [2, 5, 1000])
+@pytest.mark.parametrize("rest", [(3,), (2, 3)])
+@pytest.mark.parametrize("op", [(ct.maximum, -np.inf), (lambda a, b: a if a <= b else b, np.inf)], ids=["max", "min"])
+def test_extremes_of_rows_and_their_gradients(op: Any, rest: tuple[int, ...], bins: int) -> None:
+    rng = np.random.default_rng(5)
+    f = ct.histogram(*op, bins=bins)
+    x = rng.integers(-1, min(bins, 6) + 1, 40), rng.integers(0, 4, (40, *rest)).astype(np.float32)
+    w = rng.uniform(0.5, 1.5, (bins, *rest)).astype(np.float32)
+    back = ct.fork(ct.exl >> f, ct.reverse_differential(f))
+    cpu_support.assert_same(cpu_support.on("cpu", back, (x, w)), cpu_support.on("reference", back, (x, w)))
+
+
+def test_a_scatter_by_indices_of_each_number() -> None:
+    rng = np.random.default_rng(6)
+    for src, by, dst, sizes in (((0, 1), (2, 1), (2, 1), (5, 3, 4)), ((0, 1, 2), (2, 3), (3, 1, 2), (5, 3, 2, 4))):
+        how = Indexing(src, 0, by, dst, sizes)
+        index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
+        put = Put(how)
+        made = lone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
+        np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)

@@ -36,7 +36,7 @@ class Bins(NamedTuple):
     A value with the dtype "" is the position of the element. With `before`, the values are computed of what is read. `starts`
     are the neutral elements as text. With `flagged` a bin knows whether anything is in it yet: needed unless op(neutral, x) is x
     to the last bit. `outs` are the dtypes of the results, "" for a number of the state that nobody asked for. `rows` is whether
-    an element is a row of numbers, `lanes` how many pieces a group has.
+    an element is a row of numbers, `lanes` how many pieces a group has. With `apart` each number of a row has its own index.
     """
 
     op: Function
@@ -49,6 +49,7 @@ class Bins(NamedTuple):
     rows: bool
     lanes: int
     before: Before | None = None
+    apart: bool = False
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -135,8 +136,13 @@ class BinsText:
 
     def _element(self, i: str, index: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """Element i into its bin, if it has one."""
-        w, dtype = self.w, np.dtype(self.what.by)
-        bin_ = cast(w, self._load(self._at(index, dtype, i), dtype), dtype, np.dtype(np.int64))
+        w = self.w
+        if self.what.apart:
+            rest = self.field("rest")
+            source = w.set(f"mul i64 {i}, {rest}")
+            w.loop("0", rest, lambda c: self._apart(i, w.set(f"add i64 {source}, {c}"), c, index, arrays, states, flags))
+            return
+        bin_ = self._bin(index, i)
         inside = self._inside(bin_)
 
         def put() -> None:
@@ -156,6 +162,23 @@ class BinsText:
         w.when(inside, put)
         if type(self)._outside is not BinsText._outside:
             w.when(w.set(f"xor i1 {inside}, true"), lambda: self._outside(i))
+
+    def _apart(
+        self, i: str, source: str, c: str, index: str, arrays: Sequence[str], states: Sequence[str], flags: str
+    ) -> None:
+        """Number c of element i, which lies at `source`, into its own bin, if it has one."""
+        w, bin_, rest = self.w, self._bin(index, source), self.field("rest")
+
+        def put() -> None:
+            target = w.set(f"add i64 {w.set(f'mul i64 {bin_}, {rest}')}, {c}")
+            self._number(i, source, target, arrays, states, flags)
+
+        w.when(self._inside(bin_), put)
+
+    def _bin(self, index: str, i: str) -> str:
+        """The index at a place."""
+        dtype = np.dtype(self.what.by)
+        return cast(self.w, self._load(self._at(index, dtype, i), dtype), dtype, np.dtype(np.int64))
 
     def _inside(self, bin_: str) -> str:
         """Whether there is such a bin."""

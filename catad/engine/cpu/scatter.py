@@ -91,9 +91,32 @@ def summed(put: Put, ins: tuple[Tensor, ...], before: Before | None = None) -> M
     return Member(fold, (ins[0].size, shape), given, lambda outs: np.moveaxis(outs[0], 0, how.axis))
 
 
-def _sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = None) -> Bins:
+def _sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = None, apart: bool = False) -> Bins:
     total = np.dtype(np.float64) if dtype.kind == "f" else dtype
-    return Bins(_ADD, index.str, (dtype.str,), (total.str,), (start(0, total),), False, (dtype.str,), rows, 1, before)
+    starts = (start(0, total),)
+    return Bins(_ADD, index.str, (dtype.str,), (total.str,), starts, False, (dtype.str,), rows, 1, before, apart)
+
+
+def _apart(put: Put, ins: tuple[Tensor, ...]) -> Member | None:
+    """A `Put` along the first axis in which some numbers of a row have indices of their own, as winners by bin have."""
+    how = put.how
+    rest = how.src[1:]
+    others = tuple([label for label in how.by if label not in rest])
+    if how.axis or not set(rest) & set(how.by) or sorted(how.dst) != sorted((*others, *rest)):
+        return None
+    shape, count = how.shape(rest), math.prod(how.shape(others))
+    fold = Fold(_sums(ins[0].dtype, ins[1].dtype, True, apart=True), how.bins)
+    order = (*others, *rest)
+    by = [label for label in order if label in how.by]
+
+    def given(index: Any, v: Any) -> Given:
+        lined = np.transpose(index, [how.by.index(label) for label in by])
+        lined = lined[tuple([slice(None) if label in how.by else None for label in order])]
+        index = np.ascontiguousarray(np.broadcast_to(lined, how.shape(order)))
+        v = np.ascontiguousarray(np.transpose(v, [how.dst.index(label) for label in order]))
+        return Given(index.reshape(count, *shape), [v.reshape(count, *shape)], shape)
+
+    return Member(fold, (count, shape), given, lambda outs: outs[0])
 
 
 class ScatterKernel:
@@ -101,7 +124,7 @@ class ScatterKernel:
 
     def __init__(self, put: Put, ins: tuple[Tensor, ...]) -> None:
         self.how = how = put.how
-        self.member = None if set(how.by) & set(how.src) else summed(put, ins)  # else each position is computed
+        self.member = _apart(put, ins) if set(how.by) & set(how.src) else summed(put, ins)  # None: each position is computed
         self.dtype = ins[1].dtype
         if self.member is not None:
             self.fold = self.member.fold
