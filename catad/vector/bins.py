@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,15 +104,29 @@ def segmented(monoid: Monoid) -> Monoid:
     return Monoid(op, (False, *monoid.neutral), tree, None, free, monoid)
 
 
-def by_sorting(
-    b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, free: Sequence[Wire]
-) -> list[Wire]:
+@lru_cache(maxsize=4096)
+def with_numbers(monoid: Monoid) -> Monoid:
+    """An operator with free numbers p on elements (p..., x...) that carry them: `(p, x), (q, y)` to `(q, op(x, y, q))`.
+
+    Where all elements carry the same numbers that is the operator. Each step uses those of its own element, so the derivative by
+    the numbers of an element is that of its step, and they add up to the derivative by the free numbers.
+    """
+    d, free = monoid.width, monoid.free
+    w = d + free
+    own = [scalar.param(w + k) for k in range(free)]
+    operands = [scalar.param(side * w + free + k) for side in (0, 1) for k in range(d)]
+    tree = (None,) * w
+    op = Function.make(2 * w, [*own, *scalar.substitute(monoid.op, [*operands, *own])], tree, (tree, tree), monoid.op.name)
+    return Monoid(op, (*[0.0] * free, *monoid.neutral), tree, None, 0, monoid)
+
+
+def by_sorting(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     """Any operator: sort by bin, fold each segment, read the ends of the segments."""
     order, starts, last = b.add(SortByBin(bins), index)
     ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
     axes = tuple(range(values[0].ndim))
     flags = contract(b, [(0,)], [starts], axes, values[0].shape)
-    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered, *free)
+    _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
     end = contract(b, [(0,)], [last], axes, (bins, *values[0].shape[1:]))
     read = [b.add(Take(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
     return or_neutral(b, monoid, end, read)

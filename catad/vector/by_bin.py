@@ -56,13 +56,13 @@ class Meaning(D):
 
 
 def _folds(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
-    return by_sorting(b, monoid, index, values, bins, ())
+    return by_sorting(b, monoid, index, values, bins)
 
 
 def _winners(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     (v,) = values
     positions = contract(b, [(0,)], [b.add(Iota(v.shape[0]))[0]], tuple(range(v.ndim)), v.shape)
-    return by_sorting(b, with_winner(monoid), index, [v, positions], bins, ())[1:]
+    return by_sorting(b, with_winner(monoid), index, [v, positions], bins)[1:]
 
 
 def _prefixes(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:

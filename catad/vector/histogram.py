@@ -1,8 +1,7 @@
 """`histogram` and `reduce_by_index`: folds of the values that share a bin.
 
 For `+` it is a `Put`, whose Jacobian is the `ScatterAdd` itself; for any other operator a `FoldByBin`, whose Jacobian is a
-weighted one. With free numbers it is a sort by bin and a segmented scan, made of smaller combinators (Bruun and Larsen 2022,
-section 6.1). Indices out of range are dropped.
+weighted one. With free numbers each value carries them (Bruun and Larsen 2022, section 6.1). Indices out of range are dropped.
 """
 
 from __future__ import annotations
@@ -17,13 +16,14 @@ from catad.linear.contract import contract
 from catad.linear.gather import Put, rows_of
 from catad.spaces import flatten, rebuild
 from catad.terms import D
-from catad.vector.bins import by_sorting
+from catad.vector.bins import with_numbers
 from catad.vector.constant import index_of
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import LastWriter
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_types, chooses, monoid_of, parts
 from catad.vector.scan import check_params, operator_code, params_code
+from catad.vector.shape import broadcast_to
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def by_bin(
         elif index.ndim != 1:
             raise errors.SpaceError(errors.wrong_index_shape(index.space, [v.space for v in values], "ct.histogram"))
         elif part.free:
-            totals = by_sorting(b, part, index, wires, bins, free)
+            carried = [b.apply(broadcast_to(wires[0].shape), p) for p in free]
+            totals = b.add(FoldByBin(with_numbers(part), bins), index, *carried, *wires)[part.free :]
         else:
             totals = b.add(FoldByBin(part, bins), index, *wires)
         made.update(zip(own, totals, strict=True))

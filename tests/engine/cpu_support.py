@@ -14,6 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 import catad as ct
+from catad import kept
 from catad.engine.cpu import blocked, by_bin, call, folds, keys, launch, nest, partition
 from catad.engine.cpu import blocks as blocks_of_lines
 from catad.engine.cpu.stage import Stage
@@ -144,7 +145,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels are found by their text alone, and none is kept: for tests that change what is printed."""
+    """Kernels are found by their text alone, and none is kept: for tests that change what is printed. No program is found by
+    an equal term that was made before, or will be."""
+    monkeypatch.setattr(kept, "_equal", type(kept._equal)(kept.TERMS))
     monkeypatch.setattr(by_bin, "_compiled", type(by_bin._compiled)())
     monkeypatch.setattr(call, "_compiled", type(call._compiled)())
     monkeypatch.setattr(keys, "sources", lambda: None)

@@ -136,3 +136,45 @@ def test_an_inverse_with_free_numbers() -> None:
     ):
         z = tuple(np.asarray(part) for part in z)
         np.testing.assert_allclose(o.agree(f, z), o.agree(g, z), rtol=1e-12)
+
+
+SOFT = lambda a, b, t: t * np.logaddexp(a / t, b / t)  # noqa: E731
+CURVED = lambda a, b, p: a + b + p * a * b  # noqa: E731
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+@pytest.mark.parametrize("shape, numbers", [((40,), ()), ((40, 3), (3,)), ((40, 3), ())])
+@pytest.mark.parametrize("op, neutral", [(SOFT, -np.inf), (CURVED, 0.0)], ids=["soft", "curved"])
+def test_histograms_with_free_numbers_by_loops_and_differences(op, neutral, shape, numbers, engine):
+    rng = np.random.default_rng(0)
+    index, x = rng.integers(-1, 4, 40), rng.uniform(0.1, 0.5, shape)  # bin 4 is empty
+    p, dx, dp = rng.uniform(0.5, 1.0, numbers), rng.normal(size=shape), rng.normal(size=numbers)
+    f = ct.histogram(op, neutral, bins=5, params=1)
+    want, seen = np.full((5, *shape[1:]), neutral), np.zeros(5, bool)
+    for k, element in zip(index, x, strict=True):
+        if k >= 0:
+            want[k], seen[k] = (op(want[k], element, p) if seen[k] else element), True
+    w, there = rng.normal(size=want.shape) * seen.reshape(5, *[1] * (x.ndim - 1)), np.isfinite(want)
+    with ct.use_engine(engine):
+        y, back = ct.vjp(f, index, x, p)
+        _, g, h = back(w)
+        push = ct.jvp(f, (index, x, p), ((), dx, dp))[1]
+
+        def weighted(t):
+            with np.errstate(invalid="ignore"):
+                return float((f(index, x + t * dx, p + t * dp) * w)[there].sum())
+
+        slope = (weighted(1e-5) - weighted(-1e-5)) / 2e-5
+    np.testing.assert_allclose(y, want, rtol=1e-12)
+    np.testing.assert_allclose((g * dx).sum() + (h * dp).sum(), slope, rtol=1e-6)
+    np.testing.assert_allclose((push * w)[there].sum(), slope, rtol=1e-6)
+    assert np.all(g[index < 0] == 0.0)
+
+
+def test_histograms_with_free_numbers_sort_nothing():
+    f = ct.histogram(CURVED, 0.0, bins=5, params=1)
+    back = ct.fork(ct.exl >> f, ct.reverse_differential(f))
+    x = (np.arange(6000) % 5, np.ones(6000), 0.5)
+    with ct.use_engine("cpu"):
+        steps = back.source("steps", ct.space_of((x, np.ones(5))))
+    assert "Sort" not in steps and "FoldByBin" in steps and "PrefixByBin" in steps
