@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.cpu.folds import TILE
 from catad.linear.pairwise import INNER
 
 KINDS = ("equal", "positive", "normal")
@@ -195,3 +196,13 @@ def test_the_value_and_gradient_of_least_squares() -> None:
             assert abs(f(a, w) / math.fsum((r * r).tolist()) - 1.0) < 5e-7
             for k in range(2):
                 assert abs(slope[k] / math.fsum((2.0 * a[:, k].astype(float) * r).tolist()) - 1.0) < 1e-6
+
+
+def test_a_running_sum_drifts_no_further_than_in_one_tile() -> None:
+    """Equal numbers, whose rounding errors have one sign: what is added one after the other drifts from the exact sum."""
+    x = np.full(1 << 22, 0.1)
+    exact = np.arange(1, len(x) + 1) * x[0]  # each rounded once
+    with ct.use_engine("cpu"):
+        got = ct.scan(ct.add, 0.0)(x)
+    assert np.max(np.abs(got - exact) / np.spacing(exact)) <= TILE
+    assert np.max(np.abs(np.cumsum(x) - exact) / np.spacing(exact)) > 2 * TILE

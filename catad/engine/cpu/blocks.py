@@ -145,10 +145,25 @@ class Blocks(Nest):
 
         for own, begin in zip(states[1:], begins[1:], strict=True):
             w.loop("0", skipped, lambda s, own=own, begin=begin: self._at(own, begin, False, False))  # type: ignore[misc]
-        if self.kernel.streaming:
-            self._past(states, begins, skipped, size)
-        else:
-            w.loop(skipped, size, lambda s: self._step(states, begins, s))
+        past = [self._buffers() for _ in begins] if self.kernel.streaming else None
+
+        def tile(t: str) -> None:
+            """A tile of each piece, from where the totals before it lead: a running sum is no worse than in one tile."""
+            later, first = w.set(f"icmp ne i64 {t}, 0"), w.set(f"mul i64 {t}, {TILE}")
+
+            def again() -> None:
+                for k, own in enumerate(states):
+                    before = w.set(f"mul i64 {tiles}, {k}")
+                    self._load_states(own, w.set(f"add i64 %u, {w.set(f'add i64 {before}, {t}')}"))
+
+            w.when(later, again)
+            last, first = w.set(f"add i64 {first}, {TILE}"), w.set(f"select i1 {later}, i64 {first}, i64 {skipped}")
+            if past is None:
+                w.loop(first, last, lambda s: self._step(states, begins, s))
+            else:
+                self._past(states, begins, first, last, past)
+
+        w.loop("0", tiles, tile)
         w.loop(w.set(f"add i64 {begins[-1]}, {size}"), "%e", lambda i: self._at(states[-1], i, False, False))
 
     def _step(
@@ -158,10 +173,11 @@ class Blocks(Nest):
         for k, (own, begin) in enumerate(zip(states, begins, strict=True)):
             self._at(own, self.w.set(f"add i64 {begin}, {s}"), False, False, None if beside is None else beside[k])
 
-    def _past(self, states: Sequence[States], begins: Sequence[str], first: str, last: str) -> None:
+    def _past(
+        self, states: Sequence[States], begins: Sequence[str], first: str, last: str, buffers: Sequence[Mapping[int, str]]
+    ) -> None:
         """The steps from the first to the last in blocks, whose results are held in buffers and then go past the caches."""
         w = self.w
-        buffers = [self._buffers() for _ in begins]
 
         def block(start: str) -> None:
             stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), last)
