@@ -17,7 +17,7 @@ from .bytecode import refuse_kind
 from .dtypes import Type, result_types, typed
 from .duals import partials, value_and_partials
 from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
-from .llvm import LlvmFunction, llvm_function
+from .llvm import STOP_FLAG, LlvmFunction, llvm_function
 from .loops import pruned
 from .ops import OPS
 from .read import read
@@ -31,6 +31,7 @@ __all__ = [
     "CHOICES",
     "OPS",
     "PARTIALS",
+    "STOP_FLAG",
     "Function",
     "LlvmFunction",
     "Loop",

@@ -19,9 +19,26 @@ from .dtypes import Type, as_real, loop_param_types, node_types, sources, typed,
 from .ir import Function, Node, param
 from .llvm_far import beyond
 from .llvm_ops import EMIT, LIBM, Kind, Writer, comparison, convert, ldexp, libm, literal, llvm_type, whole_power
+from .loops import constant_trips
 from .ops import OPS
 from .simplify import TRUE
 from .vector_math import beyond_reach, composed, reach
+
+STOP_FLAG = "catad_stop"
+"""A variable of the module: while it is not 0, loops that might run for long end at once, whatever their condition says."""
+
+_HANDLER = f"""@{STOP_FLAG} = dso_local global i32 0
+@catad_before = dso_local global ptr null
+define dso_local void @catad_interrupt(i32 %signal, ptr %info, ptr %context) nounwind {{
+  store volatile i32 1, ptr @{STOP_FLAG}
+  %before = load volatile ptr, ptr @catad_before
+  call void %before(i32 %signal, ptr %info, ptr %context)
+  ret void
+}}"""
+"""The flag, and a signal handler that sets it and calls the one before it."""
+
+LONG = 1 << 16
+"""A loop of more trips looks at the flag."""
 
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
 
@@ -169,8 +186,14 @@ def print_loop(region: Region, node: Node) -> list[str]:
     tys = [llvm_type(one.dtype) for one in types[: loop.states]]
     states = [f"%s{n}.{k}" for k in range(loop.states)]
     (going,) = Region(w, loop.condition, [*states, *given], types, real).run()
-    asked = w.block
-    w.line(f"br i1 {going}, label %body{n}, label %exit{n}")
+    left = [w.block]
+    if 0 <= constant_trips(loop, inits) <= LONG:
+        w.line(f"br i1 {going}, label %body{n}, label %exit{n}")
+    else:
+        w.line(f"br i1 {going}, label %asked{n}, label %exit{n}")
+        w.start(f"asked{n}")
+        w.line(f"br i1 {_stopped(w)}, label %exit{n}, label %body{n}")
+        left.append(w.block)
     w.start(f"body{n}")
     body = Region(w, loop.step, [*states, *given], types, real)
     body.run()
@@ -184,16 +207,24 @@ def print_loop(region: Region, node: Node) -> list[str]:
     if needed is None:
         return states
     return [
-        w.new(f"phi {ty} [ {start}, %{before} ], [ {state}, %{asked} ]")
+        w.new(f"phi {ty} [ {start}, %{before} ], {', '.join([f'[ {state}, %{block} ]' for block in left])}")
         for ty, start, state in zip(tys, started, states, strict=True)
     ]
+
+
+def _stopped(w: Writer) -> str:
+    """Whether somebody wants the loops of the module to end."""
+    w.support[STOP_FLAG] = _HANDLER
+    flag = w.new(f"load volatile i32, ptr @{STOP_FLAG}")
+    return w.new(f"icmp ne i32 {flag}, 0")
 
 
 def llvm_function(function: Function, dtypes: Sequence[object], name: str) -> LlvmFunction:
     """The text of a scalar function for params of these dtypes, as the LLVM function `@name`.
 
-    It has no side effects and no undefined behaviour, and is inlined into its caller. It may run for ever, if a loop of the
-    function does. Raises CannotPrint, naming the construct, for what has no machine code; ScalarError for what cannot be typed.
+    It has no side effects and no undefined behaviour, and is inlined into its caller. A loop that may run for ever ends when the
+    module's variable `catad_stop` is set, with some result. Raises CannotPrint, naming the construct, for what has no machine
+    code; ScalarError for what cannot be typed.
 
     >>> from .simplify import apply
     >>> twice = Function.make(1, [apply("add", param(0), param(0))])
@@ -223,5 +254,6 @@ def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str) -> Llv
         whole = w.new(f"insertvalue {struct} {whole}, {ty} {ref}, {i}")
     w.line(f"ret {struct} {whole}")
     given = ", ".join([f"{ty} {one}" for ty, one in zip(parameters, params, strict=True)])
-    head = f"define internal {struct} @{name}({given}) alwaysinline nounwind memory(none) {{"
+    effects = "nounwind" if STOP_FLAG in w.support else "nounwind memory(none)"
+    head = f"define internal {struct} @{name}({given}) alwaysinline {effects} {{"
     return LlvmFunction(name, parameters, results, "\n".join([head, *w.lines, "}"]), tuple(w.support.items()))

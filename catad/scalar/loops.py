@@ -41,6 +41,21 @@ def _close(locals_: Sequence[Node], inits: Sequence[Node], condition: Node, step
     return tuple([projection(node, k) for k in range(states)])
 
 
+def constant_trips(loop: Loop, inits: Sequence[Node]) -> int:
+    """How many trips a loop over a constant range makes, as `for i in range(20)` without `break`; -1 for any other loop."""
+    (condition,) = loop.condition.outputs
+    if condition.op not in ("lt", "gt") or condition.args[0].op != "param" or condition.args[1].op != "const":
+        return -1
+    k = condition.args[0].value
+    step = loop.step.outputs[k] if k < loop.states else condition
+    if step.op != "add" or step.args[0] is not condition.args[0] or step.args[1].op != "const" or inits[k].op != "const":
+        return -1
+    numbers = [inits[k].value, condition.args[1].value, step.args[1].value]
+    if not all(type(number) is int for number in numbers) or numbers[2] * (1 if condition.op == "lt" else -1) <= 0:
+        return -1
+    return len(range(*numbers))
+
+
 # -- dropping states that nothing needs
 
 

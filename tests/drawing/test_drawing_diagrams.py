@@ -293,7 +293,9 @@ def test_the_text_does_not_depend_on_the_hash_seed() -> None:
         "print(f.draw(ct.f64[3, 4] * ct.f64[4, 5]), ct.cross(*[ct.fork(ct.sin, ct.cos)] * 40).draw())"
     )
     texts = {
-        subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True)
+        subprocess.check_output(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True, timeout=600
+        )
         for seed in ("1", "2")
     }
     assert len(texts) == 1 and "<svg" in texts.pop()

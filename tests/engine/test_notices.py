@@ -55,7 +55,7 @@ def test_threads_that_meet() -> None:
     together, given = threading.Barrier(8), []
 
     def say() -> None:
-        together.wait()
+        together.wait(60)
         given.append(notice("test a", "many at once"))
 
     with warnings.catch_warnings():
@@ -64,5 +64,5 @@ def test_threads_that_meet() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(60)
     assert sorted(given) == [False] * 7 + [True]

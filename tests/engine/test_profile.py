@@ -78,7 +78,7 @@ def test_threads_lose_no_call() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(60)
     (stage,) = p.stages
     assert (stage.calls, stage.bytes, stage.run_seconds, stage.compile_seconds) == (2000, 4000, 2000.0, 0.5)
 

@@ -217,7 +217,7 @@ def test_threads_compile_a_program_once(cache, counts) -> None:
     together, found = threading.Barrier(8), []
 
     def work(k: int) -> None:
-        together.wait()
+        together.wait(60)
         found.append(target.compiled(half(), ["half"]))
         assert call(target.compiled(half(float(k)), ["half"]), "half", 2.0) == 2.0 * k
         found.append(k)

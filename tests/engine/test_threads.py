@@ -190,11 +190,18 @@ def test_chunks_cover_the_range(n: int, least: int, multiple: int, count: int) -
         assert not sizes or max(sizes) - min(sizes) <= multiple
 
 
+HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""A process that starts in the background ignores Ctrl-C, and so do its children, until they say otherwise."""
+
+
 def script(text: str, *, interrupt_after: str | None = None) -> str:
     """What a program prints; `interrupt_after`: it gets a Ctrl-C when it has printed this line."""
-    child = subprocess.Popen([sys.executable, "-u", "-c", textwrap.dedent(text)], stdout=subprocess.PIPE, text=True)
+    text = HEARS + textwrap.dedent(text)
+    child = subprocess.Popen([sys.executable, "-u", "-c", text], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     lines = []
+    limit = threading.Timer(120, child.kill)
+    limit.start()
     try:
         for line in child.stdout:
             lines.append(line)
@@ -202,6 +209,7 @@ def script(text: str, *, interrupt_after: str | None = None) -> str:
                 child.send_signal(signal.SIGINT)
         assert child.wait(60) == 0, "".join(lines)
     finally:
+        limit.cancel()
         child.kill()
         child.stdout.close()
     return "".join(lines)
@@ -216,9 +224,9 @@ def test_an_interrupt_waits_for_the_helpers_and_the_pool_goes_on() -> None:
         threads.set_num_threads(3)
         began, ended = threading.Barrier(3), []
         def helper():
-            began.wait(); time.sleep(0.5); ended.append(1)
+            began.wait(60); time.sleep(0.5); ended.append(1)
         def first():
-            began.wait(); print("began")
+            began.wait(60); print("began")
         try:
             threads.run([first, helper, helper])
         except KeyboardInterrupt:
@@ -241,10 +249,10 @@ def test_after_an_interrupt_no_further_call_is_begun() -> None:
         threads.set_num_threads(2)
         began, ran = threading.Barrier(2), []
         def first():
-            began.wait(); print("began")
+            began.wait(60); print("began")
             while True: time.sleep(0.01)
         def helper():
-            began.wait(); time.sleep(0.5)
+            began.wait(60); time.sleep(0.5)
         def later(): ran.append(1); time.sleep(0.5)
         try:
             threads.run([first, helper, *[later] * 50])
@@ -276,7 +284,7 @@ def test_a_forked_child_starts_its_own_threads() -> None:
             print("child")
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
-        stop.set(); busy.join()
+        stop.set(); busy.join(60)
         meet()
         print("parent")
         """

@@ -26,7 +26,7 @@ def test_runs_from_another_folder(name: str, tmp_path: Path) -> None:
     root = str(FOLDER.parent)
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) > 5
     assert "Warning" not in done.stderr

@@ -40,7 +40,7 @@ def test_runs_small(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(EXPERIMENTS / f"{name}.py"), *SMALL[name], "--json", "found.json", "--out", "pictures"]
     paths = [str(FOLDER.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
     assert set(found) == {"machine", "rows", "bounds"} and (found["rows"] or found["bounds"])

@@ -35,12 +35,12 @@ for strategy in (testing.points, testing.terms, testing.chains):
 
 
 def test_without_hypothesis_the_checkers_work_and_the_strategies_say_what_to_install() -> None:
-    subprocess.run([sys.executable, "-c", WITHOUT_HYPOTHESIS], check=True)
+    subprocess.run([sys.executable, "-c", WITHOUT_HYPOTHESIS], check=True, timeout=600)
 
 
 def test_importing_the_checkers_does_not_import_hypothesis() -> None:
     code = "import sys, catad.testing; sys.exit('hypothesis' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
 def test_a_broken_law_names_law_term_point_got_and_expected() -> None:

@@ -54,7 +54,9 @@ PROBLEMS: dict[str, Any] = {
 
 
 def run(*given: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "catad.planner", *given], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "catad.planner", *given], capture_output=True, text=True, check=False, timeout=600
+    )
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ def test_whoever_reads_while_others_write_reads_all(tmp_path: Path) -> None:
         assert profile.from_json(path.read_text(), "it").engine == "many"
         read += 1
     for writer in writers:
-        writer.join()
+        writer.join(60)
         assert writer.exitcode == 0
     assert [file.name for file in tmp_path.iterdir()] == ["profile-many.json"]
 

@@ -14,8 +14,9 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu import buffers, profile, target, threads
 from catad.engine.cpu.bins import Bins, PassText
-from catad.engine.cpu.call import address, bound
+from catad.engine.cpu.call import address
 from catad.engine.cpu.keys import key_of
+from catad.engine.cpu.stop import run_all, stop_of
 
 PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
@@ -40,12 +41,13 @@ class Printer(Protocol):
 class Compiled:
     """The functions of a module as machine code."""
 
-    __slots__ = ("__weakref__", "calls", "module", "seconds")
+    __slots__ = ("__weakref__", "calls", "module", "seconds", "stop")
 
     def __init__(self, printer: type[Printer], what: Any) -> None:
         begun = time.perf_counter()
         made = printer(what)
         self.module = target.compiled(made.text, tuple(made.bodies), key_of(printer, what))
+        self.stop = stop_of(self.module)
         self.calls = {name: _Call(self.module.address(name)) for name in made.bodies}
         self.seconds = time.perf_counter() - begun
 
@@ -135,10 +137,10 @@ class Pass:
         where = ctypes.addressof(packed)
         begun = time.perf_counter() if profile.active() else 0.0
         parts = [(g, g + 1) for g in range(groups)] if groups <= MOST else threads.chunks(groups, 1, 1)
-        run_all(code.calls["kernel"], where, parts)
+        run_all(code.calls["kernel"], code.stop, where, parts)
         for k, run in enumerate(runs):
             if run.merged:
-                run_all(code.calls[f"merge{k}"], where, threads.chunks(run.size, WRITTEN))
+                run_all(code.calls[f"merge{k}"], code.stop, where, threads.chunks(run.size, WRITTEN))
         if begun:
             arrays = [a for one, run in zip(given, runs, strict=True) for a in (one.index, *one.values, *run.outs)]
             moved = sum({address(a): a.nbytes for a in arrays if a is not None}.values())
@@ -184,11 +186,3 @@ def cut(work: int, count: int, size: int, held: int, rounds: bool = False) -> tu
         groups = max(groups, work // (FULL * lanes * max(size, 1)))
     groups = max(1, min(groups, count))
     return groups, lanes
-
-
-def run_all(call: Callable[..., Any], where: int, parts: Sequence[tuple[int, int]]) -> None:
-    """A kernel on each part, in threads where there are several."""
-    if len(parts) == 1:
-        call(where, *parts[0])
-    else:
-        threads.run([bound(call, where, part) for part in parts])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -17,6 +17,7 @@ from catad.engine.cpu.folds import TILE, Folds
 from catad.engine.cpu.keys import key_of
 from catad.engine.cpu.nest import Nest
 from catad.engine.cpu.plan import BLOCKS, FOLDS, LINE, TOTALS, Kernel, Layout
+from catad.engine.cpu.stop import run_all, stop_of
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)
 _NESTS: dict[str, type[Nest]] = {FOLDS: Folds, TOTALS: Totals, BLOCKS: Blocks}
@@ -26,7 +27,7 @@ _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 4)
 class Compiled:
     """A kernel as machine code."""
 
-    __slots__ = ("__weakref__", "call", "finish", "kernel", "module", "seconds", "states")
+    __slots__ = ("__weakref__", "call", "finish", "kernel", "module", "seconds", "states", "stop")
 
     def __init__(self, kernel: Kernel) -> None:
         begun = time.perf_counter()
@@ -35,6 +36,7 @@ class Compiled:
         self.module = target.compiled(nest.text, nest.entries, key_of(type(nest), kernel))
         self.call = _Call(self.module.address("kernel"))
         self.finish = _Call(self.module.address("finish")) if "finish" in nest.entries else None
+        self.stop = stop_of(self.module)
         self.states = len(nest.states) if isinstance(nest, Folds) else 0
         self.seconds = time.perf_counter() - begun
 
@@ -122,17 +124,12 @@ class Call:
 
     def start(self, table: Any) -> None:
         """All of the work, in threads where it is large."""
-        where, run = ctypes.addressof(table), self.code.call
-        ranges = self.ranges()
-        if len(ranges) == 1:
-            run(where, *ranges[0])
-        else:
-            threads.run([bound(run, where, part) for part in ranges])
+        run_all(self.code.call, self.code.stop, ctypes.addressof(table), self.ranges())
 
     def finish(self, table: Any) -> None:
         """What follows once all tiles have left their totals."""
         assert self.code.finish is not None
-        self.code.finish(ctypes.addressof(table), 0, self.rows, 0, 0)
+        run_all(self.code.finish, self.code.stop, ctypes.addressof(table), [(0, self.rows, 0, 0)])
 
     def ranges(self) -> list[tuple[int, int, int, int]]:
         """What each thread does: a range of rows, or of the units of all rows, and a range of the innermost loop."""
@@ -145,11 +142,6 @@ class Call:
         if self.code.kernel.kind in (LINE, FOLDS, TOTALS, BLOCKS):
             return [(0, rows, 0, inner)]
         return [(0, rows, a, b) for a, b in threads.chunks(inner, 64)]
-
-
-def bound(run: Callable[..., Any], where: int, part: tuple[int, ...]) -> Callable[[], object]:
-    """A call on a part of the work, for a thread."""
-    return lambda: run(where, *part)
 
 
 def address(array: Any) -> int:

@@ -76,6 +76,9 @@ class Placed:
     def address(self, name: str) -> int:
         return self._addresses[name]
 
+    def data(self, name: str) -> int | None:
+        return self._addresses.get(name)
+
     @property
     def names(self) -> list[str]:
         return list(self._addresses)

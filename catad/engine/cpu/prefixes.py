@@ -17,9 +17,10 @@ import numpy as np
 
 from catad.engine.cpu import buffers, profile
 from catad.engine.cpu.bins import Bins, BinsText, printed
-from catad.engine.cpu.by_bin import Compiled, compiled, distance, run_all
+from catad.engine.cpu.by_bin import Compiled, compiled, distance
 from catad.engine.cpu.call import address
 from catad.engine.cpu.emit import store
+from catad.engine.cpu.stop import run_all
 
 
 class _Prefixes(BinsText):
@@ -124,7 +125,7 @@ class PrefixKernel:
         table = [m, width, self.bins, m, 1, apart, *addresses]
         packed = (ctypes.c_int64 * len(table))(*table)
         begun = time.perf_counter() if profile.active() else 0.0
-        run_all(self.code.calls["kernel"], ctypes.addressof(packed), [(0, 1), (1, 2)])
+        run_all(self.code.calls["kernel"], self.code.stop, ctypes.addressof(packed), [(0, 1), (1, 2)])
         if begun:
             moved = 2 * index.nbytes + 2 * sum(a.nbytes for a in values) + sum(a.nbytes for a in outs)
             profile.record(self.name, self.code.seconds, time.perf_counter() - begun, moved)

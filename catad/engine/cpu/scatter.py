@@ -16,9 +16,10 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu import buffers, threads
 from catad.engine.cpu.bins import Before, Bins, BinsText, printed, start
-from catad.engine.cpu.by_bin import Compiled, Fold, Given, Pass, compiled, run_all
+from catad.engine.cpu.by_bin import Compiled, Fold, Given, Pass, compiled
 from catad.engine.cpu.call import address
 from catad.engine.cpu.emit import add, cast, literal, store
+from catad.engine.cpu.stop import run_all
 from catad.engine.cpu.together import Member
 from catad.linear.gather import Put, positions
 from catad.scalar import Function
@@ -163,7 +164,7 @@ class ScatterKernel:
         size = bins * math.prod(rest)
         if _many(len(index) * math.prod(rest), size):
             return self.dense([given])[0][0]
-        call, count = self._few().calls, len(index)
+        code, count = self._few(), len(index)
         few = count * math.prod(rest) * UNTOUCHED < size
         out = np.zeros((bins, *rest), self.dtype) if few else buffers.empty((bins, *rest), self.dtype)
         if not few:
@@ -175,7 +176,7 @@ class ScatterKernel:
             addresses = [address(a) for a in (index, flags, v, sums, out)]
             table = [count, math.prod(rest), bins, count, 1, size, *addresses]
             packed = (ctypes.c_int64 * len(table))(*table)
-            run_all(call[name], ctypes.addressof(packed), parts)
+            run_all(code.calls[name], code.stop, ctypes.addressof(packed), parts)
 
         if self.total == self.dtype:
             run("kernel", out, out)

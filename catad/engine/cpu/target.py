@@ -26,6 +26,7 @@ from weakref import WeakValueDictionary
 from catad import errors
 from catad.engine.cpu import objects, store
 from catad.engine.notices import notice
+from catad.scalar import STOP_FLAG
 from catad.version import __version__
 
 KEPT = 512  # programs kept loaded though nobody holds them
@@ -37,6 +38,8 @@ counts: Counter[str] = Counter()  # "compiled" by LLVM, "loaded" from disk, "reu
 
 class _Loaded(Protocol):
     def address(self, name: str) -> int: ...
+
+    def data(self, name: str) -> int | None: ...
 
 
 class Host(NamedTuple):
@@ -65,6 +68,10 @@ class Module:
     def address(self, name: str) -> int:
         """The address of a function that the IR defines, as `ctypes` takes it."""
         return self._code.address(name)
+
+    def data(self, name: str) -> int | None:
+        """The address of a global variable, None where the IR defines none of this name."""
+        return self._code.data(name)
 
     def __repr__(self) -> str:
         return f"<compiled code of {', '.join(self.names)}: {self.origin}, {1e3 * self.seconds:.1f} ms>"
@@ -358,13 +365,16 @@ def _loaded(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) 
 class _Linked:
     """Code that LLVM's own loader (ORC) holds; it is unloaded with this object."""
 
-    __slots__ = ("_tracker",)
+    __slots__ = ("_names", "_tracker")
 
-    def __init__(self, tracker: Any) -> None:
-        self._tracker = tracker
+    def __init__(self, tracker: Any, names: Sequence[str]) -> None:
+        self._tracker, self._names = tracker, names
 
     def address(self, name: str) -> int:
         return int(self._tracker[name])
+
+    def data(self, name: str) -> int | None:
+        return int(self._tracker[name]) if name in self._names else None
 
 
 def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Linked:
@@ -372,10 +382,12 @@ def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) 
     with _lock:
         llvm = _llvm()
         library = llvm.binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+        if STOP_FLAG.encode() in code:
+            names = (*names, STOP_FLAG, "catad_before", "catad_interrupt")
         for name in names:
             library.export_symbol(name)
         try:
-            return _Linked(library.link(llvm.linker, f"catad{next(_libraries)}"))
+            return _Linked(library.link(llvm.linker, f"catad{next(_libraries)}"), names)
         except RuntimeError as error:
             raise errors.EngineError(errors.llvm_failed("load", str(error), _saved(text))) from error
 

@@ -102,12 +102,13 @@ def _serve(jobs: SimpleQueue[_Job]) -> None:
 
 
 _pool = _Pool()
+_aside = _Pool()  # one thread, for what the main thread waits for
 _chosen: int | None = None
 
 
 def _after_fork() -> None:
-    global _pool
-    _pool = _Pool()
+    global _pool, _aside
+    _pool, _aside = _Pool(), _Pool()
 
 
 if hasattr(os, "register_at_fork"):
@@ -156,6 +157,47 @@ def run(calls: Sequence[Call]) -> None:
             raise interrupt
         finally:
             del interrupt, job  # no cycle of traceback, frame and error
+
+
+def aside(calls: Sequence[Call], interrupted: Call) -> None:
+    """As `run`, in another thread, while this one waits where signals are heard. Only the main thread may call it.
+
+    Where a signal handler raises, `interrupted` is called at once; what it raised is raised again when the calls have ended.
+
+    >>> seen = []
+    >>> aside([lambda: seen.append(threading.current_thread() is threading.main_thread())], lambda: None)
+    >>> seen
+    [False]
+    """
+    if not sys.is_finalizing():
+        _aside.grow(1)
+    if sys.is_finalizing() or not _aside.size:
+        run(calls)
+        return
+    ended = threading.Event()
+
+    def all_of_them() -> None:
+        try:
+            run(calls)
+        finally:
+            ended.set()
+
+    job = _Job([all_of_them])
+    _aside.jobs.put(job)
+    interrupt: BaseException | None = None
+    while not ended.is_set():
+        try:
+            ended.wait()
+        except BaseException as error:
+            interrupt = error
+            interrupted()
+    if interrupt is None and job.failures:
+        interrupt = job.failures[0][1]
+    if interrupt is not None:
+        try:
+            raise interrupt
+        finally:
+            del interrupt, job
 
 
 def set_num_threads(n: int) -> None:
