@@ -31,7 +31,7 @@ from catad.spaces import (
     tangent_space,
 )
 from catad.terms import D, morphism
-from catad.wiring import Builder, point_of
+from catad.wiring import Builder, at_point, point_of
 
 
 def _point(primals: Sequence[Value], f: D, who: str) -> Value:
@@ -104,7 +104,8 @@ def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Sp
     """Value and coefficients at a point, the codomain, and the structure."""
 
     def call() -> tuple[list[Any], Space, Structure]:
-        program, cod, structure = _linearized(f, dom)
+        with at_point(dom, lambda: (xp, leaves)):
+            program, cod, structure = _linearized(f, dom)
         return program(xp, leaves), cod, structure
 
     return recounted(call)
@@ -148,7 +149,8 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     term, space = Tangent(f), Product((dom, tangent_space(dom)))
 
     def call() -> tuple[Value, Value]:
-        program, cod = program_of(term, space)
+        with at_point(space, lambda: (xp, [*leaves, *own])):
+            program, cod = program_of(term, space)
         pair: tuple[Value, Value] = rebuild(cod, program(xp, [*leaves, *own]))
         return pair
 

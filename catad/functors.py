@@ -287,7 +287,8 @@ def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
     """Forward mode: box by box the results and their tangents, by the box's rule or by its cheaper way to both."""
     dom = b.space(point)
     tangents = _tangents(b, v, dom, "tangent", term)
-    wiring = fused(term.children[0], dom)
+    with b.at(point):
+        wiring = fused(term.children[0], dom)
     floats = [k for k in wiring.inputs if wiring.wires[k].is_float]
     at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(point), strict=True))
     moved: dict[int, Wire | None] = dict(zip(floats, tangents, strict=True))
@@ -319,7 +320,8 @@ class ReverseDifferential(_Derived):
     def wired(self, b: Builder, x: Wires) -> Any:
         point, w = _parts(b, x, self)
         dom = b.space(point)
-        wiring = fused(self.children[0], dom)
+        with b.at(point):
+            wiring = fused(self.children[0], dom)
         cotangents = _tangents(b, w, wiring.cod, "cotangent", self)
         _, network, slots = linear_graph(b, wiring, flatten(point))
         return _filled(b, dom, network.T.apply(b, slots, cotangents))
@@ -341,7 +343,8 @@ class Gradient(D):
 
     def wired(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
-        wiring = fused(self.children[0], dom)
+        with b.at(x):
+            wiring = fused(self.children[0], dom)
         _check_differentiable(dom, self.argnums, self)
         if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
             raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))

@@ -7,6 +7,7 @@ from catad.derive import linearize
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
+from catad.engine.notices import notice
 from catad.engine.program import Program, program_of, run, run_product, run_structure
 from catad.functors import differential, linearised, reverse_differential
 from catad.linear.products import cost_of_wiring
@@ -42,6 +43,7 @@ __all__ = [
     "map",
     "matmul",
     "neg",
+    "notice",
     "operated",
     "pattern",
     "plan",

@@ -7,7 +7,9 @@ the depth of a term is not bounded by Python's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from threading import local
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,6 +24,8 @@ from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, sp
 from catad.terms import Compose, Cross, D, Fork, above, morphism
 
 Wires = Any  # a Wire, or a tuple of Wires
+Values = Callable[[], "tuple[Any, Sequence[Any]] | None"]  # the module of some arrays and these, where they are known
+_laid_out = local()
 
 
 class Wire:
@@ -143,7 +147,8 @@ class Wiring:
 class Builder:
     """Collects the boxes of a wiring. `b.add(primitive, *wires)` adds one box, `b.apply(term, wires)` a whole term."""
 
-    def __init__(self) -> None:
+    def __init__(self, point: Values | None = None) -> None:
+        self.point = point
         self.spaces: list[Tensor] = []
         self.boxes: list[Box] = []
         self._made: dict[Any, tuple[Wire, ...]] = {}
@@ -233,6 +238,18 @@ class Builder:
                 stack.pop()
                 failed = error
 
+    def values(self, wires: Sequence[Wire]) -> tuple[Any, Sequence[Any]] | None:
+        """What lies on some wires at the point for which this is laid out; None where there is none."""
+        point = None if self.point is None else self.point()
+        if point is None:
+            return None
+        inputs = tuple([Wire(self, k, self.spaces[k]) for k in range(len(point[1]))])
+        return point[0], above().Program(self.finish(self.space(inputs), inputs, tuple(wires)))(*point)
+
+    def at(self, x: Wires) -> AbstractContextManager[None]:
+        """Inside, what is laid out at the space of some wires is laid out for what lies on them."""
+        return at_point(self.space(x), lambda: self.values(flatten(x)))
+
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
         """The wiring from inputs to outputs, without the boxes on which no output depends."""
         ends = [wire.number for wire in flatten(outputs)]
@@ -254,6 +271,22 @@ class Builder:
 
 
 _SHARED = {Compose, Fork, Cross}  # layouts of these are remembered; lazily expanded functors add themselves
+
+
+@contextmanager
+def at_point(dom: Space, values: Values) -> Iterator[None]:
+    """Inside, what is laid out at a space is laid out for this point, which functions that cannot be traced are called at."""
+    before = getattr(_laid_out, "point", None)
+    _laid_out.point = (dom, values)
+    try:
+        yield
+    finally:
+        _laid_out.point = before
+
+
+def _point_in(dom: Space) -> Values | None:
+    point: tuple[Space, Values] | None = getattr(_laid_out, "point", None)
+    return point[1] if point is not None and point[0] == dom else None
 
 
 def share(cls: type[D]) -> type[D]:
@@ -308,7 +341,7 @@ def wire(term: D, dom: Space) -> Wiring:
         raise errors.SpaceError(errors.not_spaces("ct.wire", dom))
 
     def laid_out() -> Wiring:
-        b = Builder()
+        b = Builder(_point_in(dom))
         x = b.inputs(dom)
         return b.finish(dom, x, b.apply(term, x))
 

@@ -27,7 +27,7 @@ from catad.primitive import Primitive
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D
 from catad.vector.by_hand import erased
-from catad.wiring import Builder, Wiring, point_of, wire
+from catad.wiring import Builder, Wiring, at_point, point_of, wire
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 
@@ -235,7 +235,8 @@ def _run(term: D, x: Value, key: Any, found: Recount | None) -> Value:
         key = None  # arrays are converted first
 
     def call() -> tuple[list[Array], Space]:
-        program, cod = program_of(term, dom) if key is None else keep(term, key, lambda: program_of(term, dom))
+        with at_point(dom, lambda: (xp, leaves)):
+            program, cod = program_of(term, dom) if key is None else keep(term, key, lambda: program_of(term, dom))
         return program(xp, leaves), cod
 
     out, cod = recounted(call, found)

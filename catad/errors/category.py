@@ -7,7 +7,7 @@ from functools import partial
 from types import FunctionType, MethodType
 
 from catad.errors.base import CatadError, SpaceError, abbreviated, defined, text
-from catad.errors.places import Place, shown
+from catad.errors.places import Place, raised_in, shown, written
 
 
 def unknown_dtype(dtype: object) -> str:
@@ -328,6 +328,28 @@ def opaque_changed(fn: object, first: object, now: object) -> str:
         expected=abbreviated(first),
         where=defined(fn),
         do="return maps of one structure at every point; only their numbers may change",
+    )
+
+
+def untraced(fn: object, error: BaseException) -> str:
+    file = getattr(getattr(fn, "__code__", None), "co_filename", "")
+    where = raised_in(error, file)
+    operation = None if where is None else written(where)
+    return text(
+        "a function given to ct.D cannot be traced, and is called as it is: it has first derivatives only, and is not fused",
+        given=f"{abbreviated(fn)}, in which {operation or 'an operation'} takes arrays alone",
+        where=shown(where),
+        do="write it with operations of catad (x * x, ct.exp(x), ct.matmul(a, b)), so that it can be traced; "
+        "warnings.filterwarnings('ignore', category=ct.CatadNotice) if that is meant",
+    )
+
+
+def no_point(fn: object) -> str:
+    return text(
+        "a function given to ct.D cannot be traced, and what it gives is not known before it is called",
+        given=abbreviated(fn),
+        expected="a call at a point, which finds the space of its value and the structure of its linear map",
+        do="call the morphism at a point first, f(x), or write the function with operations of catad, so that it can be traced",
     )
 
 

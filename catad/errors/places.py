@@ -5,6 +5,7 @@ A place is a code object and an offset in it, which costs nothing to note; file 
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from dis import opmap
@@ -53,3 +54,24 @@ def shown(where: Place | None, last: bool = False) -> str | None:
     first, end, _, _ = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
     line = end if last and code.co_code[offset] == _OPERATOR and end is not None else first
     return f"{code.co_filename}:{code.co_firstlineno if line is None else line}"
+
+
+def raised_in(error: BaseException, file: str) -> Place | None:
+    """The innermost call in a file that an error came through."""
+    found: Place | None = None
+    step = error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == file:
+            found = step.tb_frame.f_code, step.tb_lasti
+        step = step.tb_next
+    return found
+
+
+def written(where: Place) -> str | None:
+    """The expression at a place as it is written, where its source is there and it stands on one line."""
+    code, offset = where
+    first, end, start, stop = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
+    if first is None or first != end:
+        return None
+    line = linecache.getline(code.co_filename, first).encode()  # columns count bytes
+    return line[start:stop].decode() or None

@@ -10,7 +10,7 @@ from catad.linear.batch import batch
 from catad.loop_counts import recounted
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D
-from catad.wiring import share, wire
+from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
@@ -35,13 +35,20 @@ class BatchedMap(D):
         element = element_of(b.space(x))
 
         def laid_out() -> Any:
-            wiring = wire(self.children[0], element)
+            with at_point(element, lambda: first_of(b, leaves)):
+                wiring = wire(self.children[0], element)
             return rebuild(wiring.cod, batch(b, wiring, leaves, [True] * len(leaves), size or 0))
 
         return recounted(laid_out)  # a while loop within is laid out in another way when it is mapped
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.map({part(self.children[0])})"
+
+
+def first_of(b: Builder, leaves: list[Any]) -> Any:
+    """The first entries of what lies on some wires, where that is known and there are any."""
+    found = b.values(leaves)
+    return None if found is None or not all(len(a) for a in found[1]) else (found[0], [a[0] for a in found[1]])
 
 
 def element_of(space: Space) -> Space:

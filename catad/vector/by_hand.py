@@ -3,7 +3,8 @@
 The function is traced: run on wires, its array operations become boxes, and the linear map that it returns has wires for
 slots. A `Custom` box then passes `y` on and holds the derivative: its rule is the structure that was returned, its slots are
 among its arguments. It has no work of its own and is left out before a wiring runs. Code that cannot be traced becomes one
-`Opaque` box that gives the value and the slots, and has no derivative itself, so second derivatives are an error.
+`Opaque` box that gives the value and the slots, and has no derivative itself, so second derivatives are an error. A notice names
+the operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from catad import errors, scalar
 from catad.frozen import Frozen
@@ -23,7 +22,7 @@ from catad.linear.matrix_free import Batched
 from catad.linear.structure import Placed, Rule, Structure
 from catad.primitive import Primitive, box
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
-from catad.terms import D
+from catad.terms import D, above
 from catad.wiring import Box, Wiring, share
 
 if TYPE_CHECKING:
@@ -195,7 +194,8 @@ class ByHand(D):
             ys, slots = flatten(b.wires(y)), flatten(b.wires(tuple(linear.slots)))
         except (errors.SpaceError, errors.ScalarError):
             raise
-        except Exception:  # whatever array code does with what is not an array
+        except Exception as error:  # whatever array code does with what is not an array
+            above().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
             return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)
@@ -208,11 +208,13 @@ class ByHand(D):
         return rebuild(cod, b.add(Custom(structure, len(floats), len(ys)), *floats, *ys, *slots))
 
     def _opaque(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Space, list[Wire], list[Wire], Structure]:
-        """One box, whose spaces are found by calling the function once at a sample point."""
+        """One box, whose spaces are found by calling the function once at the point for which it is laid out."""
         box = self._opaque_at.get(dom)
         if box is None:
-            sample = rebuild(dom, [np.full(s.shape, 0.5 if s.is_float else 0).astype(s.dtype) for s in dom.leaves])
-            y, linear = _called(self.fn, sample, dom)
+            point = b.values(xs)
+            if point is None:
+                raise errors.SpaceError(errors.no_point(self.fn))
+            y, linear = _called(self.fn, rebuild(dom, point[1]), dom)
             leaves = as_leaves(y)
             cod = space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
             self._check(linear, dom, cod)

@@ -70,7 +70,8 @@ class Checkpoint(D):
 
     def wired(self, b: Builder, x: Wires) -> Any:
         f, dom = self.children[0], b.space(x)
-        return rebuild(f.spaces(dom), b.add(Call(f, dom), *flatten(x)))
+        with b.at(x):
+            return rebuild(f.spaces(dom), b.add(Call(f, dom), *flatten(x)))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.checkpoint({part(self.children[0])})"

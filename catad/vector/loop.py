@@ -29,11 +29,11 @@ from catad.primitive import box
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.terms import D, above, fork, morphism
-from catad.vector.batching import element_of
+from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
 from catad.vector.map import mapped
-from catad.wiring import share
+from catad.wiring import at_point, share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -74,7 +74,8 @@ class Iterate(D):
             return state
         space, input_ = b.space(state), element_of(b.space(given))
         step = f if self.inputs else above().exl >> f
-        made = step.spaces(Product((space, input_)))
+        with at_point(Product((space, input_)), lambda: _first_step(b, state, given)):
+            made = step.spaces(Product((space, input_)))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
@@ -107,6 +108,12 @@ class Iterate(D):
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = (", inputs=True" if self.inputs else "") + (f", memory={self.memory}" if self.memory else "")
         return f"ct.iterate({part(self.children[0])}, {self.n}{more})"
+
+
+def _first_step(b: Builder, state: Any, given: Any) -> Any:
+    """The state and the inputs of the first step, where they are known."""
+    start, inputs = b.values(flatten(state)), first_of(b, flatten(given))
+    return None if start is None or inputs is None else (start[0], [*start[1], *inputs[1]])
 
 
 def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
@@ -275,7 +282,8 @@ class WhileLoop(D):
     def wired(self, b: Builder, x: Wires) -> Any:
         condition, f = self.children
         space = b.space(x)
-        test, made = condition.spaces(space), f.spaces(space)
+        with b.at(x):
+            test, made = condition.spaces(space), f.spaces(space)
         if not isinstance(test, Tensor) or test.shape != () or test.dtype != bool:
             raise errors.SpaceError(errors.not_a_condition(test, condition))
         if made != space:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.notices import forget
 from catad.functors import fused
 from catad.wiring import wire
 
@@ -92,7 +95,7 @@ def test_opaque_code_is_mapped_one_by_one() -> None:
 def test_opaque_code_that_changes_its_structure() -> None:
     def fickle(x: Any) -> Any:
         x = np.asarray([float(v) for v in x])
-        return x, (ct.scale(x) if x[0] == 0.5 else ct.linear.dense(np.diag(x)))
+        return x, (ct.scale(x) if x[0] == X[0] else ct.linear.dense(np.diag(x)))
 
     f = ct.D(fickle)
     assert f(X).shape == (3,)
@@ -125,3 +128,39 @@ def test_several_factors_and_several_results() -> None:
 def test_a_linear_map_from_a_python_number() -> None:
     f = ct.D(lambda x: (3.0 * x, ct.scale(3.0)))
     assert ct.grad(f)(2.0) == 3.0
+
+
+def inverse(a: Any) -> Any:
+    b = np.linalg.inv(a)
+    return b, ct.linear.dense(-np.einsum("ik,lj->ijkl", b, b), ct.f64[2, 2])
+
+
+@pytest.mark.numpy_only
+def test_code_that_cannot_be_traced_is_called_at_the_point() -> None:
+    """`inv` has no value where all entries are equal; a notice names the operation."""
+    forget()
+    a, v = np.array([[2.0, 1.0], [0.0, 3.0]]), np.array([[0.3, -1.0], [0.5, 0.2]])
+    uses: list[Callable[[ct.D], Any]] = [
+        lambda f: f(a),
+        lambda f: (ct.exp >> f)(np.log(a + 1)),
+        lambda f: ct.grad(f >> ct.sum())(a),
+        lambda f: ct.linearize(f, a),
+        lambda f: ct.jvp(f, (a,), (v,)),
+        lambda f: ct.tangent(f)(a, v),
+        lambda f: ct.reverse_differential(f)(a, v),
+        lambda f: ct.map(f)(np.stack([a, a])),
+        lambda f: ct.grad(ct.checkpoint(f) >> ct.sum())(a),
+        lambda f: ct.iterate(f, 3)(a),
+        lambda f: ct.grad(ct.iterate(f, 4, memory=1) >> ct.sum())(a),
+        lambda f: (ct.scaled(2.0) >> ct.checkpoint(ct.exp >> f))(a),
+    ]
+    for use in uses:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ct.CatadNotice)
+            use(ct.D(lambda x: inverse(x)))
+    with pytest.warns(ct.CatadNotice, match=r"in which np\.linalg\.inv\(a\) takes arrays alone"):
+        value = ct.D(inverse)(a)
+    assert np.allclose(value @ a, np.eye(2))
+    assert np.allclose(ct.jvp(ct.D(inverse), (a,), (v,))[1], -value @ v @ value)
+    with pytest.raises(ct.SpaceError, match="call the morphism at a point first"):
+        ct.D(lambda x: inverse(x)).spaces(ct.f64[2, 2])
