@@ -90,3 +90,89 @@ def as_number(xp: Any, number: float, dtype: np.dtype[Any]) -> Array:
         return xp.asarray(number, dtype=dtype)
     except OverflowError:
         raise errors.NumberRangeError(errors.number_out_of_range(number, dtype)) from None
+
+
+def holds(dtype: np.dtype[Any], number: Any) -> bool:
+    """Whether a dtype holds a number: integers and truth values only those that stay what they are; floats all."""
+    if dtype.kind == "f":
+        return True
+    if dtype.kind == "b":
+        return bool(number == 0 or number == 1)
+    info = np.iinfo(dtype)
+    whole = number == number and abs(number) != float("inf") and int(number) == number
+    return bool(whole and info.min <= int(number) <= info.max)
+
+
+# -- whose memory it is
+
+
+def owner(array: Array) -> Array:
+    """The array whose memory this one shows; itself, where it is no view."""
+    base = getattr(array, "base", None)
+    while base is not None and (isinstance(base, np.ndarray) or array_module(base) is not None):
+        array, base = base, getattr(base, "base", None)
+    return array
+
+
+def kept(array: Array) -> Array:
+    """The same numbers where no later write changes them: a copy, unless nobody may write into the array."""
+    if isinstance(array, np.ndarray):
+        if array.base is None and not array.flags.writeable:
+            return array
+        array = array.copy("K")
+        array.flags.writeable = False
+        return array
+    return array if isinstance(array, np.generic) else array.copy()
+
+
+def sealed(arrays: Sequence[Array]) -> Sequence[Array]:
+    """Arrays that nobody else has, made read-only. Those of CuPy cannot be."""
+    for array in arrays:
+        if type(array) is np.ndarray:
+            array.flags.writeable = False
+    return arrays
+
+
+def read_only(array: Array) -> Array:
+    """A view through which nothing is written, so that what shows it is known by that."""
+    if type(array) is np.ndarray:
+        array = array.view()
+        array.flags.writeable = False
+    return array
+
+
+def apart(results: list[Array], others: Sequence[Array]) -> list[Array]:
+    """Results as callers get them: writeable, each in memory of its own that none of the others shows.
+
+    What is a view of an argument, of a constant (those are read-only views) or of another result is copied. An array of NumPy
+    without axes becomes a NumPy scalar, as the results of ufuncs are.
+    """
+    for i, result in enumerate(results):
+        if type(result) is np.ndarray:
+            if result.base is not None:
+                return _separated(results, others)
+            for other in others:
+                if other is result:
+                    return _separated(results, others)
+            if not result.ndim:
+                results[i] = result[()]
+        elif not isinstance(result, np.generic):
+            return _separated(results, others)
+    if len(results) > 1 and len({*map(id, results)}) < len(results):
+        return _separated(results, others)
+    return results  # new arrays and numbers, as most are
+
+
+def _separated(results: list[Array], others: Sequence[Array]) -> list[Array]:
+    seen = {id(a): a for a in map(owner, others)}
+    for i, result in enumerate(results):
+        mine = owner(result)
+        plain = isinstance(result, np.ndarray)
+        if plain and not result.ndim:
+            results[i] = result[()]
+        elif not isinstance(result, np.generic):
+            if id(mine) in seen or (plain and (not result.flags.writeable or (0 in result.strides and result.size > 1))):
+                results[i] = result.copy()
+            else:
+                seen[id(mine)] = mine
+    return results

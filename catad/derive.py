@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from catad import errors
-from catad.arrays import as_array, as_number, common_module, is_weak
+from catad.arrays import as_array, as_number, common_module, is_weak, sealed
 from catad.calls import constructor
 from catad.engine.program import Program, program_of
 from catad.functors import Gradient, Tangent, fused, linear_graph, straightened
 from catad.kept import keep
-from catad.linear.map import LinearMap
+from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.loop_counts import recounted
 from catad.planner.keep import plan_structure
@@ -101,7 +101,10 @@ def _linearized(f: D, dom: Space) -> Linearized:
 
 
 def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Space, Structure]:
-    """Value and coefficients at a point, the codomain, and the structure."""
+    """Value and coefficients at a point, the codomain, and the structure.
+
+    Coefficients that show an argument or the value are copies, so that no later write into these changes the derivative.
+    """
 
     def call() -> tuple[list[Any], Space, Structure]:
         with at_point(dom, lambda: (xp, leaves)):
@@ -124,7 +127,7 @@ def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
     leaves, dom = point_of(f, _point(primals, f, "ct.linearize"))
     out, cod, structure = _at(f, dom, common_module(leaves), leaves)
     n = len(cod.leaves)
-    linear = LinearMap(tangent_space(dom), tangent_space(cod), structure, out[n:])
+    linear = linear_map(tangent_space(dom), tangent_space(cod), structure, out[n:])
     return rebuild(cod, out[:n]), linear
 
 
@@ -169,7 +172,7 @@ def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ..
     xp = common_module(leaves)
     out, cod, structure = _at(f, dom, xp, leaves)
     n = len(cod.leaves)
-    return rebuild(cod, out[:n]), Pullback(structure.T, tuple(out[n:]), dom, cod, xp, len(primals) > 1)
+    return rebuild(cod, out[:n]), Pullback(structure.T, tuple(sealed(out[n:])), dom, cod, xp, len(primals) > 1)
 
 
 class Pullback:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.arrays import Array
 from catad.linear.constructors import as_map
-from catad.linear.map import LinearMap
+from catad.linear.map import LinearMap, linear_map
 from catad.linear.recurrence import zeros
 from catad.spaces import Space, flatten, rebuild
 from catad.terms import D
@@ -48,7 +48,7 @@ class Lift(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         slots = [child.array for child in self.children]
-        return f"ct.lift({name(LinearMap(self.dom, self.cod, self.structure, slots), 'linear_map')})"
+        return f"ct.lift({name(linear_map(self.dom, self.cod, self.structure, slots), 'linear_map')})"
 
 
 def lift(linear: LinearMap | Array) -> D:

@@ -82,6 +82,8 @@ class Tensor(Space):
             raise errors.SpaceError(errors.unknown_dtype(key[1]))
         if any(n < 0 for n in key[0]):
             raise errors.SpaceError(errors.negative_size(key[0]))
+        if math.prod([max(n, 1) for n in key[0]]) * key[1].itemsize >= 1 << 63:
+            raise errors.SpaceError(errors.too_many_numbers(key[0]))
         self = object.__new__(cls)
         object.__setattr__(self, "shape", key[0])
         object.__setattr__(self, "dtype", key[1])

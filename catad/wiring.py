@@ -7,7 +7,7 @@ the depth of a term is not bounded by Python's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from threading import local
 from types import GeneratorType
@@ -44,6 +44,8 @@ class Wire:
         def __truediv__(self, other: Any) -> Wire: ...
         def __rtruediv__(self, other: Any) -> Wire: ...
         def __neg__(self) -> Wire: ...
+
+    __hash__ = object.__hash__  # by identity, though == compares numbers
 
     def __init__(self, builder: Builder, number: int, space: Tensor) -> None:
         self.builder, self.number, self.space = builder, number, space
@@ -82,7 +84,12 @@ class Wire:
 
 
 def _pointwise(wire: Wire, op: Any, *args: Any) -> Any:
-    """Apply a pointwise function to wires and numbers; numbers stay weak."""
+    """Apply a pointwise function to wires and numbers; numbers stay weak. On truth values it means what it does in NumPy."""
+    if all(isinstance(arg, bool) or (isinstance(arg, (Wire, np.ndarray, np.bool_)) and arg.dtype.kind == "b") for arg in args):
+        name = op if isinstance(op, str) else op.__name__
+        if name in _REFUSED_ON_TRUTH:
+            raise errors.ScalarError(errors.no_such_operation_on_truth(name, wire))
+        op = _ON_TRUTH.get(name, op)
     term, wires = above().with_numbers(op, args)
     return wire.builder.apply(term, wire.builder.wires(wires))
 
@@ -93,6 +100,10 @@ def _matmul(a: Any, c: Any) -> Any:
     return b.apply(above().matmul, b.wires((a, c)))
 
 
+_ON_TRUTH = {"add": "or", "mul": "and", "multiply": "and", "abs": "truth", "absolute": "truth"}
+_REFUSED_ON_TRUTH = ("sub", "subtract", "neg", "negative")
+
+
 def _operator(name: str, swapped: bool = False) -> Callable[[Wire, Any], Any]:
     def method(self: Wire, other: Any) -> Any:
         return _pointwise(self, name, other, self) if swapped else _pointwise(self, name, self, other)
@@ -101,7 +112,7 @@ def _operator(name: str, swapped: bool = False) -> Callable[[Wire, Any], Any]:
 
 
 for _python, _name in [("add", "add"), ("sub", "sub"), ("mul", "mul"), ("truediv", "div"), ("pow", "pow"),
-                       ("lt", "lt"), ("le", "le"), ("gt", "gt"), ("ge", "ge")]:  # fmt: skip
+                       ("lt", "lt"), ("le", "le"), ("gt", "gt"), ("ge", "ge"), ("eq", "eq"), ("ne", "ne")]:  # fmt: skip
     setattr(Wire, f"__{_python}__", _operator(_name))
     if _python in ("add", "sub", "mul", "truediv", "pow"):
         setattr(Wire, f"__r{_python}__", _operator(_name, swapped=True))
@@ -202,7 +213,7 @@ class Builder:
         while True:
             if request is not None:
                 part, wires = request
-                request, key = None, (part.__class__ in _SHARED and (id(part), wires)) or None
+                request, key = None, (part.__class__ in _SHARED and (id(part), _numbers(wires))) or None
                 known = self._applied.get(key) if key else None
                 if known is not None:
                     result = known[1]
@@ -268,6 +279,22 @@ class Builder:
         for box in wiring.boxes:
             at.update(zip(box.outs, self.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
         return [at[k] for k in wiring.outputs]
+
+
+def _numbers(wires: Wires) -> Hashable:
+    """What tells values on wires apart: the numbers of the wires, and how these are nested (-1 and -2 are brackets)."""
+    if isinstance(wires, Wire):
+        return wires.number
+    out: list[int] = []
+    stack: list[Any] = [wires]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, tuple):
+            out.append(-1)
+            stack += [-2, *reversed(top)]
+        else:
+            out.append(top.number if isinstance(top, Wire) else top)
+    return tuple(out)
 
 
 _SHARED = {Compose, Fork, Cross}  # layouts of these are remembered; lazily expanded functors add themselves

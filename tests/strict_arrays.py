@@ -11,6 +11,7 @@ import operator
 import sys
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.special
@@ -137,6 +138,9 @@ DOCUMENTED = frozenset(
 CONSTANTS = ("bool_", "e", "float32", "float64", "inf", "int32", "int64", "nan", "newaxis", "pi", "uint8")
 
 
+_owners: WeakValueDictionary[int, StrictArray] = WeakValueDictionary()
+
+
 class StrictArray:
     """An array of the strict library; wraps a NumPy array that nobody outside gets at."""
 
@@ -145,6 +149,7 @@ class StrictArray:
 
     def __init__(self, data: np.ndarray) -> None:
         self._data = data
+        _owners.setdefault(id(data), self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("implicit conversion to a NumPy array is not allowed; use .get()")
@@ -162,6 +167,17 @@ class StrictArray:
     size = property(lambda self: self._data.size)
     nbytes = property(lambda self: self._data.nbytes)
     strides = property(lambda self: self._data.strides)
+    @property
+    def base(self) -> StrictArray | None:
+        """The array whose memory a view shows, None for others."""
+        data = self._data
+        while isinstance(data.base, np.ndarray):
+            data = data.base
+        if data is self._data:
+            return None
+        known = _owners.get(id(data))
+        return StrictArray(data) if known is None else known
+
     T = property(lambda self: _wrap(self._data.T))
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from catad.arrays import Array, common_module
+from catad.arrays import Array, apart, common_module, read_only
 from catad.engine.choice import SMALL, chosen
 from catad.engine.counting import counting, not_counting
 from catad.engine.cpu import target
@@ -71,12 +71,16 @@ class _Run:
         if found is None:
             found = [None] * self.count
             for at, primitive in self._constants[None]:
-                found[at] = primitive.evaluate(xp)
+                found[at] = read_only(primitive.evaluate(xp))
             self._constants[xp] = found
         at = found.copy()
         for k, leaf in zip(self.inputs, leaves, strict=True):
             at[k] = leaf
         return at
+
+    def constants(self, xp: Any) -> list[Array]:
+        """The constants, once the program has run."""
+        return [self._constants[xp][at] for at, _ in self._constants[None]]
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         at = self.registers(xp, leaves)
@@ -90,11 +94,14 @@ class _Run:
                         at[k] = part
                 for k in dead:
                     at[k] = None
-        return [_own(at[k]) for k in self.outputs]
+        return [at[k] for k in self.outputs]
 
 
 class Program:
-    """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result."""
+    """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result, which callers may keep and write into.
+
+    `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
+    """
 
     __slots__ = ("_cpu", "_reference", "_steps", "boxes", "checked", "large", "wiring")
 
@@ -139,18 +146,24 @@ class Program:
         return cost_of_wiring(self.wiring)
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        return apart(self.inside(xp, leaves), leaves)
+
+    def inside(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        """The same, without copies where views will do."""
         tally = counting()
         if tally is not None:
             tally.add(self.operations)
             with not_counting():
-                return self(xp, leaves)
+                return self.inside(xp, leaves)
         if not self.checked:
             self._check(xp, leaves)
         if xp is np:
             engine = chosen()
             if (engine == "cpu" or (engine == "auto" and self.large)) and target.available():
                 return self.cpu(xp, leaves)
-        return self.reference(xp, leaves)
+            return self.reference(xp, leaves)
+        results = self.reference(xp, leaves)
+        return apart(results, self.reference.constants(xp))  # those of NumPy are known later, by being read-only
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """What primitives check on the values of the first call: neutral elements, associativity.
@@ -177,20 +190,6 @@ class Program:
                         for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
                             at[k] = part
         self.checked = True
-
-
-def _own(array: Any) -> Any:
-    """A result as callers get it: what repeats memory (a broadcast view) is copied, so that they may write into it.
-
-    An array of NumPy without axes becomes a NumPy scalar, as the results of ufuncs are.
-    """
-    if type(array) is np.ndarray:
-        strides = array.strides
-        if not strides:
-            return array[()]
-        if 0 in strides and array.size > 1:
-            return array.copy()
-    return array
 
 
 def program_of(term: D, dom: Space) -> tuple[Program, Space]:
@@ -254,9 +253,14 @@ def run_structure(structure: Structure, xp: Any, slots: Sequence[Array], leaves:
     program, made = _program_of_structure(structure)
     out = iter(program(xp, [*slots, *leaves]))
     return [
-        next(out) if there else _own(xp.zeros(space.shape, dtype=space.dtype))
+        next(out) if there else _zeros(xp, space)
         for there, space in zip(made, structure.cod, strict=True)
     ]
+
+
+def _zeros(xp: Any, space: Tensor) -> Any:
+    made = xp.zeros(space.shape, dtype=space.dtype)
+    return made if space.shape or xp is not np else made[()]
 
 
 @lru_cache(maxsize=4096)
@@ -271,4 +275,4 @@ def _program_of_product(product: ProductOf, first: Structure, second: Structure)
 def run_product(product: ProductOf, first: Any, second: Any) -> list[Array]:
     """The slots of the product of two linear maps."""
     program = _program_of_product(product, first.structure, second.structure)
-    return program(common_module([*first.slots, *second.slots]), [*first.slots, *second.slots])
+    return program.inside(common_module([*first.slots, *second.slots]), [*first.slots, *second.slots])

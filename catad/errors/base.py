@@ -66,7 +66,7 @@ class IndexRangeError(CatadError, IndexError):
     """An index outside the array it indexes."""
 
 
-class NumberRangeError(CatadError, OverflowError):
+class NumberRangeError(ScalarError, OverflowError):
     """A Python number that the dtype of the arrays beside it does not hold."""
 
 

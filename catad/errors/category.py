@@ -66,6 +66,14 @@ def not_a_value(thing: object) -> str:
     )
 
 
+def no_such_operation_on_truth(name: str, wire: object) -> str:
+    return text(
+        f"{name} is not defined on truth values, as in NumPy",
+        given=wire,
+        do="compare them (a != b), or convert them first, ct.astype(np.int64)(x)",
+    )
+
+
 def number_out_of_range(number: object, dtype: object) -> str:
     return text(
         f"a Python number does not fit the dtype that it takes here, {dtype}",

@@ -30,6 +30,24 @@ def zero_step() -> str:
     return text("a slice has a step other than 0", given="step 0")
 
 
+def bad_fill(value: object) -> str:
+    return text("what is put in is one real number", given=f"{abbreviated(value)} of type {type(value).__name__}")
+
+
+def fill_does_not_fit(value: object, space: object, term: object) -> str:
+    return text(
+        "the array does not hold the value that is put in",
+        given=f"{abbreviated(value)} beside {space}",
+        expected="a value that its dtype holds: the dtype stays",
+        where=abbreviated(term),
+        do="convert the array first, ct.astype(np.float64)",
+    )
+
+
+def too_many_numbers(shape: object) -> str:
+    return text("a tensor has fewer than 2**63 bytes", given=f"shape {shape}")
+
+
 def negative_pad(before: int, after: int, space: object, term: object) -> str:
     return text(
         "padding cuts off more than there is", given=f"{before} before and {after} after {space}", where=abbreviated(term)

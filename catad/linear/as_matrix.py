@@ -231,10 +231,10 @@ def _flat(labels: Any, at: Any, sizes: Any) -> Any:
 
 
 def _dense_of(structure: Structure, slots: Any) -> Array:
-    from catad.linear.map import LinearMap
+    from catad.linear.map import linear_map
     from catad.linear.matrix_free import space_of_leaves
 
-    linear = LinearMap(space_of_leaves(structure.dom), space_of_leaves(structure.cod), structure, slots)
+    linear = linear_map(space_of_leaves(structure.dom), space_of_leaves(structure.cod), structure, slots)
     return todense(linear).reshape(structure.rows, structure.columns)
 
 

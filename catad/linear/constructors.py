@@ -14,7 +14,7 @@ from catad.linear.block import assemble as _assemble
 from catad.linear.delta import delta
 from catad.linear.delta import identity as _identity
 from catad.linear.gather import Gather, ScatterAdd, rows_of
-from catad.linear.map import LinearMap, as_slot
+from catad.linear.map import LinearMap, as_slot, linear_map
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.recurrence import ONE, Recurrence
 from catad.linear.structure import Placed
@@ -69,7 +69,7 @@ def scale(a: Any) -> LinearMap:
         raise errors.SpaceError(errors.not_a_vector_space(space))
     axes = tuple(range(space.ndim))
     structure = delta(axes, axes, axes, space.shape, space.dtype, space.dtype, space.dtype)
-    return LinearMap(space, space, structure, (a,), weak)
+    return linear_map(space, space, structure, (a,), weak)
 
 
 def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
@@ -86,7 +86,7 @@ def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
     labels = tuple(range(array.ndim))
     cut = array.ndim - n
     structure = delta(labels[:cut], labels[cut:], labels, array.shape, array.dtype, array.dtype, array.dtype)
-    return LinearMap(structure.dom[0], structure.cod[0], structure, (array,))
+    return linear_map(structure.dom[0], structure.cod[0], structure, (array,))
 
 
 def outer(u: Array, v: Array) -> LinearMap:
@@ -100,8 +100,8 @@ def outer(u: Array, v: Array) -> LinearMap:
     left, right = tuple(range(u.ndim)), tuple(range(v.ndim))
     row = delta((), right, right, v.shape, v.dtype, v.dtype, v.dtype)
     column = delta(left, (), left, u.shape, u.dtype, u.dtype, u.dtype)
-    first = LinearMap(row.dom[0], row.cod[0], row, (v,))
-    return first >> LinearMap(column.dom[0], column.cod[0], column, (u,))
+    first = linear_map(row.dom[0], row.cod[0], row, (v,))
+    return first >> linear_map(column.dom[0], column.cod[0], column, (u,))
 
 
 def gather(index: Array, dom: Tensor) -> LinearMap:
@@ -116,7 +116,7 @@ def gather(index: Array, dom: Tensor) -> LinearMap:
         raise errors.SpaceError(errors.not_an_index(index.dtype))
     how = rows_of(dom.shape, index.shape)
     structure = Gather(how, None, index.dtype, dom.dtype, dom.dtype, None)
-    return LinearMap(dom, structure.cod[0], structure, (index,))
+    return linear_map(dom, structure.cod[0], structure, (index,))
 
 
 def scatter_add(index: Array, cod: Tensor) -> LinearMap:
@@ -155,7 +155,7 @@ def recurrence(links: Array, reverse: bool = False) -> LinearMap:
     links = as_slot(links)
     space = Tensor(links.shape, links.dtype)
     structure = Recurrence(((0,),), 0, reverse, (space,), (space,))
-    return LinearMap(space, space, structure, (links,))
+    return linear_map(space, space, structure, (links,))
 
 
 def cumulative_sum(space: Tensor, reverse: bool = False) -> LinearMap:
@@ -271,9 +271,9 @@ def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> Linear
     columns = tuple([len(part.dom.leaves) for part in rows[0]])
     heights = tuple([len(line[0].cod.leaves) for line in rows])
     if all(w == 1 for w in (*columns, *heights)):
-        return LinearMap(dom, cod, _assemble(grid, dom.leaves, cod.leaves, spaces), slots)
+        return linear_map(dom, cod, _assemble(grid, dom.leaves, cod.leaves, spaces), slots)
     lines = tuple([tuple(line) for line in grid])
-    return LinearMap(dom, cod, Block(lines, dom.leaves, cod.leaves, tuple(spaces), (columns, heights)), slots)
+    return linear_map(dom, cod, Block(lines, dom.leaves, cod.leaves, tuple(spaces), (columns, heights)), slots)
 
 
 def as_map(J: Any) -> LinearMap:

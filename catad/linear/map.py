@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, as_array, as_number, common_module, is_weak
+from catad.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
 from catad.linear.block import chain, total
 from catad.linear.delta import identity
 from catad.linear.products import Shared, multiply, operations
@@ -26,8 +26,15 @@ DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
 
 
 def as_slot(array: Any) -> Any:
-    """What a caller gives as the numbers of a map: an array, or a wire inside `ct.D`."""
-    return array if isinstance(array, Wire) else as_array(array)
+    """What a caller gives as the numbers of a map: a wire inside `ct.D`, or an array, of which no later write is seen."""
+    return array if isinstance(array, Wire) else kept(as_array(array))
+
+
+def linear_map(dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> LinearMap:
+    """The map with arrays that nobody writes into: those of other maps, or new ones, which become read-only."""
+    made = object.__new__(LinearMap)
+    made.dom, made.cod, made.structure, made.slots, made.weak = dom, cod, structure, tuple(sealed(slots)), weak
+    return made
 
 
 class LinearMap:
@@ -43,13 +50,15 @@ class LinearMap:
     array([[1., 0., 0.],
            [0., 4., 0.],
            [0., 0., 9.]])
+
+    The arrays are copied, unless they own their memory and are read-only; `slots` are read-only.
     """
 
     __slots__ = ("__weakref__", "cod", "dom", "slots", "structure", "weak")
     __array_ufunc__ = None
 
     def __init__(self, dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> None:
-        self.dom, self.cod, self.structure, self.slots = dom, cod, structure, tuple(slots)
+        self.dom, self.cod, self.structure, self.slots = dom, cod, structure, tuple(map(as_slot, slots))
         self.weak = weak  # made from a Python number: takes its dtype from the context
 
     # -- apply
@@ -100,7 +109,7 @@ class LinearMap:
     @property
     def T(self) -> LinearMap:
         """The transpose (adjoint); the numbers are shared."""
-        return LinearMap(self.cod, self.dom, self.structure.T, self.slots, self.weak)
+        return linear_map(self.cod, self.dom, self.structure.T, self.slots, self.weak)
 
     @property
     def kind(self) -> str:
@@ -148,11 +157,11 @@ class LinearMap:
         ):
             wires = [_source(s.side, s.index, first, second) for s in product.sources]
             if all(w is not None for w in wires):
-                return LinearMap(first.dom, second.cod, product.structure, wires)
+                return linear_map(first.dom, second.cod, product.structure, wires)
         n = len(first.slots)
         numbers = tuple(range(n, n + len(second.slots)))
         both = chain([(first.structure, tuple(range(n))), (second.structure, numbers)])
-        return LinearMap(first.dom, second.cod, both, (*first.slots, *second.slots))
+        return linear_map(first.dom, second.cod, both, (*first.slots, *second.slots))
 
     def __matmul__(self, other: Any) -> Any:
         """Matrix order: `L @ M` is first M, then L; on a value it applies the map."""
@@ -170,7 +179,7 @@ class LinearMap:
         n = len(self.slots)
         numbers = tuple(range(n, n + len(other.slots)))
         both = total([(self.structure, tuple(range(n))), (other.structure, numbers)])
-        return LinearMap(self.dom, self.cod, both, (*self.slots, *other.slots))
+        return linear_map(self.dom, self.cod, both, (*self.slots, *other.slots))
 
     def __neg__(self) -> LinearMap:
         return -1.0 * self
@@ -182,7 +191,7 @@ class LinearMap:
         if isinstance(number, bool) or not isinstance(number, (int, float, np.number)):
             return NotImplemented
         factors = _factors(self.cod.leaves, float(number))
-        return self >> LinearMap(self.cod, self.cod, factors, ())
+        return self >> linear_map(self.cod, self.cod, factors, ())
 
     def __or__(self, other: LinearMap) -> LinearMap:
         from catad.linear.constructors import join
@@ -196,7 +205,7 @@ class LinearMap:
         if product is None:
             return first >> second
         slots = above().run_product(product, first, second)
-        return LinearMap(first.dom, second.cod, product.structure, slots)
+        return linear_map(first.dom, second.cod, product.structure, slots)
 
     # -- as a matrix
 

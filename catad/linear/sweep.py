@@ -58,7 +58,7 @@ class Sweep(Primitive):
         state, inputs = list(arrays[:k]), arrays[k:]
         outputs = [xp.empty(space.shape, dtype=space.dtype) for space in _stacked(self.output, self.n)]
         for i in reversed(range(self.n)) if self.reverse else range(self.n):
-            made = program(xp, [*state, *[u[i] for u in inputs]])
+            made = program.inside(xp, [*state, *[u[i] for u in inputs]])
             state = made[:k]
             for out, part in zip(outputs, made[k:], strict=True):
                 out[i] = part

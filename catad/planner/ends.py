@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from catad.arrays import read_only
 from catad.linear.block import Block, chain
 from catad.linear.delta import delta
 from catad.linear.map import LinearMap
@@ -50,7 +51,7 @@ def pulled_back(structure: Structure, xp: Any, slots: Sequence[Any], cotangents:
         return [xp.zeros((count, *leaf.shape), dtype=leaf.dtype) for leaf in structure.dom]
     plan = plan_rows(structure, count, checked("auto", "time", xp=xp))
     dom, end = space_of_leaves(structure.dom), Tensor((count,), widest(*structure.cod))
-    made: LinearMap = plan.run_on(dom, end, [*slots, *cotangents])
+    made: LinearMap = plan.run_on(dom, end, [*slots, *map(read_only, cotangents)])
     matrix = xp.asarray(made.T.todense(force=True)).reshape(structure.columns, count).T
     out, start = [], 0
     for leaf in structure.dom:

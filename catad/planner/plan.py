@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.arrays import common_module
 from catad.engine.program import Program
-from catad.linear.map import LinearMap
+from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.brackets import Tree
@@ -119,14 +119,14 @@ class Plan:
         wiring = self.execution.wiring
         used = [slots[k] for k in range(len(self.chain.slots))] if slots else []
         if not wiring.outputs:
-            return LinearMap(dom, cod, self.result, ())
+            return linear_map(dom, cod, self.result, ())
         if not wiring.boxes:
             at = dict(zip(wiring.inputs, used, strict=True))
-            return LinearMap(dom, cod, self.result, [at[k] for k in wiring.outputs])
+            return linear_map(dom, cod, self.result, [at[k] for k in wiring.outputs])
         program = self._made.get("program")
         if program is None:
             program = self._made["program"] = Program(wiring)
-        return LinearMap(dom, cod, self.result, program(common_module(used), used))
+        return linear_map(dom, cod, self.result, program.inside(common_module(used), used))
 
     def run(self, *primals: Value) -> LinearMap:
         """The derivative at a point of the morphism that was planned, multiplied out as planned."""

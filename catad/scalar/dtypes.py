@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import errors
-from ..errors import ScalarError, text
+from ..errors import NumberRangeError, ScalarError, text
 from .ir import Function, Loop, Node, param, postorder
 from .ops import OPS
 
@@ -137,7 +137,7 @@ def _with_room(node: Node, work: Type) -> Type:
         about = np.iinfo(work.dtype)
         for arg in node.args[node.op == "select" :]:
             if arg.op == "const" and isinstance(arg.value, int) and not about.min <= arg.value <= about.max:
-                raise ScalarError(errors.constant_out_of_range(arg.value, work.dtype))
+                raise NumberRangeError(errors.constant_out_of_range(arg.value, work.dtype))
     return work
 
 

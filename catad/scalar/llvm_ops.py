@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..errors import CannotPrint, ScalarError
+from ..errors import CannotPrint
 
 LLVM_TYPES = {"bool": "i1", "float32": "float", "float64": "double"} | {
     f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
@@ -45,7 +45,7 @@ def literal(value: Any, dtype: np.dtype) -> str:
         with np.errstate(all="ignore"):
             number = dtype.type(value)
     except OverflowError as error:
-        raise ScalarError(errors.constant_out_of_range(value, dtype)) from error
+        raise errors.NumberRangeError(errors.constant_out_of_range(value, dtype)) from error
     if dtype.kind == "b":
         return "true" if number else "false"
     return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}" if dtype.kind == "f" else str(int(number))

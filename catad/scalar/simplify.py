@@ -86,7 +86,7 @@ def _as_dtype(value: Any, dtype: np.dtype) -> Any:
         try:
             return dtype.type(value)
         except OverflowError as error:
-            raise ScalarError(errors.constant_out_of_range(value, dtype)) from error
+            raise errors.NumberRangeError(errors.constant_out_of_range(value, dtype)) from error
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.arrays import as_array, is_weak, kept
 from catad.linear.block import diagonal_block
 from catad.linear.delta import identity
 from catad.linear.structure import Rule
@@ -49,10 +50,10 @@ class Lawful(Primitive):
         pair = Product((self.element, self.element))
 
         def op(a: Any, b: Any) -> list[Any]:
-            made: list[Any] = above().program_of(self.op, pair)[0](xp, [*a, *b])
+            made: list[Any] = above().program_of(self.op, pair)[0].inside(xp, [*a, *b])
             return made
 
-        e = above().program_of(self.neutral, Unit)[0](xp, [])
+        e = above().program_of(self.neutral, Unit)[0].inside(xp, [])
         a, b, c = ([leaf[k % n] for leaf in arrays] for k in (0, 1, 2))
         scale = 1.0 + max(float(xp.max(xp.abs(leaf))) if leaf.size else 0.0 for leaf in (*a, *b, *c)) ** 3
         if _far(xp, op(op(a, b), c), op(a, op(b, c)), scale):
@@ -137,9 +138,8 @@ class ArrayScan(_ArrayOperator):
     __slots__ = ("exclusive", "reverse")
 
     def __init__(self, op: D, neutral: Any, exclusive: bool, reverse: bool, axis: int) -> None:
-        _check(op, neutral, axis)
-        self.children, self.exclusive, self.reverse = (op, const(neutral)), exclusive, reverse
-        self.neutral = neutral
+        self.neutral = _checked(op, neutral, axis)
+        self.children, self.exclusive, self.reverse = (op, const(self.neutral)), exclusive, reverse
 
     def data(self) -> Hashable:
         return (self.exclusive, self.reverse)
@@ -163,8 +163,8 @@ class ArrayFold(_ArrayOperator):
     __slots__ = ()
 
     def __init__(self, op: D, neutral: Any, axis: int) -> None:
-        _check(op, neutral, axis)
-        self.children, self.neutral = (op, const(neutral)), neutral
+        self.neutral = _checked(op, neutral, axis)
+        self.children = (op, const(self.neutral))
 
     def wired(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
@@ -175,9 +175,11 @@ class ArrayFold(_ArrayOperator):
         return f"ct.fold({part(self.children[0])}, {name(self.neutral, 'neutral')})"
 
 
-def _check(op: D, neutral: Any, axis: int) -> None:
+def _checked(op: D, neutral: Any, axis: int) -> Any:
+    """The neutral element, with arrays of its own."""
     if axis != 0:
         raise errors.ArgumentError(errors.array_operator_axis(axis, op))
     if neutral is None:
         raise errors.MonoidError(errors.not_a_neutral(op, neutral))
-    space_of(neutral)
+    leaves = [leaf if is_weak(leaf) else kept(as_array(leaf)) for leaf in flatten(neutral)]
+    return rebuild(space_of(neutral), leaves)

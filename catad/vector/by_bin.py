@@ -108,7 +108,7 @@ class ByBin(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         spaces = [Tensor(a.shape, a.dtype) for a in arrays]
-        out = above().program_of(self.general, product(*spaces))[0](xp, arrays)
+        out = above().program_of(self.general, product(*spaces))[0].inside(xp, arrays)
         return out[0] if len(out) == 1 else tuple(out)
 
 
@@ -236,7 +236,7 @@ class ProductOfOthersByBin(ByBin):
             others = total[xp.where(there, index, 0).astype(np.int64)] / x
             return xp.where(there.reshape(index.shape + (1,) * (x.ndim - 1)), others, xp.zeros((), dtype=x.dtype))
         spaces = [Tensor(a.shape, a.dtype) for a in arrays[:2]]
-        return above().program_of(self.exact, product(*spaces))[0](xp, arrays[:2])[0]
+        return above().program_of(self.exact, product(*spaces))[0].inside(xp, arrays[:2])[0]
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 3 * ins[1].size

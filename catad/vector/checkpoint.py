@@ -32,7 +32,7 @@ class Call(Primitive):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         program, _ = above().program_of(self.f, self.dom)
-        results = program(xp, arrays)
+        results = program.inside(xp, arrays)
         return results[0] if len(results) == 1 else tuple(results)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import array_module, as_number, is_weak, weak_dtype
+from catad.arrays import array_module, as_number, is_weak, kept, weak_dtype
 from catad.calls import constructor
 from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
@@ -29,9 +29,8 @@ class Constant(Primitive):
 
     def __init__(self, array: Any, number: float | None = None) -> None:
         self.number = number
+        array = kept(array)  # a copy of our own, so that the term cannot change behind its hash
         if array_module(array) is np:
-            array = np.array(array)  # a copy of our own, so that the term cannot change behind its hash
-            array.setflags(write=False)
             self._key: Hashable = (array.shape, array.dtype.str, array.tobytes(), number is None)
         else:
             self._key = id(array)

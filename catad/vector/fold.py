@@ -40,8 +40,7 @@ from catad.vector.monoid import (
 )
 from catad.vector.others import ProductOfOthers
 from catad.vector.scan import along, check_params, entries, filled, operator_code, params_code, pointwise_block, scanned
-from catad.vector.shape import moved
-from catad.vector.shape import sum as sum_
+from catad.vector.shape import moved, sum_of_elements
 from catad.vector.winner import Winner
 from catad.wiring import share
 
@@ -248,7 +247,7 @@ def folded(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, free: Seque
     for own, part in parts(monoid):
         wires = [x[k] for k in own]
         if scalar.recognise(part.op) == "add":
-            totals: Sequence[Wire] = [b.apply(sum_(axis=axis), wires[0])]
+            totals: Sequence[Wire] = [b.apply(sum_of_elements(axis), wires[0])]
         elif scalar.recognise(part.op) == "logaddexp" and part.inverse is None:
             totals = [log_sum_exp(b, wires[0], axis)]
         elif part.free:
@@ -323,5 +322,5 @@ def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
         return ArrayFold(op, neutral, axis)
     monoid = monoid_of(op, neutral, params)
     if scalar.recognise(monoid.op) == "add":
-        return sum_(axis=axis)
+        return sum_of_elements(axis)
     return FoldOf(monoid, axis)

@@ -171,8 +171,8 @@ class Count(Integers):
         test, _ = above().program_of(condition, space)
         move, _ = above().program_of(step, space)
         state, count, n = list(arrays), xp.zeros(self.lanes, dtype=np.int64), 0
-        while bool(xp.any(live := test(xp, state)[0])):
-            state = move(xp, state)
+        while bool(xp.any(live := test.inside(xp, state)[0])):
+            state = move.inside(xp, state)
             count = count + live
             n += 1
             if n > self.loop.max_steps:

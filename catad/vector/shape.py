@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.arrays import holds
 from catad.calls import axes as axes_
 from catad.calls import constructor, integer, integers
 from catad.linear.block import grid
@@ -18,7 +19,7 @@ from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
 from catad.primitive import Primitive, box
 from catad.spaces import Tensor
-from catad.terms import D
+from catad.terms import D, above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -107,23 +108,47 @@ def transpose(axes: Sequence[int] | None = None) -> D:
 
 @constructor()
 def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
-    """The sum over some axes (None: all); an empty sum is 0. Keeps the dtype.
+    """The sum over some axes (None: all); an empty sum is 0.
+
+    Floats keep their dtype. As in NumPy, truth values and integers of fewer than 64 bits are summed as int64, or as uint64.
 
     >>> import catad as ct, numpy as np
     >>> ct.sum(axis=0)(np.ones((2, 3)))
     array([2., 2., 2.])
+    >>> ct.sum()(np.array([True, True, False]))
+    np.int64(2)
     """
     axis = axes_(axis)
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        summed = _axes(axis, x, term)
-        left = tuple([a for a in range(x.ndim) if a not in summed])
-        y = contract(b, [tuple(range(x.ndim))], [x], left, x.shape)
-        if not keepdims:
-            return y
-        return b.add(Reshaped(tuple([1 if a in summed else n for a, n in enumerate(x.shape)])), y)[0]
+        if not x.space.is_float and x.dtype.itemsize < 8:
+            x = b.apply(above().astype(np.uint64 if x.dtype.kind == "u" else np.int64), x)
+        return _summed(b, x, axis, keepdims, term)
 
     return Shaped("sum", lay, axis=axis, keepdims=keepdims)
+
+
+def sum_of_elements(axis: int) -> D:
+    """The fold of `+` along one axis: as every operator of a fold it gives an element, so the dtype stays."""
+    return SumOfElements("sum_of_elements", lambda b, x, term: _summed(b, x, axis, False, term), axis=axis)
+
+
+class SumOfElements(Shaped):
+    """See `sum_of_elements`."""
+
+    __slots__ = ()
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.fold(ct.add, 0.0, axis={self.parameters['axis']})"
+
+
+def _summed(b: Builder, x: Wire, axis: int | Sequence[int] | None, keepdims: bool, term: D) -> Wire:
+    summed = _axes(axis, x, term)
+    left = tuple([a for a in range(x.ndim) if a not in summed])
+    y = contract(b, [tuple(range(x.ndim))], [x], left, x.shape)
+    if not keepdims:
+        return y
+    return b.add(Reshaped(tuple([1 if a in summed else n for a, n in enumerate(x.shape)])), y)[0]
 
 
 @constructor()
@@ -229,17 +254,21 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
 
 @constructor()
 def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
-    """Put `value` before and after along one axis; negative widths cut off.
+    """Put `value` before and after along one axis; negative widths cut off. The dtype stays, so it must hold the value.
 
     >>> import catad as ct, numpy as np
     >>> ct.pad(1, 2)(np.ones(2))
     array([0., 1., 1., 0., 0.])
     """
     before, after, axis = integer(before, "a width"), integer(after, "a width"), integer(axis, "an axis")
+    if not isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+        raise errors.ArgumentError(errors.bad_fill(value))
     along = axis
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         (at,) = _axes(along, x, term)
+        if not holds(x.dtype, value):
+            raise errors.NumberRangeError(errors.fill_does_not_fit(value, x.space, term))
         n = x.shape[at]
         if n + before + after < 0:
             raise errors.SpaceError(errors.negative_pad(before, after, x.space, term))

@@ -111,7 +111,7 @@ def test_look_alikes_are_refused_everywhere(entry: str) -> None:
         with pytest.raises(ct.CatadError) as caught:
             ENTRIES[entry](thing)
             pytest.fail(f"{name} was taken")
-        if name not in LATER and entry != "compForward":
+        if name not in LATER and name != "a morphism" and entry != "compForward":  # these have errors of their own
             assert advice in str(caught.value), name
 
 

@@ -164,7 +164,7 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
     program = Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
 
     def run(xp: Any, *arrays: Any) -> Any:
-        made = program(xp, arrays)
+        made = program.inside(xp, arrays)
         return made[0] if len(made) == 1 else made
 
     return run
