@@ -190,17 +190,16 @@ class D:
         if not args:
             raise errors.SpaceError(errors.no_arguments(self))
         x = args[0] if len(args) == 1 else args
-        if type(x) is np.ndarray:
-            return above().run(self, x)
-        leaves = flatten(x)
-        for leaf in leaves:
-            if hasattr(type(leaf), "builder"):  # a wire
-                return leaf.builder.apply(self, leaf.builder.wires(x))
         try:
+            if type(x) is not np.ndarray:
+                for leaf in flatten(x):
+                    if hasattr(type(leaf), "builder"):  # a wire
+                        return leaf.builder.apply(self, leaf.builder.wires(x))
             return above().run(self, x)
-        except errors.SpaceError:
-            if any(isinstance(leaf, D) for leaf in leaves):
+        except errors.CatadError as error:
+            if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
                 raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
+            errors.made_at(error, self)
             raise
 
     def spaces(self, dom: Space) -> Space:

@@ -212,6 +212,7 @@ def locate(error: CatadError, box: object, before: object | None, composed: Plac
     """Name the two boxes that meet where an error arose, and the line that made them meet; the innermost place is kept."""
     if error.composed is None:
         error.composed = shown(composed, right)
+        made_at(error, box)
     if error.located or not error.args or not isinstance(error, SpaceError):
         return
     error.located = True
@@ -220,10 +221,11 @@ def locate(error: CatadError, box: object, before: object | None, composed: Plac
     error.args = ("\n".join([*lines, f"  where:    {place}"]), *error.args[1:])
 
 
-def made_at(error: CatadError, made: Place | None) -> None:
-    """Note where the box was made in which an error arose; the innermost place is kept."""
-    if error.made is None and error.composed is None:
-        error.made = shown(made)
+def made_at(error: CatadError, box: object) -> None:
+    """Note where a constructor made the box in which an error arose, where that is another line; the innermost place is kept."""
+    made = None if getattr(box, "children", ()) else shown(getattr(box, "_place", None))
+    if error.made is None and made not in (error.composed, error.called):
+        error.made = made
 
 
 def hint_precedence(error: CatadError) -> None:

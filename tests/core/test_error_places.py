@@ -108,3 +108,14 @@ def test_operators_of_plain_python_find_the_line() -> None:
 
     f = functools.reduce(operator.rshift, [ct.dup, ct.matmul])
     assert f"{__file__}:" in (caught(lambda: f(A)).composed or "")
+
+
+def test_the_line_where_a_constructor_was_called() -> None:
+    f = ct.reshape((7, 7))  # made here
+    error = caught(lambda: f(A))
+    assert error.made is not None
+    assert error.made.endswith(f":{line('# made here', test_the_line_where_a_constructor_was_called)}")
+    assert "  made:     " in str(error)
+    chain = ct.sin >> f
+    assert "  made:     " in str(caught(lambda: chain(A)))
+    assert "  made:     " not in str(caught(lambda: ct.reshape((7, 7))(A)))  # the line of the call is that line
