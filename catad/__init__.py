@@ -12,6 +12,7 @@ from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
+from catad.engine.cpu import thread_limits as _thread_limits
 from catad.engine.cpu.profile import profile
 from catad.engine.cpu.threads import get_num_threads, set_num_threads
 from catad.errors import (
@@ -181,6 +182,8 @@ from catad.vector.words import (
 )
 from catad.version import __version__ as __version__
 from catad.wiring import wire
+
+_thread_limits.register()
 
 if _typing.TYPE_CHECKING:
     from catad import testing as testing

@@ -331,3 +331,16 @@ def test_first_used_when_the_interpreter_is_ending() -> None:
 
 def test_importing_starts_no_thread() -> None:
     assert script("import threading, catad; print(threading.active_count())").strip() == "1"
+
+
+def test_threadpoolctl_limits_the_threads():
+    limits = pytest.importorskip("threadpoolctl").threadpool_limits
+    before = ct.get_num_threads()
+    with limits(1):
+        assert ct.get_num_threads() == 1
+    assert ct.get_num_threads() == before
+    with limits(before + 1, user_api="blas"):
+        assert ct.get_num_threads() == before
+    with limits({"catad": before + 1}):
+        assert ct.get_num_threads() == before + 1
+    assert ct.get_num_threads() == before

@@ -204,8 +204,8 @@ def set_num_threads(n: int) -> None:
     """Use at most `n` threads for one call of a compiled program. Raises `ArgumentError` where `n` is no whole number >= 1.
 
     Results do not depend on it. The default is what the environment variable `CATAD_NUM_THREADS` says, or else `OMP_NUM_THREADS`
-    (the first number of its list), or else the number of processors that this process may run on. `threadpoolctl` knows threads
-    of shared libraries only, and catad's are none: its limits do not reach them.
+    (the first number of its list), or else the number of processors that this process may run on. With `threadpoolctl` installed,
+    its `threadpool_limits` sets it, too, under the API "catad".
 
     >>> before = get_num_threads()
     >>> set_num_threads(1)
