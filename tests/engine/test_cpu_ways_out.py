@@ -104,7 +104,7 @@ def compared(f: ct.D, x: Any) -> None:
 
 
 NUMBERS = st.lists(st.sampled_from([0.0, -0.0, 1.0, 1.0, -1.0, 0.5, 2.0, -3.0]), min_size=N, max_size=N)
-QUICK = settings(max_examples=4, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=2, suppress_health_check=list(HealthCheck))
 LONG = settings(QUICK, max_examples=150)
 both = pytest.mark.parametrize("effort", [QUICK, pytest.param(LONG, marks=pytest.mark.slow)], ids=["quick", "long"])
 TWICE = (
@@ -203,7 +203,8 @@ FAR = [*WILD, 1e200, -1e-200, 1e300, 1e-310, 5e-324]
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
-def test_products_of_the_others_of_any_numbers(engine: str, dtype: Any) -> None:
+@pytest.mark.parametrize("draws", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_products_of_the_others_of_any_numbers(draws: int, engine: str, dtype: Any) -> None:
     rng = np.random.default_rng(3)
     whole, by_bin = ct.grad(ct.fold(ct.mul, 1.0)), ct.grad(ct.histogram(ct.mul, 1.0, 2) >> ct.sum(), argnums=1)
     rows, wide = (
@@ -211,7 +212,7 @@ def test_products_of_the_others_of_any_numbers(engine: str, dtype: Any) -> None:
         ct.grad(ct.histogram(ct.mul, 1.0, 2) >> ct.sum(), argnums=1),
     )
     eps = 16 * np.finfo(dtype).eps
-    for _ in range(60):
+    for _ in range(draws):
         x = rng.choice(WILD if dtype == np.float32 else FAR, 5).astype(dtype)
         index = rng.integers(-1, 3, 5)
         with np.errstate(all="ignore"):
@@ -249,3 +250,11 @@ def test_large_products_that_leave_the_range(dtype: Any) -> None:
         np.testing.assert_allclose(got, want, rtol=len(x) ** 0.5 * 8 * float(np.finfo(dtype).eps))
     for other in found[1:]:
         assert all(np.array_equal(a, b) for a, b in zip(other, found[0], strict=True))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_by_bin_are_folded_where_the_values_are_read(dtype: Any) -> None:
+    x, index = np.full(5000, 0.5, dtype), np.zeros(5000, np.int64)
+    with ct.use_engine("cpu"), ct.profile() as found:
+        ct.grad(ct.histogram(ct.mul, 1.0, 1) >> ct.sum(), argnums=1)(index, x)
+    assert "Map FoldByBin" in {stage.name for stage in found.stages}

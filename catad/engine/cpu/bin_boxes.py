@@ -33,7 +33,7 @@ def bins_of(
     states = tuple([name or np.dtype(np.int64).str for name in values])
     starts = tuple([start(e, np.dtype(s)) for e, s in zip(monoid.neutral, states, strict=True)])
     rows = math.prod(ins[1].shape[1:]) != 1
-    flagged = scalar.recognise(monoid.op) not in _EXACT or np.dtype(states[0]).kind != "f"
+    flagged = scalar.recognise((monoid.lifts or monoid).op) not in _EXACT or np.dtype(states[-1]).kind != "f"
     return Bins(monoid.op, ins[0].dtype.str, values, states, starts, flagged, outs, rows, 1, before)
 
 
