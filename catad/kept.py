@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from catad import loop_counts
+from catad.inside_out import made
 from catad.loop_counts import Loops
 from catad.recent import Recent
 from catad.terms import D
@@ -64,13 +65,17 @@ def keep(term: D, key: Hashable, make: Callable[[], T]) -> T:
     kept = kept_of(term)
     entry = kept.get(key)
     if entry is None:
-        with loop_counts.reading() as read:
-            value = make()
-        entry = Entry(value, tuple(read.items()))
+        entry = made((term, key), lambda: _entry(make))
         kept.put(key, entry)
     loop_counts.note(entry.loops)
     found: T = entry.value
     return found
+
+
+def _entry(make: Callable[[], Any]) -> Entry:
+    with loop_counts.reading() as read:
+        value = make()
+    return Entry(value, tuple(read.items()))
 
 
 # -- equal terms

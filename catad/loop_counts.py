@@ -83,6 +83,21 @@ def note(loops: Loops) -> None:
         _here.read.update(loops)
 
 
+def own() -> dict[Hashable, Assumed] | None:
+    """The numbers that the call that runs in this thread assumes."""
+    return _here.own
+
+
+@contextmanager
+def assuming(numbers: dict[Hashable, Assumed] | None) -> Iterator[None]:
+    """Lets these be the numbers that the call that runs in this thread assumes."""
+    outer, _here.own = _here.own, numbers
+    try:
+        yield
+    finally:
+        _here.own = outer
+
+
 @contextmanager
 def reading() -> Iterator[dict[Hashable, Assumed]]:
     """Collects the loops that are read within, by themselves; `note` tells what is being laid out around of them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from catad import errors
 from catad.spaces import Tensor, flatten
-from catad.terms import D
+from catad.terms import D, above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -73,6 +73,22 @@ class Primitive(D):
             raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))
         outs = b.add(self, *leaves)
         return outs[0] if len(outs) == 1 else outs
+
+
+Running = Generator[tuple[Any, Sequence[Any]], list[Any], Any]  # yields programs with their arguments, is sent their results
+
+
+class Nesting(Primitive):
+    """A primitive that runs programs of its own: says which (`running`), so that programs within programs need no stack."""
+
+    __slots__ = ()
+
+    def running(self, xp: Any, *arrays: Any) -> Running:
+        """The meaning, as a generator: it yields (program, leaves) and is sent the leaves of the result."""
+        raise NotImplementedError
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return above().finished(self.running(xp, *arrays), xp)
 
 
 P = TypeVar("P", bound=Primitive)

@@ -19,6 +19,8 @@ from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 
 Value = Any  # an array, a number, or a tuple of values
 
+MOST_AXES = 64  # of an array of NumPy
+
 _SHORT = {
     np.dtype(long): short
     for long, short in [
@@ -80,6 +82,8 @@ class Tensor(Space):
             return found
         if key[1] not in _SHORT:
             raise errors.SpaceError(errors.unknown_dtype(key[1]))
+        if len(key[0]) > MOST_AXES:
+            raise errors.SpaceError(errors.too_many_axes(len(key[0]), MOST_AXES))
         if any(n < 0 for n in key[0]):
             raise errors.SpaceError(errors.negative_size(key[0]))
         if math.prod([max(n, 1) for n in key[0]]) * key[1].itemsize >= 1 << 63:

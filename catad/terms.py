@@ -52,6 +52,7 @@ class D:
     """
 
     __slots__ = ("__weakref__", "_hash", "_kept", "_place")
+    _hash: int
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
     if TYPE_CHECKING:  # an attribute or a property of the classes
 
@@ -107,8 +108,17 @@ class D:
         try:
             return self._hash
         except AttributeError:
-            self._hash: int = hash((type(self).__name__, self.data(), tuple(map(hash, self.children)))) % _MODULUS
-            return self._hash
+            pass
+        stack = [self]
+        while stack:  # the parts first: terms may be nested deeper than Python's stack
+            top = stack[-1]
+            missing = [part for part in top.children if not hasattr(part, "_hash")]
+            if missing:
+                stack += missing
+            else:
+                top._hash = hash((type(top).__name__, top.data(), tuple([part._hash for part in top.children]))) % _MODULUS
+                stack.pop()
+        return self._hash
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -8,7 +8,7 @@ from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
 from catad.engine.notices import notice
-from catad.engine.program import Program, program_of, run, run_product, run_structure
+from catad.engine.program import Program, cost_of, finished, program_of, run, run_product, run_structure
 from catad.functors import differential, linearised, reverse_differential
 from catad.linear.products import cost_of_wiring
 from catad.planner.entry import plan
@@ -32,11 +32,13 @@ __all__ = [
     "cells_of",
     "codomain",
     "const",
+    "cost_of",
     "cost_of_wiring",
     "differential",
     "draw",
     "exl",
     "exr",
+    "finished",
     "fork",
     "linearised",
     "linearize",

@@ -8,7 +8,7 @@ the depth of a term is not bounded by Python's.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import local
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +17,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.inside_out import surroundings
 from catad.kept import keep
 from catad.loop_counts import reading
 from catad.primitive import Primitive
@@ -309,6 +310,14 @@ def at_point(dom: Space, values: Values) -> Iterator[None]:
         yield
     finally:
         _laid_out.point = before
+
+
+def _this_point() -> Callable[[], AbstractContextManager[None]]:
+    point: tuple[Space, Values] | None = getattr(_laid_out, "point", None)
+    return nullcontext if point is None else lambda: at_point(*point)
+
+
+surroundings.append(_this_point)  # what is put off is laid out for the same point
 
 
 def _point_in(dom: Space) -> Values | None:

@@ -23,7 +23,7 @@ from catad.linear.products import Product as ProductOf
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.loop_counts import Recount, recounted
-from catad.primitive import Primitive
+from catad.primitive import Nesting, Primitive, Running
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D
 from catad.vector.by_hand import erased
@@ -35,7 +35,7 @@ Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 class _Run:
     """Steps over numbered registers, and the constants among these."""
 
-    __slots__ = ("_constants", "count", "inputs", "outputs", "steps")
+    __slots__ = ("_constants", "count", "inputs", "nesting", "outputs", "steps")
 
     def __init__(self, wiring: Wiring, steps: Sequence[Step]) -> None:
         names: dict[int, int] = {}
@@ -63,6 +63,7 @@ class _Run:
                 for i, (kernel, ins, outs) in enumerate(steps)
             ]
         )
+        self.nesting = any(_nested(kernel) is not None for kernel, _, _ in steps)
         self._constants: dict[Any, list[Any]] = {None: [(names[box.outs[0]], box.primitive) for box in fixed]}
 
     def registers(self, xp: Any, leaves: Sequence[Array]) -> list[Any]:
@@ -83,18 +84,70 @@ class _Run:
         return [self._constants[xp][at] for at, _ in self._constants[None]]
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
-        at = self.registers(xp, leaves)
+        made: list[Array]
         with np.errstate(all="ignore"):
-            for kernel, ins, outs, dead in self.steps:
+            made = finished(self.running(xp, leaves), xp) if self.nesting else self.straight(xp, leaves)
+        return made
+
+    def straight(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        """The steps one after the other, where none runs programs."""
+        at = self.registers(xp, leaves)
+        for kernel, ins, outs, dead in self.steps:
+            result = kernel(xp, *[at[k] for k in ins])
+            if len(outs) == 1:
+                at[outs[0]] = result
+            else:
+                for k, part in zip(outs, result, strict=True):
+                    at[k] = part
+            for k in dead:
+                at[k] = None
+        return self._results(xp, at)
+
+    def running(self, xp: Any, leaves: Sequence[Array]) -> Running:
+        """The same, asking for each program that runs within."""
+        at = self.registers(xp, leaves)
+        for kernel, ins, outs, dead in self.steps:
+            primitive = _nested(kernel)
+            if primitive is None:
                 result = kernel(xp, *[at[k] for k in ins])
-                if len(outs) == 1:
-                    at[outs[0]] = result
-                else:
-                    for k, part in zip(outs, result, strict=True):
-                        at[k] = part
-                for k in dead:
-                    at[k] = None
-        return [at[k] for k in self.outputs]
+            else:
+                result = yield from primitive.running(xp, *[at[k] for k in ins])
+            for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
+                at[k] = part
+            for k in dead:
+                at[k] = None
+        return self._results(xp, at)
+
+    def _results(self, xp: Any, at: list[Any]) -> list[Array]:
+        results = [at[k] for k in self.outputs]
+        return results if xp is np else apart(results, self.constants(xp))  # those of NumPy are known later, by being read-only
+
+
+def _nested(kernel: Any) -> Nesting | None:
+    """The primitive whose evaluation a kernel is, where that runs programs."""
+    owner = getattr(kernel, "__self__", None)
+    return owner if isinstance(owner, Nesting) else None
+
+
+def finished(running: Running, xp: Any) -> Any:
+    """What a generator returns that asks for programs to be run. These may ask for others: they wait on a stack of their own."""
+    stack, sent = [running], None
+    while True:
+        try:
+            program, leaves = stack[-1].send(sent)  # type: ignore[arg-type]  # None starts a generator
+        except StopIteration as stop:
+            stack.pop()
+            sent = stop.value
+            if not stack:
+                return sent
+            continue
+        run = program.ready(xp, leaves)
+        if run.nesting:
+            stack.append(run.running(xp, leaves))
+            sent = None
+        else:
+            sent = run.straight(xp, leaves)
+        del leaves  # the arrays are free when their last reader has run
 
 
 class Program:
@@ -155,15 +208,17 @@ class Program:
             tally.add(self.operations)
             with not_counting():
                 return self.inside(xp, leaves)
+        return self.ready(xp, leaves)(xp, leaves)
+
+    def ready(self, xp: Any, leaves: Sequence[Array]) -> _Run:
+        """What runs on these arrays."""
         if not self.checked:
             self._check(xp, leaves)
         if xp is np:
             engine = chosen()
             if (engine == "cpu" or (engine == "auto" and self.large)) and target.available():
-                return self.cpu(xp, leaves)
-            return self.reference(xp, leaves)
-        results = self.reference(xp, leaves)
-        return apart(results, self.reference.constants(xp))  # those of NumPy are known later, by being read-only
+                return self.cpu
+        return self.reference
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """What primitives check on the values of the first call: neutral elements, associativity.
@@ -200,6 +255,11 @@ def program_of(term: D, dom: Space) -> tuple[Program, Space]:
         return Program(wiring), wiring.cod
 
     return keep(term, ("program", dom), made)
+
+
+def cost_of(term: D, dom: Space) -> int:
+    """The scalar operations of a term at a space, dimensionless; kept with the term."""
+    return keep(term, ("cost", dom), lambda: cost_of_wiring(wire(term, dom)))
 
 
 def run(term: D, x: Value) -> Value:

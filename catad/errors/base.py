@@ -82,6 +82,10 @@ class DeviceError(CatadError, TypeError):
     """Arrays of different array libraries (NumPy and CuPy) met in one call."""
 
 
+class DepthError(CatadError, RecursionError):
+    """Morphisms, or linear maps, nested too deep in each other for Python's stack."""
+
+
 class EngineError(CatadError, RuntimeError):
     """An engine that is not there, or failed."""
 

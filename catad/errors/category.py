@@ -21,6 +21,15 @@ def unknown_dtype(dtype: object) -> str:
     )
 
 
+def too_many_axes(given: int, most: int) -> str:
+    return text(
+        f"there are no arrays of {given} axes",
+        given=f"{given} axes; each batch (`ct.map`), and each loop whose coefficients are kept, adds one",
+        expected=f"at most {most}, as NumPy's arrays have",
+        do="nest fewer batches and loops in each other; a loop within `ct.checkpoint` keeps no coefficients",
+    )
+
+
 def negative_size(shape: object) -> str:
     return text("the sizes of a tensor are at least 0", given=f"shape {shape}")
 
@@ -89,6 +98,15 @@ def mixed_devices(first: str, i: int, second: str, j: int) -> str:
         given=f"leaf {i} is a {first} array, leaf {j} a {second} array",
         expected="all arrays from one library",
         do="move one of them, e.g. cupy.asarray(x) or cupy.asnumpy(x)",
+    )
+
+
+def too_deep(what: str) -> str:
+    return text(
+        f"Python's stack ended while a morphism was {what}",
+        given="morphisms that are nested too deep in each other, or a function of yours that calls itself too often",
+        expected="at most a few hundred loops or batches within each other; of checkpoints and chains, any number",
+        do="nest fewer loops, or write them as one; the cause above this error shows what called what",
     )
 
 

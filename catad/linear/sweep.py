@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from catad.linear.contract import contract
 from catad.linear.matrix_free import carried
 from catad.linear.structure import Rule, Structure, family
-from catad.primitive import Primitive, box
+from catad.primitive import Nesting, Running, box
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D, above
 
@@ -31,7 +31,7 @@ def _stacked(space: Space, n: int) -> tuple[Tensor, ...]:
 
 
 @box
-class Sweep(Primitive):
+class Sweep(Nesting):
     """(state leaves..., inputs (n, ...)...) to (state after n steps..., outputs (n, ...)...), by `body`.
 
     `body : state * input -> state * output`; backwards the last input comes first.
@@ -52,13 +52,13 @@ class Sweep(Primitive):
         assert ins == (*self.state.leaves, *_stacked(self.input, self.n))
         return (*self.state.leaves, *_stacked(self.output, self.n))
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+    def running(self, xp: Any, *arrays: Any) -> Running:
         program, _ = above().program_of(self.body, Product((self.state, self.input)))
         k = len(self.state.leaves)
         state, inputs = list(arrays[:k]), arrays[k:]
         outputs = [xp.empty(space.shape, dtype=space.dtype) for space in _stacked(self.output, self.n)]
         for i in reversed(range(self.n)) if self.reverse else range(self.n):
-            made = program.inside(xp, [*state, *[u[i] for u in inputs]])
+            made = yield program, [*state, *[u[i] for u in inputs]]
             state = made[:k]
             for out, part in zip(outputs, made[k:], strict=True):
                 out[i] = part
@@ -99,7 +99,7 @@ class Sweep(Primitive):
         return (*outs[:k], *[_exchanged(b, w) for w in outs[k:]])
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = self.n * above().cost_of_wiring(above().wire(self.body, Product((self.state, self.input))))
+        total: int = self.n * above().cost_of(self.body, Product((self.state, self.input)))
         return total
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from catad.calls import constructor
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.structure import Rule
-from catad.primitive import Primitive, box
+from catad.primitive import Nesting, Running, box
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above, morphism
 from catad.wiring import share
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @box
-class Call(Primitive):
+class Call(Nesting):
     """A morphism at one space as a single box, run by a program of its own."""
 
     f: D
@@ -30,9 +30,9 @@ class Call(Primitive):
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return self.f.spaces(self.dom).leaves
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+    def running(self, xp: Any, *arrays: Any) -> Running:
         program, _ = above().program_of(self.f, self.dom)
-        results = program.inside(xp, arrays)
+        results = yield program, arrays
         return results[0] if len(results) == 1 else tuple(results)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
@@ -51,7 +51,7 @@ class Call(Primitive):
         return b.add(Call(above().map(self.f), dom), *wide)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = above().cost_of_wiring(above().wire(self.f, self.dom))
+        total: int = above().cost_of(self.f, self.dom)
         return total
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

@@ -25,7 +25,7 @@ from catad.linear.reindex import Move, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep
 from catad.loop_counts import Recount, assumed
-from catad.primitive import box
+from catad.primitive import Nesting, Running, box
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.terms import D, above, fork, morphism
@@ -146,7 +146,7 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 
 
 @box
-class Count(Integers):
+class Count(Integers, Nesting):
     """The number of steps of a while loop from each of some states; raises `Recount` where a program was made for another one.
 
     `lanes` are the sizes of the leading axes over which the loop is mapped.
@@ -161,7 +161,7 @@ class Count(Integers):
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor(self.lanes, "int64"),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+    def running(self, xp: Any, *arrays: Any) -> Running:
         condition, f = self.loop.children[:2]
         step: D = f if self.evenness == "even" else While(condition, f)
         space = self.state
@@ -171,8 +171,11 @@ class Count(Integers):
         test, _ = above().program_of(condition, space)
         move, _ = above().program_of(step, space)
         state, count, n = list(arrays), xp.zeros(self.lanes, dtype=np.int64), 0
-        while bool(xp.any(live := test.inside(xp, state)[0])):
-            state = move.inside(xp, state)
+        while True:
+            (live,) = yield test, state
+            if not bool(xp.any(live)):
+                break
+            state = yield move, state
             count = count + live
             n += 1
             if n > self.loop.max_steps:

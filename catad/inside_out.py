@@ -1,0 +1,106 @@
+"""Things that are made of each other, however deep: a wiring of one within it, a structure of one within that, ...
+
+Making one calls for the next, on Python's stack, which is short. So what is called for `DEEP` levels down is put off: the attempt
+is given up, the thing is made by itself from the outermost level, and then the attempt is made again and finds it. Only the
+levels in between are begun again, once for each thing that they put off, and the stack stays short.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, NamedTuple, TypeVar
+
+from catad import errors, loop_counts
+from catad.loop_counts import Assumed
+
+T = TypeVar("T")
+
+DEEP = 12  # levels, each of about 20 frames of Python's stack, which has 1,000
+
+
+class _Task(NamedTuple):
+    """Something to make: its name among all, the numbers of steps of loops that are assumed for it, and what else holds there."""
+
+    name: Hashable
+    make: Callable[[], Any]
+    numbers: dict[Hashable, Assumed] | None
+    surroundings: tuple[Callable[[], AbstractContextManager[None]], ...]
+
+
+surroundings: list[Callable[[], Callable[[], AbstractContextManager[None]]]] = []  # each says how what holds now holds again
+
+
+class _PutOff(BaseException):  # no `except Exception` of a user's function that is being traced may catch it
+    """Something has to be made before what calls for it."""
+
+    def __init__(self, task: _Task) -> None:
+        super().__init__("something within has to be made first")
+        self.task = task
+
+
+class _Thread(threading.local):
+    """`depth`: how many things are being made, each for the one before; `done`: results, or errors, of what was put off."""
+
+    depth = 0
+    done: dict[Hashable, tuple[Any, Exception | None]] | None = None
+
+
+_here = _Thread()
+
+
+def made(name: Hashable, make: Callable[[], T]) -> T:
+    """What `make` makes. What has the same name is the same, within the making of one outermost thing."""
+    depth = _here.depth
+    if depth == DEEP:
+        return _found(name, make)  # type: ignore[no-any-return]
+    _here.depth = depth + 1
+    try:
+        return make() if depth else _outermost(make)
+    finally:
+        _here.depth = depth
+
+
+def _found(name: Hashable, make: Callable[[], Any]) -> Any:
+    """What was put off and is there now."""
+    numbers = loop_counts.own()
+    key = (name, None if numbers is None else frozenset(numbers.items()))
+    assert _here.done is not None
+    outcome = _here.done.get(key)
+    if outcome is None:
+        raise _PutOff(_Task(key, make, numbers, tuple([now() for now in surroundings])))
+    value, error = outcome
+    if error is not None:
+        raise error
+    return value
+
+
+def _outermost(make: Callable[[], T]) -> T:
+    """What `make` makes, and before it all that is put off meanwhile, on a stack of its own."""
+    done = _here.done = {}
+    stack = [_Task(None, make, loop_counts.own(), ())]
+    try:
+        while True:
+            task = stack[-1]
+            value, failed = None, None
+            try:
+                with loop_counts.assuming(task.numbers), ExitStack() as around:
+                    for again in task.surroundings:
+                        around.enter_context(again())
+                    value = task.make()
+            except _PutOff as later:
+                stack.append(later.task)
+                continue
+            except Exception as error:
+                if len(stack) == 1:
+                    raise
+                failed = error  # what calls for it is told, since it may know what to do
+            stack.pop()
+            if not stack:
+                return value  # type: ignore[return-value]
+            done[task.name] = value, failed
+    except RecursionError as error:
+        raise errors.DepthError(errors.too_deep("laid out")) from error
+    finally:
+        _here.done = None
