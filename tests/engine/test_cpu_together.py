@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad.engine.cpu import by_bin, joint, target
 
-from .cpu_support import assert_near, assert_same, on, steps, threads
+from .cpu_support import assert_near, assert_same, on, printed_anew, steps, threads
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
 
@@ -170,6 +170,7 @@ def test_a_planted_fault_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     index = RNG.integers(0, 5, M)
     f = ct.fork(by("+", 5), ct.fork(ct.exl, ct.fork(by("+", 5), ct.exl) >> ct.gather) >> by("+", 5))
     same(f, index, X)
+    printed_anew(monkeypatch)
     monkeypatch.setattr(joint, "_needs", lambda *_: False)
     g = ct.fork(by("+", 5), ct.fork(ct.exl, ct.fork(by("+", 5), ct.exl) >> ct.gather) >> by("+", 5))
     with pytest.raises((AssertionError, KeyError, TypeError, ValueError)):
