@@ -305,7 +305,7 @@ def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
     Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 4.1 and 4.2). Passes over the
     n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 3 where the whole product
     is a normal number, else 1 and 4; a minimum or maximum 1 and 4; a declared inverse 1 and 3;
-    any other operator on numbers 1 and 7, of which two are exclusive scans and four move their ends.
+    `logaddexp` 4 and 6; any other operator on numbers 1 and 7, of which two are exclusive scans and four move their ends.
 
     >>> import catad as ct, numpy as np
     >>> product = ct.fold(lambda a, b: a * b, 1.0)
