@@ -225,5 +225,5 @@ class CannotPrint(ScalarError):
         super().__init__(text(f"no machine code for {construct}", given=why, do="run it on the reference engine"))
         self.construct, self.why = construct, why
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return CannotPrint, (self.construct, self.why)
+    def __reduce__(self) -> tuple[type, tuple[str, str], dict[str, object]]:
+        return CannotPrint, (self.construct, self.why), self.__dict__

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from law_points import Maker, both, given, real, whole
+from scipy.sparse import csr_matrix
 
 import catad as ct
 
@@ -384,7 +385,8 @@ def lift_cases() -> list[Case]:
         "scale": ct.scale(a), "identity": ct.linear.identity(x), "zero": ct.linear.zero(x, ct.f64[2]),
         "dense": ct.linear.dense(m),
         "outer": ct.linear.outer(np.array([1.0, -2.0]), a), "gather": ct.linear.gather(np.array([2, 0, 5]), x),
-        "scatter_add": ct.linear.scatter_add(np.array([2, 0, 2]), x), "recurrence": ct.linear.recurrence(a),
+        "scatter_add": ct.linear.scatter_add(np.array([2, 0, 2]), x), "sparse": ct.linear.sparse(csr_matrix(m)),
+        "recurrence": ct.linear.recurrence(a),
         "recurrence back": ct.linear.recurrence(a, reverse=True), "cumulative_sum": ct.linear.cumulative_sum(x),
         "matrix_free": ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, x, x),
         "fork": ct.linear.fork(ct.scale(a), ct.linear.dense(m)), "sum": ct.scale(a) + 2.0 * ct.linear.identity(x),
