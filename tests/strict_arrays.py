@@ -228,6 +228,7 @@ for _name in (
     "item",
     "tolist",
     "take",
+    "view",
 ):
     setattr(StrictArray, _name, _method(_name))
 

@@ -104,6 +104,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+@pytest.mark.numpy_only
 @pytest.mark.parametrize("name", CALLS)
 def test_what_to_write_instead(name: str) -> None:
     call, words = CALLS[name]

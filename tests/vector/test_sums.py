@@ -154,6 +154,7 @@ def check(program: str, kind: str, n: int, dtype: Any, seeds: int) -> None:
     assert np.all(got <= 10 * own), (n, kind, (got / own).round(1).tolist())
 
 
+@pytest.mark.numpy_only
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -198,6 +199,7 @@ def test_the_value_and_gradient_of_least_squares() -> None:
                 assert abs(slope[k] / math.fsum((2.0 * a[:, k].astype(float) * r).tolist()) - 1.0) < 1e-6
 
 
+@pytest.mark.numpy_only
 def test_a_running_sum_drifts_no_further_than_in_one_tile() -> None:
     """Equal numbers, whose rounding errors have one sign: what is added one after the other drifts from the exact sum."""
     x = np.full(1 << 22, 0.1)
