@@ -56,9 +56,14 @@ def leaves(value: Any) -> list[Any]:
     return [np.asarray(leaf) for leaf in flatten(value)]
 
 
+def roundoff(single: bool) -> float:
+    """The machine epsilon of single or double precision."""
+    return float(np.finfo(np.float32 if single else np.float64).eps)
+
+
 def moved(rng: np.random.Generator, x: Any, single: bool) -> Any:
     """A point a few units in the last place away; zeros and whole numbers move as well."""
-    eps = float(np.finfo(np.float32 if single else np.float64).eps)
+    eps = roundoff(single)
     space = ct.space_of(x)
 
     def one(leaf: Any) -> Any:
@@ -75,7 +80,7 @@ class Rounding:
 
     def __init__(self, g: Function, x: Any, single: bool, seed: int) -> None:
         rng = np.random.default_rng(seed)
-        eps = float(np.finfo(np.float32 if single else np.float64).eps)
+        eps = roundoff(single)
         with running("reference", 1):
             here = leaves(g(x))
             spread = [np.zeros(leaf.shape) for leaf in here]
@@ -186,7 +191,7 @@ def _require_adjoint(program: Program, pushed: list[Any], w: list[Any], v: list[
         return sum(float(p.sum()) for p in products), sum(float(np.abs(p).sum()) for p in products)
 
     (left, size), (right, other) = inner(pushed, w), inner(pulled, v)
-    eps = float(np.finfo(np.float32 if program.single else np.float64).eps)
+    eps = roundoff(program.single)
     if np.isfinite(left) and np.isfinite(right) and abs(left - right) > 4096 * eps * (size + other + 1e-30):
         raise Disagreement(f"<w, J v> = {left!r} but <J^T w, v> = {right!r}")
 
@@ -282,7 +287,7 @@ def check_special(program: Program) -> None:
     if want is None:
         raise Disagreement("special values: an error on the reference engine alone")
     for k, (a, b) in enumerate(zip(got, want, strict=True)):
-        eps = float(np.finfo(np.float32 if program.single else np.float64).eps)
+        eps = roundoff(program.single)
         _require(f"special values, array {k}", a, b, 4096 * eps * max(1.0, _largest(b)), True)
 
 

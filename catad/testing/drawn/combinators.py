@@ -27,9 +27,7 @@ class Joining:
     neutral: Any
     plain: Operator
     before: Callable[[int], tuple[ct.D, Callable[[Any, Leaves], Leaves]]]
-    count: int = 1
     smooth: bool = True
-    commutes: bool = True
     inverse: Any = None
 
     def chosen(self, rng: Generator) -> tuple[Any, Any]:
@@ -92,8 +90,8 @@ JOININGS = (
     Joining("map", _saturating, 0.0, lambda xp, a, b: (xp.minimum(a[0] + b[0], 0.75),), _positive, smooth=False),
 )
 ON_PAIRS = (
-    Joining("map", _affine, (1.0, 0.0), lambda xp, f, g: (f[0] * g[0], f[1] * g[0] + g[1]), _contracting, 2, commutes=False),
-    Joining("map", _sums, (0.0, 0.0), lambda xp, a, b: (a[0] + b[0], a[1] + b[1]), _kept, 2),
+    Joining("map", _affine, (1.0, 0.0), lambda xp, f, g: (f[0] * g[0], f[1] * g[0] + g[1]), _contracting),
+    Joining("map", _sums, (0.0, 0.0), lambda xp, a, b: (a[0] + b[0], a[1] + b[1]), _kept),
 )
 
 

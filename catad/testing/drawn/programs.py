@@ -15,7 +15,7 @@ import numpy as np
 import catad as ct
 from catad import errors
 from catad.testing.drawn import combinators, steps, structure
-from catad.testing.drawn.meaning import Leaves, Meaning
+from catad.testing.drawn.meaning import Leaves
 from catad.testing.drawn.points import Point, draw_point
 from catad.testing.drawn.steps import Generator, Maker, Step
 
@@ -90,10 +90,6 @@ class Program:
         for placed in self.placed:
             xs = placed.meaning(xp, xs)
         return xs
-
-    @property
-    def whole(self) -> Meaning:
-        return self.meaning
 
     @property
     def smooth(self) -> bool:
