@@ -72,3 +72,39 @@ def test_a_strict_array_refuses_to_become_numpy() -> None:
         with pytest.raises((TypeError, AttributeError)):
             use()
     assert isinstance(ct.sin(x), StrictArray)
+
+
+def _constant(x):
+    return 2.0
+
+
+def _beside(x):
+    return 2.0, x
+
+
+def _counted(x):
+    steps = 0.0
+    while steps < 3.0:
+        steps = steps + 1.0
+    return steps
+
+
+def _halved(x):
+    while x > 1.0:
+        x = x / 2.0
+    return x
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_numbers_that_depend_on_no_array_do_not_stay_on_the_host(name: str, shape: tuple[int, ...]) -> None:
+    xp = library(name)
+    x = xp.asarray(np.full(shape, 0.7))
+    ones = xp.asarray(np.ones(shape))
+    for fn in (_constant, _beside, _counted, _halved):
+        y = ct.map(fn)(x)
+        assert all(type(leaf) is type(x) and leaf.shape == shape for leaf in (y if isinstance(y, tuple) else (y,)))
+    slope = ct.fork(ct.square, ct.id) >> ct.reverse_differential(ct.map(_halved))  # the loop takes no step
+    value, pullback = ct.vjp(slope, x)
+    assert type(value) is type(pullback(ones)[0]) is type(x)
+    assert np.allclose(value.get(), 0.7) and np.allclose(pullback(ones)[0].get(), 1.0)

@@ -274,8 +274,10 @@ def _joint(*arrays: Any) -> tuple[int, ...]:
 
 
 def _spread(xp: Any, array: Any, shape: tuple[int, ...]) -> Any:
-    """An array, or a number, in this shape."""
-    return array if array.shape == shape else xp.broadcast_to(xp.asarray(array), shape)
+    """An array of the library in this shape; numbers of NumPy, which stay on the host, are arrays to NumPy alone."""
+    if array.shape == shape and (xp is np or not isinstance(array, np.generic)):
+        return array
+    return xp.broadcast_to(xp.asarray(array), shape)
 
 
 HELPERS = {"_joint": _joint, "_spread": _spread}

@@ -64,10 +64,11 @@ class Map(Primitive):
             return run if len(outs) > 1 else lambda xp, *arrays: run(xp, *arrays)[0]
 
         def kernel(xp: Any, *arrays: Any) -> Any:
-            results = run(xp, *arrays)
             full = [
-                r if getattr(r, "shape", None) == shape else xp.broadcast_to(xp.asarray(r, dtype=s.dtype), shape)
-                for r, s in zip(results, outs, strict=True)
+                r
+                if r.shape == shape and (xp is np or not isinstance(r, np.generic))  # a number of NumPy is on the host
+                else xp.broadcast_to(xp.asarray(r, dtype=s.dtype), shape)
+                for r, s in zip(run(xp, *arrays), outs, strict=True)
             ]
             return full[0] if len(full) == 1 else tuple(full)
 

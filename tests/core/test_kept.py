@@ -200,7 +200,6 @@ def halved(x):
     return x
 
 
-@pytest.mark.numpy_only
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("within", WITHIN)
 def test_loops_within_follow_the_data_from_call_to_call(within: str, engine: str) -> None:
