@@ -108,3 +108,13 @@ def test_numbers_that_depend_on_no_array_do_not_stay_on_the_host(name: str, shap
     value, pullback = ct.vjp(slope, x)
     assert type(value) is type(pullback(ones)[0]) is type(x)
     assert np.allclose(value.get(), 0.7) and np.allclose(pullback(ones)[0].get(), 1.0)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_opaque_code_that_moves_its_argument_is_refused(name: str) -> None:
+    x = library(name).asarray(np.ones(3))
+    f = ct.D(lambda x: (np.asarray([float(v) for v in x]), ct.scale(x)))
+    with pytest.raises(ct.DeviceError, match="arrays of two array libraries"):
+        f(x)
+    number = ct.D(lambda x: (float(x), ct.scale(1.0)))
+    assert type(number(x[0])) is type(x)

@@ -9,11 +9,14 @@ the operation that cannot be traced; spaces and structure are found by calling t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad import errors, scalar
+from catad.arrays import array_module, common_module
 from catad.frozen import Frozen
 from catad.linear.block import Block, assemble
 from catad.linear.gather import spread_over
@@ -101,7 +104,7 @@ class Opaque(Primitive):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         # what the code writes into, and what it keeps, are copies
         y, linear = _called(self.fn, rebuild(self.dom, [a.copy() for a in arrays]), self.dom)
-        leaves = [leaf.copy() for leaf in as_leaves(y)]
+        leaves = [_beside(xp, arrays, leaf) for leaf in as_leaves(y)]
         spaces = tuple([Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
         if spaces != self.cod.leaves or linear.structure != self.structure:
             raise errors.SpaceError(errors.opaque_changed(self.fn, self.structure, linear.structure))
@@ -153,6 +156,14 @@ class OneByOne(Primitive):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "one_by_one")
+
+
+def _beside(xp: Any, arrays: Sequence[Any], leaf: Any) -> Any:
+    """A copy of a result of opaque code; raises `DeviceError` where it is an array of another library than the arguments."""
+    if xp is not np and not leaf.ndim and array_module(leaf) is np:  # a number
+        return xp.asarray(leaf)
+    common_module([*arrays, leaf])
+    return leaf.copy()
 
 
 def _called(fn: Any, x: Any, dom: Space) -> tuple[Any, LinearMap]:
