@@ -11,13 +11,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad import scalar
+from catad.engine.sweeps import merge_sweeps
 from catad.scalar import Function
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 
 def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
-    """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common."""
+    """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common.
+
+    Sweeps over the same states are one, too.
+    """
+    wiring = merge_sweeps(wiring)
     maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
     if len(maps) < 2:
         return wiring
@@ -27,7 +32,7 @@ def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
         return wiring
     readers = _readers(wiring)
     boxes: list[tuple[int, int, Box]] = []
-    parts: dict[Box, list[Box]] = {}
+    parts: dict[Box, list[Box]] = dict(wiring.__dict__.get("parts", {}))
     for group in groups:
         rank = level[group[0].outs[0]] if group[0].outs else 0
         made = [group[0]] if len(group) == 1 else _merged(wiring, group, readers)

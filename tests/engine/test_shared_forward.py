@@ -8,6 +8,7 @@ import pytest
 import catad as ct
 from catad.engine.program import program_of
 from catad.linear.contract import Contract
+from catad.linear.sweep import Sweep
 
 B, N = 5, 4
 W = ct.f64[N, N]
@@ -58,7 +59,14 @@ ARCHITECTURES = {
 
 
 def products(term: ct.D, dom: ct.Space) -> int:
-    return sum(is_product(box.primitive) for box in program_of(term, dom)[0].boxes)
+    """The products of matrices in one run of a program, those of each step of its loops included."""
+    return sum(products_in(box.primitive) for box in program_of(term, dom)[0].boxes)
+
+
+def products_in(box: object) -> int:
+    if isinstance(box, Sweep):
+        return box.n * products(box.body, ct.product(box.state, box.input))
+    return is_product(box)
 
 
 def is_product(box: object) -> bool:
@@ -85,6 +93,42 @@ def test_value_and_tangent_compute_the_value_once(name: str) -> None:
     pair = dom * dom
     alone = products(ct.tangent(f), pair)
     assert products(ct.fork(ct.exl >> f, ct.differential(f), ct.tangent(f)), pair) == alone
+
+
+# loops: of (a state, matrices), with inputs for each step
+T = 3
+STATE, INPUTS = ct.f64[B, N] * (W * W), ct.f64[T, B, N]
+recurrent = ct.exl >> times(ct.exl, ct.exr >> ct.exl)
+cell = ct.fork(ct.fork(recurrent, ct.exr) >> ct.add >> ct.tanh, ct.exl >> ct.exr)
+minimal_gated = (
+    ct.fork(ct.fork(recurrent, ct.exr) >> ct.add >> ct.sigmoid, ct.exl >> times(ct.exl, ct.exr >> ct.exr), ct.exl >> ct.exl)
+    >> ct.map(lambda gate, new, old: gate * new + (1.0 - gate) * old)
+)
+gated_cell = ct.fork(minimal_gated, ct.exl >> ct.exr)
+simple = ct.fork(ct.exl >> ct.tanh, ct.exr) >> ct.fork(times(ct.exl, ct.exr >> ct.exl), ct.exr)
+within = ct.iterate(simple, 2) >> simple
+
+
+# the products of a run forward, and of the gradient by state and inputs
+LOOPS = {
+    "a recurrent layer": (ct.iterate(cell, T, inputs=True) >> ct.exl, STATE * INPUTS, T, 2 * T),
+    "gated units": (ct.iterate(gated_cell, T, inputs=True) >> ct.exl, STATE * INPUTS, 2 * T, 4 * T),
+    "two loops": (ct.iterate(simple, T) >> simple >> ct.iterate(simple, 2) >> ct.exl, STATE, T + 3, 2 * (T + 3)),
+    "a loop within a loop": (ct.iterate(within, T) >> ct.exl, STATE, 3 * T, 6 * T),
+    "a scan of matrices": (ct.scan(ct.matmul, np.eye(N)) >> ct.tanh, ct.f64[T, N, N], T, 2 * T),
+    "a fold of matrices": (ct.fold(ct.matmul, np.eye(N)) >> ct.tanh, ct.f64[T, N, N], T, 2 * T),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_runs_forward_once(name: str) -> None:
+    body, dom, forward, backward = LOOPS[name]
+    f = body >> loss
+    assert products(f, dom) == forward
+    alone = products(ct.grad(f), dom)
+    assert alone == forward + backward
+    for both in (ct.value_and_grad(f), ct.fork(ct.grad(f), f)):
+        assert products(both, dom) == alone
 
 
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
