@@ -1,13 +1,14 @@
 """catad: automatic differentiation by composing differentiable functions.
 
-The public vocabulary, and nothing else. Linear maps by name are in `catad.linear`, laws and checkers in `catad.testing`.
+The public vocabulary, and nothing else. Linear maps by name are in `catad.linear`, primitives of one's own in `catad.primitive`,
+laws and checkers in `catad.testing`.
 """
 
 import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from catad import linear
+from catad import linear, primitive
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
@@ -24,6 +25,7 @@ from catad.errors import (
     DerivativeError,
     DeviceError,
     EngineError,
+    ExtensionError,
     IndexRangeError,
     LawError,
     MonoidError,
@@ -208,6 +210,7 @@ __all__ = [
     "DerivativeError",
     "DeviceError",
     "EngineError",
+    "ExtensionError",
     "Graph",
     "IndexRangeError",
     "LawError",
@@ -346,6 +349,7 @@ __all__ = [
     "plan_graph",
     "pow",
     "power",
+    "primitive",
     "product",
     "profile",
     "proj",

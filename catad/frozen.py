@@ -101,12 +101,15 @@ def _changes_itself(function: Any) -> bool:
 
 
 class Frozen:
-    """`fn` is the copy of a function `given`; `key` is equal for copies that read equal values."""
+    """`fn` is the copy of a function `given`; `key` is equal for copies that read equal values.
+
+    Globals of the type `late` are looked up at the first use instead: so a rule may name the morphism that it belongs to.
+    """
 
     __slots__ = ("_late", "_walk", "fn", "given", "key")
 
-    def __init__(self, given: Any) -> None:
-        self._walk = _Walk()
+    def __init__(self, given: Any, late: type | tuple[()] = ()) -> None:
+        self._walk = _Walk(late)
         self.given, self.fn = given, self._walk.value(given)
         self.key: Hashable = tuple(self._walk.key)
 
@@ -122,7 +125,8 @@ class Frozen:
 class _Walk:
     """Copies things; each once, so that what is shared stays shared."""
 
-    def __init__(self) -> None:
+    def __init__(self, late: type | tuple[()] = ()) -> None:
+        self.late = late
         self.made: dict[int, Any] = {}
         self.number: dict[int, int] = {}
         self.kept: list[Any] = []  # what was copied, so that its identity is not taken by another thing
@@ -226,10 +230,13 @@ class _Walk:
                 except ValueError:  # the function around has not assigned it yet
                     self.missing.append((_Cell(new), name, _Cell(old)))
         for name in () if assigns else sorted(read):
-            if name in source:
+            if name in source and not isinstance(source[name], self.late):
                 scope[name] = source[name] if name in written else self.value(source[name])
-            elif name not in vars(builtins):
+            elif name in source or name not in vars(builtins):
                 self.missing.append((scope, name, source))
+                if self.late:
+                    self.kept.append(source)
+                    self.key.append(("looked up", name, id(source)))
         self.names = outer
         return copy
 

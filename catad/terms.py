@@ -43,7 +43,8 @@ class D:
 
     `ct.D(fn)` makes one by hand from `fn : x -> (y, linear map)`: the value together with its derivative at `x`, so
     that they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). The
-    function is traced into boxes where it can be, and then differentiates again; opaque code gives first derivatives.
+    function is traced into boxes where it can be, and then differentiates again; opaque code gives first derivatives, and is
+    called at the point to find its spaces: unless `spaces(space of x)` says them, as (space of y, map of the same structure).
 
     >>> import catad as ct
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
@@ -65,7 +66,7 @@ class D:
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         if cls is D:
-            return above().by_hand(*args)
+            return above().by_hand(*args, **kwargs)
         return object.__new__(cls)
 
     # -- what a term is

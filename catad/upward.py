@@ -10,6 +10,7 @@ from catad.engine.ahead import source
 from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, finished, program_of, run, run_product, run_structure
 from catad.functors import differential, linearised, reverse_differential
+from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
 from catad.planner.entry import plan
 from catad.rearrange import exl, exr
@@ -46,6 +47,7 @@ __all__ = [
     "matmul",
     "neg",
     "notice",
+    "one_by_one",
     "operated",
     "pattern",
     "plan",

@@ -17,10 +17,10 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.boxes import Primitive
 from catad.inside_out import surroundings
 from catad.kept import keep
 from catad.loop_counts import reading
-from catad.primitive import Primitive
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.terms import Compose, Cross, D, Fork, above, morphism
 

@@ -24,7 +24,7 @@ _KINDS = {  # the last word of the module in which a box is at home -> kind
     "map": "pointwise", "pointwise": "pointwise",
     "constant": "constant", "generate": "constant",
     "contract": "linear", "shape": "linear", "index": "linear", "gather": "linear", "reindex": "linear",
-    "lifted": "linear", "terms": "linear",
+    "lifted": "linear", "terms": "linear", "linear": "linear",
     "functors": "functor", "batching": "functor", "by_hand": "functor",
 }  # fmt: skip
 _INFIX = {  # operation -> (sign, rank): what binds closer has the higher rank
@@ -75,6 +75,11 @@ def _tidied(text: str) -> str:
     if internal:  # a primitive without a public name: its class name in lower case, without its axis
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", internal[1]).lower()
         text = re.sub(r", \d+\)$", ")", name + text[internal.end() :])
+    given = re.match(r"ct\.primitive\.\w+\((\w+)", text)
+    if given:  # a primitive made of functions: the name of the first
+        return given[1]
+    if not text.startswith("ct."):  # a primitive that says nothing of its text
+        text = text.removesuffix("()")
     text = re.sub(r"\bct\.(linear\.|vector\.)?", "", text)
     text = re.sub(r"(, )?\b\w+=(None|False)(?=[,)])", "", text).replace("(, ", "(")
     inside = re.fullmatch(r"const\(([^()]+)\)", text)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catad.arrays import Array, apart, common_module, read_only
+from catad.boxes import Nesting, Primitive, Running
 from catad.engine.choice import SMALL, chosen
 from catad.engine.counting import counting, not_counting
 from catad.engine.cpu import target
@@ -23,7 +24,6 @@ from catad.linear.products import Product as ProductOf
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.loop_counts import Recount, recounted
-from catad.primitive import Nesting, Primitive, Running
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D
 from catad.vector.by_hand import erased

@@ -90,6 +90,10 @@ class EngineError(CatadError, RuntimeError):
     """An engine that is not there, or failed."""
 
 
+class ExtensionError(CatadError, TypeError):
+    """A primitive, a family of linear maps or a product rule that lacks something, or contradicts another."""
+
+
 class LawError(CatadError, AssertionError):
     """A law of the category, of derivatives or of linear maps that does not hold; raised by `catad.testing`."""
 

@@ -377,7 +377,18 @@ def no_point(fn: object) -> str:
         "a function given to ct.D cannot be traced, and what it gives is not known before it is called",
         given=abbreviated(fn),
         expected="a call at a point, which finds the space of its value and the structure of its linear map",
-        do="call the morphism at a point first, f(x), or write the function with operations of catad, so that it can be traced",
+        do="call the morphism at a point first, f(x), say what it gives, ct.D(fn, spaces=...), or write the function with "
+        "operations of catad, so that it can be traced",
+    )
+
+
+def not_stated_spaces(fn: object, given: object) -> str:
+    return text(
+        "`spaces` says what a function given to ct.D returns, without its numbers: (space of y, linear map)",
+        given=abbreviated(given),
+        expected="a pair of a space and a ct.LinearMap of the structure that the function returns",
+        where=defined(fn),
+        do="e.g. ct.D(fn, spaces=lambda x: (x, ct.scale(np.ones(x.shape))))",
     )
 
 

@@ -94,3 +94,12 @@ def integers_alone(dom: object, f: object) -> str:
 
 def no_such_argnum(i: int, dom: object, f: object) -> str:
     return text(f"argnums names factor {i}, which the domain has not", given=dom, where=abbreviated(f))
+
+
+def bad_linear_einsum(spec: object) -> str:
+    return text(
+        "a linear map by subscripts has two operands, the coefficients and the argument",
+        given=repr(spec),
+        expected="letters, as in 'j,ij->i'; each label of the result is one of an operand",
+        do="ct.einsum contracts several arrays: it is a morphism, linear in each",
+    )

@@ -89,6 +89,37 @@ def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
     return linear_map(structure.dom[0], structure.cod[0], structure, (array,))
 
 
+def einsum(spec: str, coefficients: Array, dom: Tensor) -> LinearMap:
+    """The map `x -> einsum(spec, coefficients, x)` by NumPy's subscripts, kept by its structure: diagonal, rows, blocks, dense.
+
+    The first operand of `spec` is the array of coefficients, the second the argument. A label that argument and result share is a
+    Kronecker delta. Raises `ArgumentError` where the subscripts are none, `SpaceError` where they do not fit the sizes.
+
+    >>> import catad as ct, numpy as np
+    >>> L = ct.linear.einsum("j,ij->i", np.array([1.0, 2.0]), ct.f64[3, 2])
+    >>> L
+    rows f64[3, 2] -> f64[3], stored 2, dense 18
+    >>> L(np.ones((3, 2)))
+    array([3., 3., 3.])
+    """
+    coefficients = as_slot(coefficients)
+    parts = spec.replace(" ", "").replace("->", ",").split(",") if isinstance(spec, str) and spec.count("->") == 1 else []
+    if len(parts) != 3 or not all(c.isalpha() for part in parts for c in part) or not set(parts[2]) <= {*parts[0], *parts[1]}:
+        raise errors.ArgumentError(errors.bad_linear_einsum(spec))
+    sizes: dict[str, int] = {}
+    for letters, shape in ((parts[0], coefficients.shape), (parts[1], dom.shape)):
+        fits = len(letters) == len(shape) and all(
+            sizes.setdefault(c, n) == n for c, n in zip(letters, shape, strict=True)
+        )
+        if not fits:
+            raise errors.SpaceError(errors.einsum_sizes(spec, (coefficients.shape, dom)))
+    number = {c: k for k, c in enumerate(sizes)}
+    slot, ins, out = [tuple([number[c] for c in letters]) for letters in parts]
+    dtype = np.result_type(coefficients.dtype, dom.dtype)
+    structure = delta(out, ins, slot, tuple(sizes.values()), dom.dtype, dtype, coefficients.dtype)
+    return linear_map(structure.dom[0], structure.cod[0], structure, (coefficients,))
+
+
 def outer(u: Array, v: Array) -> LinearMap:
     """The rank-one map `x -> u * <v, x>`, kept as its two factors.
 
@@ -327,7 +358,8 @@ def _run(k: Any, m: Any) -> LinearMap:
 
 
 __all__ = [
-    "ScatterAdd", "Train", "block", "compForward", "compReverse", "cross", "cumulative_sum", "dense", "fork", "gather",
+    "ScatterAdd", "Train", "block", "compForward", "compReverse", "cross", "cumulative_sum", "dense", "einsum", "fork",
+    "gather",
     "identity", "inl", "inr", "jam", "join", "matrix_free", "outer", "recurrence", "scale", "scatter_add", "sparse",
     "zero",
 ]  # fmt: skip

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from catad.boxes import Primitive, box
 from catad.linear import pairwise
 from catad.linear.structure import Rule, Structure
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 

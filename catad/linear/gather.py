@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from catad.boxes import Primitive, box
 from catad.linear import pairwise
 from catad.linear.contract import Labels, contract
 from catad.linear.structure import Rule, Structure, cast, family
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 

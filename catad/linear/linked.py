@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad.boxes import Primitive, box
 from catad.linear.gather import Gather, Indexing, spread_over
 from catad.linear.structure import Rule, Structure
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 

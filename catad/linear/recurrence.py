@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad.boxes import Primitive, box
 from catad.linear.contract import contract
 from catad.linear.linked import Linked, Origin, uncut
 from catad.linear.prefixes import prefixes
 from catad.linear.structure import Placed, Rule, Structure, family
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 

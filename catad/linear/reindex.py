@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad.boxes import Primitive, box
 from catad.linear.structure import Rule, Structure, family
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from catad.boxes import Nesting, Running, box
 from catad.linear.contract import contract
 from catad.linear.matrix_free import carried
 from catad.linear.structure import Rule, Structure, family
-from catad.primitive import Nesting, Running, box
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D, above
 

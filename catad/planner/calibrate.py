@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from catad.boxes import Primitive
 from catad.engine.program import Program
 from catad.linear.contract import Contract
 from catad.linear.gather import Put, Take, rows_of
 from catad.linear.recurrence import Recur
 from catad.linear.reindex import Move, axis
 from catad.planner.profile import OTHERS, Profile, Rates
-from catad.primitive import Primitive
 from catad.spaces import Product, Tensor
 from catad.terms import above
 from catad.wiring import Builder

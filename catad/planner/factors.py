@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from catad.boxes import Primitive
 from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.block import chain as unmultiplied
 from catad.linear.contract import Contract
@@ -21,7 +22,6 @@ from catad.linear.products import Product, multiply
 from catad.linear.structure import Placed, Structure
 from catad.linear.sweep import Sweep
 from catad.planner.pushes import accumulated, is_lazy, pulled, pushed
-from catad.primitive import Primitive
 from catad.spaces import Product as Spaces
 from catad.spaces import Tensor
 from catad.vector.checkpoint import Call

@@ -14,11 +14,11 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, is_weak, kept
+from catad.boxes import Primitive, box
 from catad.linear.block import diagonal_block
 from catad.linear.delta import identity
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep
-from catad.primitive import Primitive, box
 from catad.rearrange import dup, exl, it, swap
 from catad.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
 from catad.terms import D, above, fork

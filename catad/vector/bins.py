@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.boxes import box
 from catad.linear.contract import contract
 from catad.linear.gather import Put, Take, rows_of
 from catad.linear.linked import Linked
-from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.boxes import Primitive, box
 from catad.linear.block import assemble
 from catad.linear.contract import contract
 from catad.linear.gather import spread_over
 from catad.linear.reindex import Reshaped
 from catad.linear.structure import Rule
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor, product
 from catad.terms import D, above
 from catad.vector.bins import by_sorting, inside, prefixes_by_sorting

@@ -4,7 +4,8 @@ The function is traced: run on wires, its array operations become boxes, and the
 slots. A `Custom` box then passes `y` on and holds the derivative: its rule is the structure that was returned, its slots are
 among its arguments. It has no work of its own and is left out before a wiring runs. Code that cannot be traced becomes one
 `Opaque` box that gives the value and the slots, and has no derivative itself, so second derivatives are an error. A notice names
-the operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid out.
+the operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid out,
+or are what the user says that they are (`spaces=`), without a call.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.arrays import array_module, common_module
+from catad.boxes import Primitive, box
 from catad.frozen import Frozen
 from catad.linear.block import Block, assemble
 from catad.linear.gather import spread_over
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import Batched
 from catad.linear.structure import Placed, Rule, Structure
-from catad.primitive import Primitive, box
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
 from catad.terms import D, above
 from catad.wiring import Box, Wiring, share
@@ -114,48 +115,8 @@ class Opaque(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         raise errors.DerivativeError(errors.opaque_derivative(self.fn))
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(OneByOne(self, size), *carried)
-
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "opaque")
-
-
-class OneByOne(Primitive):
-    """An opaque box mapped over a leading axis: called for each index, since nothing is known of its inside."""
-
-    __slots__ = ("one", "size")
-
-    def __init__(self, one: Primitive, size: int) -> None:
-        self.one, self.size = one, size
-
-    def data(self) -> Hashable:
-        return (self.one, self.size)
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        inner = tuple([Tensor(space.shape[1:], space.dtype) for space in ins])
-        return tuple([Tensor((self.size, *space.shape), space.dtype) for space in self.one.typed(inner)])
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        outs = self.typed(tuple([Tensor(a.shape, a.dtype) for a in arrays]))
-        results = [xp.empty(space.shape, dtype=space.dtype) for space in outs]
-        for i in range(self.size):
-            made = self.one.evaluate(xp, *[a[i] for a in arrays])
-            for result, part in zip(results, made if len(outs) > 1 else (made,), strict=True):
-                result[i] = part
-        return results[0] if len(outs) == 1 else tuple(results)
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        rule: Rule | None = self.one.rule(ins, outs)
-        return rule
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(OneByOne(self, size), *carried)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "one_by_one")
 
 
 def _beside(xp: Any, arrays: Sequence[Any], leaf: Any) -> Any:
@@ -178,10 +139,11 @@ def _called(fn: Any, x: Any, dom: Space) -> tuple[Any, LinearMap]:
 class ByHand(D):
     """`ct.D(fn)`: see the module."""
 
-    __slots__ = ("_opaque_at", "frozen")
+    __slots__ = ("_opaque_at", "_stated", "frozen")
 
-    def __init__(self, fn: Any) -> None:
+    def __init__(self, fn: Any, spaces: Any = None) -> None:
         self.frozen = Frozen(fn)  # it runs for the value and for each derivative, which shall see the same numbers
+        self._stated = None if spaces is None else Frozen(spaces)  # what the user says of code that cannot be traced
         self._opaque_at: dict[Space, Opaque] = {}  # the boxes of code that cannot be traced, by domain
 
     @property
@@ -194,7 +156,7 @@ class ByHand(D):
         return False
 
     def data(self) -> Hashable:
-        return self.frozen.key
+        return (self.frozen.key, None if self._stated is None else self._stated.key)
 
     def wired(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
@@ -207,7 +169,8 @@ class ByHand(D):
         except errors.CatadError:
             raise
         except Exception as error:  # whatever array code does with what is not an array
-            above().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
+            if self._stated is None:
+                above().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
             return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)
@@ -220,23 +183,35 @@ class ByHand(D):
         return rebuild(cod, b.add(Custom(structure, len(floats), len(ys)), *floats, *ys, *slots))
 
     def _opaque(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Space, list[Wire], list[Wire], Structure]:
-        """One box, whose spaces are found by calling the function once at the point for which it is laid out."""
+        """One box, whose spaces are stated, or found by calling the function once at the point for which it is laid out."""
         box = self._opaque_at.get(dom)
         if box is None:
-            point = b.values(xs)
-            if point is None:
-                raise errors.SpaceError(errors.no_point(self.fn))
-            y, linear = _called(self.fn, rebuild(dom, point[1]), dom)
-            leaves = as_leaves(y)
-            cod = space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+            cod, linear = self._at_a_point(b, dom, xs) if self._stated is None else self._as_stated(dom)
             self._check(linear, dom, cod)
             box = self._opaque_at[dom] = Opaque(self.fn, dom, cod, linear.structure)
         outs = b.add(box, *xs)
         n = len(box.cod.leaves)
         return box.cod, list(outs[:n]), list(outs[n:]), box.structure
 
+    def _at_a_point(self, b: Builder, dom: Space, xs: list[Wire]) -> tuple[Space, LinearMap]:
+        point = b.values(xs)
+        if point is None:
+            raise errors.SpaceError(errors.no_point(self.fn))
+        y, linear = _called(self.fn, rebuild(dom, point[1]), dom)
+        return space_like(y, [Tensor(leaf.shape, leaf.dtype) for leaf in as_leaves(y)]), linear
+
+    def _as_stated(self, dom: Space) -> tuple[Space, LinearMap]:
+        assert self._stated is not None
+        found = self._stated.ready()(dom)
+        if not isinstance(found, tuple) or len(found) != 2 or not isinstance(found[0], Space):
+            raise errors.SpaceError(errors.not_stated_spaces(self._stated.given, found))
+        cod, linear = found
+        if not isinstance(linear, LinearMap):
+            raise errors.SpaceError(errors.not_stated_spaces(self._stated.given, found))
+        return cod, linear
+
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return ByHand, (self.frozen.given,)
+        return ByHand, (self.frozen.given, *[s.given for s in (self._stated,) if s is not None])
 
     def _check(self, linear: LinearMap, dom: Space, cod: Space) -> None:
         want = (tangent_space(dom).leaves, tangent_space(cod).leaves)
@@ -244,19 +219,22 @@ class ByHand(D):
             raise errors.SpaceError(errors.wrong_hand_map(linear, dom, cod, self.fn))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.D({name(self.fn, getattr(self.fn, '__name__', 'fn'))})"
+        given = [self.fn, *[s.given for s in (self._stated,) if s is not None]]
+        texts = [name(f, getattr(f, "__name__", "fn")) for f in given]
+        return f"ct.D({', spaces='.join(texts)})"
 
 
-def by_hand(fn: Any = None) -> D:
-    """The constructor behind `ct.D(fn)`."""
-    if not callable(fn) or isinstance(fn, D):
-        raise errors.ArgumentError(errors.not_a_function(fn))
+def by_hand(fn: Any = None, spaces: Any = None) -> D:
+    """The constructor behind `ct.D(fn, spaces=...)`."""
+    for each in (fn, *[s for s in (spaces,) if s is not None]):
+        if not callable(each) or isinstance(each, D):
+            raise errors.ArgumentError(errors.not_a_function(each))
     if isinstance(fn, FunctionType):
         scalar.refuse_kind(fn.__code__)
         count = scalar.arity_of(fn)
         if count is not None and count > 1:
             raise errors.ArgumentError(errors.hand_arity(fn, count))
-    return ByHand(fn)
+    return ByHand(fn, spaces)
 
 
 def erased(wiring: Wiring) -> Wiring:

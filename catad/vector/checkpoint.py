@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from catad.boxes import Nesting, Running, box
 from catad.calls import constructor
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.structure import Rule
-from catad.primitive import Nesting, Running, box
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above, morphism
 from catad.wiring import share

@@ -9,8 +9,8 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import array_module, as_number, is_weak, kept, weak_dtype
+from catad.boxes import Primitive
 from catad.calls import constructor
-from catad.primitive import Primitive
 from catad.spaces import Space, Tensor, Value, as_leaves, flatten, rebuild, space_like
 from catad.terms import D
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.boxes import Primitive, box
 from catad.calls import constructor, one_axis
 from catad.linear.block import assemble, chain, grid
 from catad.linear.contract import contract
@@ -21,7 +22,6 @@ from catad.linear.recurrence import ONE, ZERO
 from catad.linear.reindex import Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, Structure
-from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
 from catad.terms import D

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
+from catad.boxes import box
 from catad.linear.block import assemble, chain
 from catad.linear.contract import contract
 from catad.linear.gather import Gather, Indexing, ScatterAdd, Take, rows_of
 from catad.linear.recurrence import ONE, ZERO
 from catad.linear.structure import Placed, Rule
-from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D

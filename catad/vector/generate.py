@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.boxes import box
 from catad.calls import constructor, integer, integers
 from catad.linear.contract import contract
-from catad.primitive import box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild, space_like
 from catad.terms import D

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.boxes import Primitive, box
 from catad.linear.contract import contract
 from catad.linear.gather import Put, Take, rows_of
 from catad.linear.reindex import Reshaped
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.constant import index_of

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar
+from catad.boxes import box
 from catad.linear.block import assemble
 from catad.linear.contract import contract
 from catad.linear.delta import delta
 from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
-from catad.primitive import box
 from catad.scalar import Function, Node, apply, param
 from catad.spaces import Tensor
 from catad.terms import D

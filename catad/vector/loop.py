@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.boxes import Nesting, Running, box
 from catad.calls import constructor, integer
 from catad.linear.block import diagonal_block
 from catad.linear.delta import delta
@@ -25,7 +26,6 @@ from catad.linear.reindex import Move, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep
 from catad.loop_counts import Recount, assumed
-from catad.primitive import Nesting, Running, box
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.terms import D, above, fork, morphism

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.boxes import Primitive, box
 from catad.calls import constructor
 from catad.frozen import Frozen
 from catad.linear.block import grid
 from catad.linear.delta import pointwise
 from catad.linear.structure import Rule, Structure
-from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D
@@ -105,16 +105,7 @@ class Map(Primitive):
         return Rule(grid(rows, [ins[j] for j in columns], [outs[k] for k in lines]), coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.reindex import Reshaped
-
-        rank = max(wire.ndim - flag for wire, flag in zip(ins, flags, strict=True))
-        lined_up = []
-        for wire, flag in zip(ins, flags, strict=True):
-            if flag and wire.ndim - 1 < rank:  # the new axis goes before all others
-                shape = (size, *[1] * (rank - wire.ndim + 1), *wire.shape[1:])
-                (wire,) = b.add(Reshaped(shape), wire)
-            lined_up.append(wire)
-        return b.add(self, *lined_up)
+        return b.add(self, *lined_up(b, ins, flags, size))
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * scalar.operations(self.function)
@@ -122,6 +113,20 @@ class Map(Primitive):
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         public = _PUBLIC.get(self.function)
         return f"ct.{public}" if public else f"ct.map({name(self.function, self.function.name or 'fn')})"
+
+
+def lined_up(b: Builder, ins: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:
+    """The arguments of a pointwise box with a new leading axis on the flagged ones, so that they broadcast as before."""
+    from catad.linear.reindex import Reshaped
+
+    rank = max(wire.ndim - flag for wire, flag in zip(ins, flags, strict=True))
+    made = []
+    for wire, flag in zip(ins, flags, strict=True):
+        if flag and wire.ndim - 1 < rank:  # the new axis goes before all others
+            shape = (size, *[1] * (rank - wire.ndim + 1), *wire.shape[1:])
+            (wire,) = b.add(Reshaped(shape), wire)
+        made.append(wire)
+    return made
 
 
 def _parameters(node: Node) -> frozenset[int]:

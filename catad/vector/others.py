@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
+from catad.boxes import Primitive, box
 from catad.linear.block import assemble
 from catad.linear.structure import Rule
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D, above
 from catad.vector.scan import scanned

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.boxes import Primitive, box
 from catad.calls import constructor, one_axis
 from catad.linear.block import chain
 from catad.linear.delta import pointwise
@@ -24,7 +25,6 @@ from catad.linear.recurrence import ONE, ZERO, Recur, Recurrence, stepping_pays,
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
-from catad.primitive import Primitive, box
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
 from catad.terms import D

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
+from catad.boxes import box
 from catad.calls import constructor
 from catad.linear.contract import contract
 from catad.linear.linked import Linked
-from catad.primitive import box
 from catad.spaces import Tensor, rebuild
 from catad.terms import D
 from catad.vector.bins import segmented

@@ -11,13 +11,13 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import holds
+from catad.boxes import Primitive, box
 from catad.calls import axes as axes_
 from catad.calls import constructor, integer, integers
 from catad.linear.block import grid
 from catad.linear.contract import contract
 from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D, above
 

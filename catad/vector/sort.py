@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.boxes import box
 from catad.calls import constructor, integer
 from catad.linear.gather import Indexing, Take
-from catad.primitive import box
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.index import Integers

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad.boxes import Primitive, box
 from catad.linear.gather import spread_over
-from catad.primitive import Primitive, box
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.index import Integers

@@ -383,7 +383,7 @@ def lift_cases() -> list[Case]:
     x = ct.f64[3]
     maps = {
         "scale": ct.scale(a), "identity": ct.linear.identity(x), "zero": ct.linear.zero(x, ct.f64[2]),
-        "dense": ct.linear.dense(m),
+        "dense": ct.linear.dense(m), "einsum": ct.linear.einsum("ij,j->i", m, x),
         "outer": ct.linear.outer(np.array([1.0, -2.0]), a), "gather": ct.linear.gather(np.array([2, 0, 5]), x),
         "scatter_add": ct.linear.scatter_add(np.array([2, 0, 2]), x), "sparse": ct.linear.sparse(csr_matrix(m)),
         "recurrence": ct.linear.recurrence(a),

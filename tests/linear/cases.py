@@ -54,6 +54,7 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
         "diagonal": (diagonal, np.diag(d)),
         "dense": (dense, m),
         "outer": (linear.outer(u, v), np.outer(u, v)),
+        "einsum": (linear.einsum("ji,i->j", m, space), m),
         "scaled": (2.0 * linear.identity(space), 2 * np.eye(n)),
         "flip": (flip, np.eye(n)[::-1]),
         "shift": (shift, np.eye(n, k=-1)),

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from catad.boxes import Primitive
 from catad.linear.contract import Contract
 from catad.linear.reindex import Move, Reshaped
-from catad.primitive import Primitive
 
 FIXED = -1  # the label of a position that no loop moves
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catad.boxes import Primitive
 from catad.engine import notices
 from catad.engine.cpu.bin_boxes import fold, prefixes, winner
 from catad.engine.cpu.bins import Before
@@ -14,7 +15,6 @@ from catad.engine.cpu.scatter import is_dense, scatter, summed
 from catad.engine.cpu.together import Member, Together
 from catad.errors import CannotPrint
 from catad.linear.gather import Put
-from catad.primitive import Primitive
 from catad.spaces import Tensor
 from catad.vector.by_bin import PrefixByBin, WinnerByBin
 from catad.vector.fold_by_bin import FoldByBin

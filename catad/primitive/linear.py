@@ -1,0 +1,118 @@
+"""`linear`: a primitive that is linear in its arguments, by its transpose or by its structure.
+
+    y = L x        dy = L dx        dx' = L^T dy'
+
+The derivative is the map itself, so derivatives of every order are there at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from catad import errors
+from catad.calls import constructor
+from catad.linear.map import LinearMap
+from catad.linear.matrix_free import MatrixFree, space_of_leaves
+from catad.linear.structure import Rule
+from catad.primitive.function import OfFunctions, spaces_of
+from catad.spaces import Space, Tensor, Unit
+from catad.terms import D, above
+
+
+class Linear(OfFunctions):
+    """A linear function, its transpose and the spaces of its results; `known` are these, where `spaces` does not say them."""
+
+    __slots__ = ("_known", "_vectorized")
+
+    def __init__(self, fn: Any, back: Any, spaces: Any, vectorized: bool, known: tuple[Tensor, ...] | None = None) -> None:
+        super().__init__(fn, back, spaces)
+        self._vectorized, self._known = vectorized, known
+
+    @property
+    def vectorized(self) -> bool:
+        return self._vectorized
+
+    def data(self) -> Hashable:
+        return (super().data(), self._vectorized, self._known)
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return Linear, (*super().recipe()[1], self._vectorized, self._known)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return spaces_of(self.given(2), self.ready(2)(*ins)) if self._known is None else self._known
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not all(space.is_float for space in (*ins, *outs)):
+            raise errors.ExtensionError(errors.linear_in_integers(self.given(0), (*ins, *outs)))
+        fn, back, spaces = self._functions
+        there, again = Linear(fn, back, spaces, self._vectorized, outs), Linear(back, fn, spaces, self._vectorized, ins)
+        dom, cod = space_of_leaves(ins), space_of_leaves(outs)
+        return Rule(MatrixFree(above().exr >> there, above().exr >> again, dom, cod, Unit))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        if self._known is not None:
+            return name(self, "linear")
+        return f"ct.primitive.linear({', '.join(self.texts(name))}{', vectorized=True' * self._vectorized})"
+
+
+class LinearByStructure(OfFunctions):
+    """A linear function and the linear map that it is, by the spaces of its arguments."""
+
+    __slots__ = ()
+
+    def _map(self, ins: tuple[Tensor, ...]) -> LinearMap:
+        found = self.ready(1)(*ins)
+        if not isinstance(found, LinearMap) or found.structure.dom != ins:
+            raise errors.ExtensionError(errors.wrong_structure(self.given(1), found, ins))
+        return found
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return self._map(ins).structure.cod
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        found = self._map(ins)
+        return Rule(found.structure, lambda wires, _: [wires[0].builder.wires(slot) for slot in found.slots])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        fn, structure = self.texts(name)
+        return f"ct.primitive.linear({fn}, structure={structure})"
+
+
+@constructor()
+def linear(
+    fn: Callable[..., Any],
+    transpose: Callable[..., Any] | None = None,
+    spaces: Callable[..., Space | tuple[Space, ...]] | None = None,
+    *,
+    structure: Callable[..., LinearMap] | None = None,
+    vectorized: bool = False,
+) -> D:
+    """A primitive that is linear in its arguments, from array code: with its transpose, or with the linear map that it is.
+
+    - `fn(*arrays)` gives an array, or a tuple of arrays, and writes into no argument. All arguments and results are floating.
+    - `transpose(*arrays)` takes arrays like the results to arrays like the arguments, `<fn(x), w> == <x, transpose(w)>`, and
+      `spaces(*spaces)` gives the spaces of the results. Such a map is known by its application.
+    - or `structure(*spaces)` gives the `ct.LinearMap` that `fn` applies, which says the spaces too: Jacobians are as structured.
+    - `vectorized=True`, with `transpose`, says that both take further leading axes that all arguments have.
+
+    Arrays that are not in these spaces are an `ExtensionError`; `ct.testing.check_laws` tells whether the transpose is one.
+
+    >>> import catad as ct, numpy as np
+    >>> running = ct.primitive.linear(np.cumsum, structure=ct.linear.cumulative_sum)
+    >>> ct.grad(running >> ct.sum())(np.zeros(3))
+    array([3., 2., 1.])
+    >>> differences = ct.primitive.linear(np.diff, lambda w: -np.diff(w, prepend=0, append=0), lambda x: ct.f64[x.size - 1])
+    >>> ct.grad(differences >> ct.square >> ct.sum())(np.array([1.0, 2.0, 4.0]))
+    array([-2., -2.,  4.])
+    """
+    if structure is not None:
+        if transpose is not None or spaces is not None:
+            raise errors.ArgumentError(errors.transpose_and_structure())
+        given: tuple[Any, ...] = (fn, structure)
+    else:
+        given = (fn, transpose, spaces)
+    for each in given:
+        if not callable(each):
+            raise errors.ArgumentError(errors.not_a_function_of_arrays(each))
+    return Linear(fn, transpose, spaces, vectorized) if structure is None else LinearByStructure(fn, structure)
