@@ -225,20 +225,25 @@ class _Walk:
         copy.__defaults__, copy.__kwdefaults__ = self.value(thing.__defaults__), self.value(thing.__kwdefaults__)
         for name, old, new in zip(free, around, cells, strict=True):
             if old is not new:
-                try:
+                cell_ = _Cell(old)
+                if name in cell_ and not isinstance(old.cell_contents, self.late):
                     new.cell_contents = self.value(old.cell_contents)
-                except ValueError:  # the function around has not assigned it yet
-                    self.missing.append((_Cell(new), name, _Cell(old)))
+                else:  # the function around has not assigned it yet, or it is one that is looked up late
+                    self._later(_Cell(new), name, cell_, old)
         for name in () if assigns else sorted(read):
             if name in source and not isinstance(source[name], self.late):
                 scope[name] = source[name] if name in written else self.value(source[name])
             elif name in source or name not in vars(builtins):
-                self.missing.append((scope, name, source))
-                if self.late:
-                    self.kept.append(source)
-                    self.key.append(("looked up", name, id(source)))
+                self._later(scope, name, source, source)
         self.names = outer
         return copy
+
+    def _later(self, scope: dict[str, Any], name: str, source: Mapping[str, Any], owner: object) -> None:
+        """Look a name up at the first use."""
+        self.missing.append((scope, name, source))
+        if self.late:
+            self.kept.append(owner)
+            self.key.append(("looked up", name, id(owner)))
 
     def _method(self, thing: MethodType) -> Any:
         self.key.append(MethodType)

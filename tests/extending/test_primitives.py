@@ -42,8 +42,8 @@ class Powers(ct.primitive.Primitive):
 @ENGINES
 def test_defaults_hold_the_laws(engine: Any) -> None:
     with ct.use_engine(engine):
-        check_laws(Powers(3), X)
-        check_laws(ct.map(Powers(3)), np.stack([X, 2 * X]))
+        check_laws(Powers(3), X, order=2 if engine == "reference" else 1)
+        check_laws(ct.map(Powers(3)), np.stack([X, 2 * X]), order=1)
         check_grads(ct.map(ct.map(Powers(2))), np.ones((2, 2, 3)))
         assert np.array_equal(ct.map(Powers(2))(np.zeros((0, 3)))[0], np.zeros((0, 3)))
 
@@ -122,7 +122,7 @@ def test_pointwise_by_partials_that_name_each_other() -> None:
     H = ct.hessian(f >> ct.sum())(X)
     assert H.kind == "diagonal" and H.stored == 3
     special = pytest.importorskip("scipy.special")
-    np.testing.assert_allclose(H.slots[0], -special.jvp(1, X), rtol=1e-13)
+    np.testing.assert_allclose(np.diag(H.todense()), -special.jvp(1, X), rtol=1e-13)
     assert eval(repr(f), {"ct": ct, **f.names}) == f
 
 
@@ -137,8 +137,8 @@ def test_pointwise_broadcasts_maps_and_keeps_single_precision(engine: Any) -> No
     f = ct.primitive.pointwise(np.hypot, lambda x, y, r: x / r, lambda x, y, r: y / r)
     x, y = np.arange(1.0, 7.0).reshape(2, 3), np.array([2.0, 0.5, 1.0])
     with ct.use_engine(engine):
-        check_laws(f, x, y)
-        check_laws(ct.map(f), np.stack([x, x + 1]), np.stack([y, y]))
+        check_laws(f, x, y, order=2 if engine == "reference" else 1)
+        check_laws(ct.map(f), np.stack([x, x + 1]), np.stack([y, y]), order=1)
         assert f(x.astype(np.float32), y.astype(np.float32)).dtype == np.float32
         assert f(x, 3).dtype == np.float64
         got = ct.grad(f >> ct.sum())(x, y)
@@ -163,8 +163,9 @@ def test_linear_by_structure_and_by_transpose(engine: Any) -> None:
     steps = ct.primitive.linear(np.diff, lambda w: -np.diff(w, prepend=0, append=0), lambda x: ct.f64[x.size - 1])
     with ct.use_engine(engine):
         for f in (running, steps, running >> steps, ct.map(lambda v: v * v) >> steps):
-            check_laws(f, X)
-            check_laws(ct.map(f), np.stack([X, X * X]), order=1)
+            check_laws(f, X, order=1)
+        check_laws(running >> steps >> ct.square, X)
+        check_laws(ct.map(steps), np.stack([X, X * X]), order=1)
         assert ct.linearize(running, X)[1].kind == "recurrence"
         expected = np.diff(np.eye(3), axis=0)
         assert np.array_equal(ct.jacobian(steps)(X).todense(), expected)
