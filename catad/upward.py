@@ -9,7 +9,7 @@ from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
 from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, finished, program_of, run, run_product, run_structure
-from catad.functors import differential, linearised, reverse_differential
+from catad.functors import differential, linearised, reverse_differential, tangent
 from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
 from catad.planner.entry import plan
@@ -60,6 +60,7 @@ __all__ = [
     "source",
     "space_of",
     "sub",
+    "tangent",
     "wire",
     "with_numbers",
 ]

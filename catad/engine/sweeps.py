@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from catad.linear.sweep import Sweep
-from catad.rearrange import exl, exr, proj
-from catad.spaces import Product
+from catad.rearrange import exl, exr, it, proj
+from catad.spaces import Product, Unit
 from catad.terms import fork
 from catad.wiring import Box, Wiring, wire
 
@@ -32,8 +32,7 @@ def merge_sweeps(wiring: Wiring) -> Wiring:
         if len(found) == 1:
             boxes.append(found)
         else:
-            states = len(box.primitive.state.leaves)
-            same.update(zip(box.outs[:states], found[0].outs[:states], strict=True))
+            same.update(zip(_shared(box), _shared(found[0]), strict=True))
     parts: dict[Box, list[Box]] = {}
     made = tuple([box if isinstance(box, Box) else _merged(box, parts) for box in boxes])
     outputs = tuple([same.get(k, k) for k in wiring.outputs])
@@ -45,7 +44,7 @@ def merge_sweeps(wiring: Wiring) -> Wiring:
 def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
     """The sweeps met so far that go through the same states as this one, which is now the last of them."""
     p: Any = box.primitive
-    classes = alike.setdefault((box.ins, p.n, p.state, p.input, p.reverse), [])
+    classes = alike.setdefault((box.ins, p.giving(it, Unit)), [])
     for found in classes:
         if _agree(found[0].primitive, p):
             found.append(box)
@@ -61,6 +60,13 @@ def _agree(one: Any, other: Any) -> bool:
     return outputs[:k] == outputs[after : after + k]
 
 
+def _shared(box: Box) -> list[int]:
+    """What a sweep gives beside the results of its steps."""
+    assert isinstance(box.primitive, Sweep)
+    own = box.primitive.results(box.outs)
+    return [k for k in box.outs if k not in own]
+
+
 def _merged(alike: list[Box], parts: dict[Box, list[Box]]) -> Box:
     """One sweep that gives the states and the results of all; `parts` tells what it stands for."""
     if len(alike) == 1:
@@ -70,8 +76,8 @@ def _merged(alike: list[Box], parts: dict[Box, list[Box]]) -> Box:
     results = fork(*[proj(i) >> exr for i in range(len(alike))])
     body = fork(*[sweep.body for sweep in sweeps]) >> fork(proj(0) >> exl, results)
     output = Product(tuple([sweep.output for sweep in sweeps]))
-    states = len(first.state.leaves)
-    outs = (*alike[0].outs, *[k for box in alike[1:] for k in box.outs[states:]])
-    one = Box(Sweep(body, first.n, first.state, first.input, output, first.reverse), alike[0].ins, outs)
+    shared, states = _shared(alike[0]), len(first.state.leaves)
+    own = [k for sweep, box in zip(sweeps, alike, strict=True) for k in sweep.results(box.outs)]
+    one = Box(first.giving(body, output), alike[0].ins, (*shared[:states], *own, *shared[states:]))
     parts[one] = alike
     return one

@@ -48,6 +48,15 @@ class Sweep(Nesting):
     def arity(self) -> int:
         return len(self.state.leaves) + len(self.input.leaves)
 
+    def giving(self, body: D, output: Space) -> Sweep:
+        """The sweep through the same states with other results at each step."""
+        return Sweep(body, self.n, self.state, self.input, output, self.reverse)
+
+    def results(self, outs: Sequence[Any]) -> Sequence[Any]:
+        """Those of what the box gives that the steps give one by one: what is before and after them does not depend on these."""
+        k = len(self.state.leaves)
+        return outs[k : k + len(self.output.leaves)]
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         assert ins == (*self.state.leaves, *_stacked(self.input, self.n))
         return (*self.state.leaves, *_stacked(self.output, self.n))
@@ -73,12 +82,10 @@ class Sweep(Nesting):
         slots = Product(structure.slots)
         states = sum(leaf.is_float for leaf in self.state.leaves)
         stepped = above().fork(above().exl >> above().exl, above().exr)
-        k = len(self.state.leaves)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
-            b = results[0].builder
-            along = Sweep(valued >> stepped, self.n, self.state, self.input, slots, self.reverse)
-            return b.add(along, *wires)[k:]
+            along = self.giving(valued >> stepped, slots)
+            return along.results(results[0].builder.add(along, *wires))
 
         return Rule(SweepMap(structure, self.n, states, self.reverse), coefficients)
 
@@ -86,17 +93,15 @@ class Sweep(Nesting):
         from catad.linear.gather import spread_over
 
         wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        k = len(self.state.leaves)
+        k, end = len(self.state.leaves), len(self.state.leaves) + len(self.output.leaves)
         turned = [*wide[:k], *[_exchanged(b, w) for w in wide[k:]]]
+        outs = b.add(self.mapped(size), *turned)
+        return (*outs[:k], *[_exchanged(b, w) for w in outs[k:end]], *outs[end:])
 
-        def wider(space: Space) -> Space:
-            made: Space = rebuild(space, [carried(leaf, size) for leaf in space.leaves], Product)
-            return made
-
-        body = above().map(self.body)
-        sweep = Sweep(body, self.n, wider(self.state), wider(self.input), wider(self.output), self.reverse)
-        outs = b.add(sweep, *turned)
-        return (*outs[:k], *[_exchanged(b, w) for w in outs[k:]])
+    def mapped(self, size: int) -> Sweep:
+        """The sweep over states with one more leading axis."""
+        state, input_, output = wider(self.state, size), wider(self.input, size), wider(self.output, size)
+        return Sweep(above().map(self.body), self.n, state, input_, output, self.reverse)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         total: int = self.n * above().cost_of(self.body, Product((self.state, self.input)))
@@ -104,6 +109,12 @@ class Sweep(Nesting):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "sweep")
+
+
+def wider(space: Space, size: int) -> Space:
+    """The space of so many values of a space, side by side along a leading axis."""
+    made: Space = rebuild(space, [carried(leaf, size) for leaf in space.leaves], Product)
+    return made
 
 
 def _exchanged(b: Builder, wire: Wire) -> Wire:

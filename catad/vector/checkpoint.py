@@ -1,11 +1,12 @@
 """`ct.checkpoint(f)`: f as one box that keeps its argument and computes the rest again when its derivative is taken.
 
 Its derivative is matrix-free: D[f] and R[f] at the kept argument, each again such a box, so memory stays bounded at every order.
+Forward mode takes value and tangent from one box, T[f]: so checkpoints within each other are gone through once, at every order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
@@ -41,6 +42,17 @@ class Call(Nesting):
             return None
         forward, backward = Checkpoint(above().differential(self.f)), Checkpoint(above().reverse_differential(self.f))
         return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires)
+
+    def pushed(
+        self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
+    ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
+        """T[f] in one box: D[f] computes f again, and so does each level of checkpoints within."""
+        from catad.linear.recurrence import zeros
+
+        space = tangent_space(self.dom)
+        filled = [zeros(b, leaf) if t is None else t for t, leaf in zip(tangents, space.leaves, strict=True)]
+        both = b.apply(Checkpoint(above().tangent(self.f)), (rebuild(self.dom, ins), rebuild(space, filled)))
+        return tuple(flatten(both[0])), list(flatten(both[1]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         from catad.linear.gather import spread_over

@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors, scalar
-from catad.boxes import Nesting, Running, box
+from catad.boxes import Running, box
 from catad.calls import constructor, integer
 from catad.linear.block import diagonal_block
-from catad.linear.delta import delta
+from catad.linear.delta import delta, identity
 from catad.linear.gather import Take, rows_of, spread_over
-from catad.linear.matrix_free import carried
 from catad.linear.reindex import Move, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure, cast
-from catad.linear.sweep import Sweep
+from catad.linear.sweep import Sweep, wider
 from catad.loop_counts import Recount, assumed
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
@@ -146,59 +145,81 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 
 
 @box
-class Count(Integers, Nesting):
-    """The number of steps of a while loop from each of some states; raises `Recount` where a program was made for another one.
+class Counted(Sweep):
+    """A sweep while a condition holds, from each of some states; gives the number of steps, too, for each of them.
 
-    `lanes` are the sizes of the leading axes over which the loop is mapped.
+    Where that is not the number that the program was made for, it raises `Recount`. `lanes` are the sizes of the leading axes
+    over which the loop is mapped; `state` has them.
     """
 
-    loop: WhileLoop
-    state: Space
-    expected: int
-    evenness: str
+    loop: Any = None  # the WhileLoop, and the space of its state without lanes
+    evenness: str = "even"
     lanes: tuple[int, ...] = ()
 
+    def giving(self, body: D, output: Space) -> Sweep:
+        return Counted(body, self.n, self.state, self.input, output, False, self.loop, self.evenness, self.lanes)
+
+    def mapped(self, size: int) -> Sweep:
+        if self.evenness == "even":
+            raise Recount(self.loop, None)
+        state, output, lanes = wider(self.state, size), wider(self.output, size), (size, *self.lanes)
+        return Counted(above().map(self.body), self.n, state, self.input, output, False, self.loop, self.evenness, lanes)
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (Tensor(self.lanes, "int64"),)
+        return (*super().typed(ins), Tensor(self.lanes, "int64"))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        condition, f = self.loop.children[:2]
-        step: D = f if self.evenness == "even" else While(condition, f)
-        space = self.state
-        for size in reversed(self.lanes):
-            condition, step = above().map(condition), above().map(step)
-            space = rebuild(space, [carried(leaf, size) for leaf in space.leaves], Product)
-        test, _ = above().program_of(condition, space)
-        move, _ = above().program_of(step, space)
-        state, count, n = list(arrays), xp.zeros(self.lanes, dtype=np.int64), 0
-        while True:
-            (live,) = yield test, state
-            if not bool(xp.any(live)):
-                break
-            state = yield move, state
-            count = count + live
-            n += 1
-            if n > self.loop.max_steps:
-                raise errors.ArgumentError(errors.endless_loop(n - 1, self.loop))
-        if self.evenness == "uneven" and n > self.expected:  # a little more, so that growing numbers are not met one by one
-            raise Recount((self.loop, self.state), max(n, self.expected + self.expected // 4))
-        if self.evenness != "uneven" and n != self.expected:
-            raise Recount((self.loop, self.state), n)
-        return count
+        test, further = self._programs()
+        body, _ = above().program_of(self.body, Product((self.state, self.input)))
+        k, state, taken = len(arrays), list(arrays), 0
+        outputs = [xp.empty(space.shape, dtype=space.dtype) for space in self.results(self.typed(tuple(self.state.leaves)))]
+        count = xp.zeros(self.lanes, dtype=np.int64)
+        going = True
+        while going or (taken < self.n and outputs):  # steps of lanes that are done change no state
+            if going:
+                (live,) = yield test, state
+                going = bool(xp.any(live))
+                if not going:
+                    self._check(taken)
+                    continue
+                count = count + live
+            if taken == self.loop[0].max_steps and going:
+                raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+            made = yield (body if taken < self.n else further), state
+            state = made[:k]
+            for out, part in zip(outputs, made[k:], strict=taken < self.n):
+                out[taken] = part
+            taken += 1
+        return (*state, *outputs, count)
 
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        if self.evenness == "even":
-            raise Recount((self.loop, self.state), None)
-        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Count(self.loop, self.state, self.expected, self.evenness, (size, *self.lanes)), *wide)
+    def _programs(self) -> tuple[Any, Any]:
+        """The condition, and a step that gives nothing but the next state."""
+        condition, f = self.loop[0].children
+        step: D = f if self.evenness == "even" else While(condition, f)
+        for _ in self.lanes:
+            condition, step = above().map(condition), above().map(step)
+        return above().program_of(condition, self.state)[0], above().program_of(step, self.state)[0]
+
+    def _check(self, taken: int) -> None:
+        """Raise `Recount` where another number of steps was taken than the program has been made for."""
+        if self.evenness == "uneven" and taken > self.n:  # a little more, so that growing numbers are not met one by one
+            raise Recount(self.loop, max(taken, self.n + self.n // 4))
+        if self.evenness != "uneven" and taken != self.n:
+            raise Recount(self.loop, taken)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        floats = [space for space in self.state.leaves if space.is_float]
+        if self.n or not floats or self.output.leaves:
+            return super().rule(ins, outs)
+        return Rule(diagonal_block([identity(space) for space in floats]))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "count")
+        return name(self, "counted")
 
 
 @box
 class After(Integers):
-    """(count, state leaves...) to the state leaves: a state that is there only when its loop has been counted.
+    """(count, state leaves...) to the state leaves: what a loop leaves, when its steps have been counted.
 
     Its Jacobian is a number, 1, that is there only then too: a derivative may need no state, but it needs the count.
     """
@@ -292,9 +313,9 @@ class WhileLoop(D):
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         n, kind = assumed((self, space))
-        (count,) = b.add(Count(self, space, n, kind), *flatten(x))
-        counted = rebuild(space, b.add(After(), count, *flatten(x)))
-        return b.apply(iterate(f if kind == "even" else While(condition, f), n), counted)
+        step = above().exl >> (f if kind == "even" else While(condition, f))
+        *states, count = b.add(Counted(fork(step, it), n, space, Unit, Unit, False, (self, space), kind), *flatten(x))
+        return rebuild(space, b.add(After(), count, *states))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.while_loop({part(self.children[0])}, {part(self.children[1])}, max_steps={self.max_steps})"

@@ -115,6 +115,15 @@ def test_batched_while_loops_below_checkpoints(engine: str) -> None:
     np.testing.assert_array_equal(ct.grad(f >> ct.sum())(x), [1.0, 1 / 4, 1 / 16, 1 / 128])
 
 
+def test_while_loops_within_each_other(engine: str) -> None:
+    """Each level counts the steps of the one within as it takes them, so that no level runs twice for the next."""
+    f = nested(ct.sin, 40, lambda f: ct.while_loop(ct.map(lambda x: x > 0.9), f))
+    y, d, _ = sines(1.2, 2)
+    assert f(1.2) == pytest.approx(y)
+    assert ct.value_and_grad(f)(1.2) == (pytest.approx(y), pytest.approx(d))
+    assert ct.jvp(f, (0.5,), (2.0,)) == (0.5, 2.0)
+
+
 def test_operations_are_counted_at_any_depth() -> None:
     f = nested(ct.sin, 300, lambda f: ct.sin >> ct.checkpoint(f))
     with ct.count() as c:

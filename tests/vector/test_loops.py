@@ -146,6 +146,23 @@ def test_a_while_loop_counts_its_steps_on_the_data() -> None:
         assert ct.hessian(HALVE >> ct.square)(x).todense() == 2 * 0.25**steps
 
 
+@pytest.mark.numpy_only
+def test_a_while_loop_takes_each_step_once() -> None:
+    """Its steps are counted as they are taken, with the coefficients of the derivative where these are asked for."""
+    taken = [0]
+
+    def halving(x: Any) -> Any:
+        taken[0] += 1
+        return np.float64(float(x) / 2.0), ct.scale(0.5)
+
+    loop = ct.while_loop(ct.map(lambda x: x > 1.0), ct.D(halving))
+    for call in (loop, ct.value_and_grad(loop), lambda x: ct.jvp(loop, (x,), (1.0,)), lambda x: ct.vjp(loop, x)):
+        call(100.0)
+        taken[0] = 0
+        call(100.0)
+        assert taken[0] == 7
+
+
 def test_newtons_method_by_a_while_loop() -> None:
     """The derivative of a square root that is found by iterating."""
     step = ct.map(lambda y, a: ((y + a / y) / 2.0, a))
