@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from catad.errors.base import abbreviated, text
 
 
@@ -55,8 +57,45 @@ def not_a_train(thing: object) -> str:
     )
 
 
-def wrong_vector(size: int, expected: int, linear: object) -> str:
-    return text("a flattened vector has the wrong size", given=size, expected=expected, where=linear)
+def wrong_columns(shape: object, space: Any, linear: object) -> str:
+    return text(
+        "an array does not meet a linear map",
+        given=f"shape {shape}",
+        expected=f"a value of {space!r}, a flattened vector of shape ({space.size},), or columns of shape ({space.size}, k)",
+        where=linear,
+    )
+
+
+def wider_than_the_map(dtype: object, expected: object, linear: object) -> str:
+    return text(
+        "an array has a dtype that the numbers of a linear map do not hold",
+        given=dtype,
+        expected=expected,
+        where=linear,
+        do=f"convert the array: x.astype({str(expected)!r})",
+    )
+
+
+def no_reciprocal(number: object, linear: object) -> str:
+    return text(
+        "a linear map is divided by a number without a finite reciprocal",
+        given=abbreviated(number),
+        where=linear,
+        do="divide by a larger number, or multiply: number * L",
+    )
+
+
+def power_of_other_spaces(linear: object) -> str:
+    return text("a power is of a map from a space to itself", given=linear)
+
+
+def negative_power(count: object) -> str:
+    return text(
+        "a power counts how often a linear map is applied",
+        given=count,
+        expected="an integer that is not negative",
+        do="to invert the map, use L.solve(b)",
+    )
 
 
 def needs_scipy(what: str) -> str:

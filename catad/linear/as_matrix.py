@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,8 @@ import numpy as np
 from catad import errors
 from catad.arrays import Array, as_array, common_module
 from catad.linear.apply import applying
-from catad.linear.batch import batch
 from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.columns import common_dtype, mapped
 from catad.linear.contract import place
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
@@ -21,14 +22,14 @@ from catad.linear.network import Network
 from catad.linear.products import cost_of_wiring
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
-from catad.spaces import Product, Tensor, flatten, rebuild
+from catad.spaces import Tensor
 from catad.terms import above
-from catad.wiring import Builder
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
 
 
+DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
 PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
 SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
 
@@ -36,8 +37,8 @@ SPARSE = 16  # what an operation of a product of sparse matrices costs, in opera
 def todense(linear: LinearMap, force: bool = False) -> Array:
     """See `LinearMap.todense`."""
     rows, columns = linear.shape
-    if rows * columns > _limit() and not force:
-        raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, _limit()))
+    if rows * columns > DENSE_LIMIT and not force:
+        raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
     xp = common_module(linear.slots)
     linear = _cheaper(linear)
     structure = linear.structure
@@ -91,25 +92,13 @@ def _columns(linear: LinearMap, xp: Any) -> Array:
         unit = xp.eye(count, leaf.size, k=-start, dtype=leaf.dtype)
         basis.append(unit.reshape(count, *leaf.shape))
         start += leaf.size
-    program, made = _mapped(structure, count)
+    program, made = mapped(structure, count)
     images = iter(program(xp, [*linear.slots, *basis]))
     blocks = [
         next(images).reshape(count, leaf.size) if there else xp.zeros((count, leaf.size), dtype=leaf.dtype)
         for there, leaf in zip(made, structure.cod, strict=True)
     ]
     return blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, axis=1)
-
-
-@lru_cache(maxsize=512)
-def _mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
-    """The program that applies a structure to `count` arguments at once, and which results there are; kept."""
-    wiring, made = applying(structure)
-    b = Builder()
-    n = len(structure.slots)
-    spaces = wiring.spaces(wiring.inputs)
-    ins = [b.wire(s if k < n else Tensor((count, *s.shape), s.dtype)) for k, s in enumerate(spaces)]
-    outs = batch(b, wiring, ins, [k >= n for k in range(len(ins))], count)
-    return above().Program(b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs))), made
 
 
 def _sparse(xp: Any) -> Any:
@@ -155,19 +144,13 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
 
 def _is_full(structure: Chain) -> bool:
     """Whether a product of sparse matrices takes more than the dense one: their entries meet too often."""
-    if structure.rows * structure.columns > _limit():
+    if structure.rows * structure.columns > DENSE_LIMIT:
         return False
     nnz, taken = structure.parts[0][0].nnz, 0.0
     for (first, _), (second, _) in pairwise(structure.parts):
         taken += nnz * second.nnz / max(1, first.rows)
         nnz = min(nnz * second.nnz // max(1, first.rows), structure.columns * second.rows)
     return SPARSE * taken > _to_basis(structure)
-
-
-def _limit() -> int:
-    from catad.linear.map import DENSE_LIMIT
-
-    return DENSE_LIMIT
 
 
 def _block_csr(sparse: Any, xp: Any, structure: Block, slots: Any) -> Any:
@@ -238,21 +221,6 @@ def _dense_of(structure: Structure, slots: Any) -> Array:
     return todense(linear).reshape(structure.rows, structure.columns)
 
 
-def matvec(linear: LinearMap, v: Array) -> Array:
-    """See `LinearMap.matvec`."""
-    v = as_array(v)
-    xp = common_module([v, *linear.slots])
-    v = v.reshape(Tensor((v.size,), v.dtype).shape)
-    if v.size != linear.dom.size:
-        raise errors.SpaceError(errors.wrong_vector(v.size, linear.dom.size, linear))
-    leaves, start = [], 0
-    for leaf in linear.dom.leaves:
-        leaves.append(v[start : start + leaf.size].reshape(leaf.shape).astype(leaf.dtype, copy=False))
-        start += leaf.size
-    y = flatten(linear(rebuild(linear.dom, leaves)))
-    return xp.concatenate([xp.asarray(leaf).reshape(-1) for leaf in y]) if y else xp.zeros(0)
-
-
 def as_linear_operator(linear: LinearMap) -> Any:
     """See `LinearMap.as_linear_operator`."""
     xp = common_module(linear.slots)
@@ -263,4 +231,13 @@ def as_linear_operator(linear: LinearMap) -> Any:
             from cupyx.scipy.sparse.linalg import LinearOperator
     except ImportError as error:
         raise errors.EngineError(errors.needs_scipy("as_linear_operator")) from error
-    return LinearOperator(linear.shape, matvec=linear.matvec, rmatvec=linear.rmatvec, dtype=linear.dtype)
+    forth, back = common_dtype(linear.dom.leaves), common_dtype(linear.cod.leaves)
+    methods = {"matvec": forth, "matmat": forth, "rmatvec": back, "rmatmat": back}
+    given = {name: partial(_converted, getattr(linear, name), dtype) for name, dtype in methods.items()}
+    return LinearOperator(linear.shape, dtype=linear.dtype, **given)
+
+
+def _converted(method: Callable[[Array], Array], dtype: np.dtype[Any], array: Array) -> Array:
+    """What a method makes of an array in the dtype of the map: solvers hand over vectors of double precision to all maps."""
+    array = as_array(array)
+    return method(array.astype(dtype, copy=False) if array.dtype.kind in "biuf" else array)

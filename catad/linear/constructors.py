@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, array_module, as_number, is_weak
+from catad.arrays import Array, array_module, as_number, common_module, is_weak
 from catad.linear.block import Block, Zero, diagonal_block
 from catad.linear.block import assemble as _assemble
 from catad.linear.delta import delta
@@ -17,6 +19,7 @@ from catad.linear.gather import Gather, ScatterAdd, rows_of
 from catad.linear.map import LinearMap, as_slot, linear_map
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.recurrence import ONE, Recurrence
+from catad.linear.reindex import Reindex, axis
 from catad.linear.structure import Placed
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, space_like
 from catad.terms import D
@@ -161,19 +164,40 @@ def scatter_add(index: Array, cod: Tensor) -> LinearMap:
 
 
 def sparse(matrix: Any) -> LinearMap:
-    """The map of a sparse matrix of SciPy or CuPy: its entries are read, weighted, and added where they belong.
+    """The map of a sparse matrix of SciPy or CuPy, `(m, n)` floats in any format, between spaces of one axis.
+
+    The entries are read, weighted, and added where they belong; of the format "dia", each diagonal is a diagonal map and a
+    shift. Raises `SpaceError` for other dtypes.
 
     >>> import catad as ct, numpy as np
-    >>> from scipy.sparse import csr_matrix
+    >>> from scipy.sparse import csr_matrix, dia_matrix
     >>> ct.linear.sparse(csr_matrix([[0.0, 2.0], [0.0, 0.0]]))(np.array([1.0, 3.0]))
     array([6., 0.])
+    >>> ct.linear.sparse(dia_matrix([[1.0, 2.0], [0.0, 3.0]])).kind
+    'sum of diagonal + chain of diagonal >> shift'
     """
-    entries = matrix.tocoo()
-    rows, columns = entries.shape
-    dom, cod = Tensor((columns,), entries.dtype), Tensor((rows,), entries.dtype)
+    rows, columns = matrix.shape
+    dom, cod = Tensor((columns,), matrix.dtype), Tensor((rows,), matrix.dtype)
     if not dom.is_float:
         raise errors.SpaceError(errors.not_a_vector_space(dom))
+    if matrix.format == "dia" and len(matrix.offsets):
+        return _of_diagonals(matrix, dom, cod)
+    entries = matrix.tocoo()
     return gather(entries.col, dom) >> scale(entries.data) >> scatter_add(entries.row, cod)
+
+
+def _of_diagonals(matrix: Any, dom: Tensor, cod: Tensor) -> LinearMap:
+    """Column j of `matrix.data` belongs to column j of the matrix; what lies outside the matrix is not read."""
+    rows, columns = matrix.shape
+    parts: list[LinearMap] = []
+    for offset, data in zip([int(k) for k in matrix.offsets], matrix.data, strict=True):
+        first, last = max(0, offset), min(columns, rows + offset, len(data))
+        weights = common_module([data]).zeros(columns, dtype=data.dtype)
+        weights[first:last] = data[first:last]
+        moved = Reindex((axis(columns, rows, first, 1, first - offset, 1, last - first),), dom.dtype)
+        shift = linear_map(dom, cod, moved, ())
+        parts.append(scale(weights) if moved.is_identity else scale(weights) >> shift)
+    return functools.reduce(operator.add, parts)
 
 
 def recurrence(links: Array, reverse: bool = False) -> LinearMap:

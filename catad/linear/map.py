@@ -1,12 +1,13 @@
 """`LinearMap`: a structure together with the arrays of its slots, between two spaces.
 
-Every linear map knows its domain and codomain, how to apply itself, its transpose and its dense form; it can be given to
-SciPy. `>>` and `@` keep products as chains unless merging costs no arithmetic: where to multiply is the planner's business,
-or the user's with `compForward` and `compReverse`.
+Every linear map knows its domain and codomain, how to apply itself and its transpose; `operator` has what it is as a matrix.
+`>>` and `@` keep products as chains unless merging costs no arithmetic: where to multiply is the planner's business, or the
+user's with `compForward` and `compReverse`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,14 +16,14 @@ import numpy as np
 from catad import errors
 from catad.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
 from catad.linear.block import chain, total
+from catad.linear.columns import from_left, times
 from catad.linear.delta import identity
+from catad.linear.operator import Operator
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
 from catad.spaces import Space, Tensor, Value, flatten, rebuild
 from catad.terms import above
 from catad.wiring import Wire
-
-DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
 
 
 def as_slot(array: Any) -> Any:
@@ -37,7 +38,7 @@ def linear_map(dom: Space, cod: Space, structure: Structure, slots: Sequence[Arr
     return made
 
 
-class LinearMap:
+class LinearMap(Operator):
     """A linear map between two spaces, kept by its structure.
 
     >>> import catad as ct, numpy as np
@@ -104,6 +105,11 @@ class LinearMap:
 
         return scale(np.asarray(self.slots[0], dtype=dtype))
 
+    def _weak_multiple(self, number: float) -> LinearMap:
+        from catad.linear.constructors import scale
+
+        return scale(number * float(self.slots[0]))
+
     # -- what it is
 
     @property
@@ -125,16 +131,6 @@ class LinearMap:
     def stored(self) -> int:
         """How many numbers are kept (dimensionless)."""
         return self.structure.stored
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the matrix on flattened vectors."""
-        return self.cod.size, self.dom.size
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The widest dtype of domain and codomain."""
-        return np.result_type(*[leaf.dtype for leaf in (*self.dom.leaves, *self.cod.leaves)])
 
     def __repr__(self) -> str:
         dense = self.structure.rows * self.structure.columns
@@ -164,14 +160,30 @@ class LinearMap:
         return linear_map(first.dom, second.cod, both, (*first.slots, *second.slots))
 
     def __matmul__(self, other: Any) -> Any:
-        """Matrix order: `L @ M` is first M, then L; on a value it applies the map."""
+        """The matrix product: `L @ M` is first M, then L; `L @ x` applies the map to a value or an array.
+
+        An array of the shape of the domain is a value, and so is a tuple: `L @ x` is `L(x)`. Other arrays are about flattened
+        vectors: one axis of `L.shape[1]` numbers is one, as `matvec` takes it, and two axes are columns, as `matmat` takes them.
+        A sparse matrix is the map that it is. Raises `SpaceError` for what does not meet the map.
+
+        >>> import catad as ct, numpy as np
+        >>> L = ct.scale(np.array([[1.0, 2.0], [3.0, 4.0]]))
+        >>> L @ np.ones((2, 2)), L @ np.ones(4)
+        (array([[1., 2.],
+               [3., 4.]]), array([1., 2., 3., 4.]))
+        """
         if isinstance(other, LinearMap):
             return other >> self
         if isinstance(other, above().D):
             raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
-        return self(other)
+        return _of_sparse(other) >> self if _is_sparse(other) else times(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """`x @ L`: a value of the codomain or a flattened vector gives `L.T @ x`, rows of a matrix give rows."""
+        return self >> _of_sparse(other) if _is_sparse(other) else from_left(other, self)
 
     def __add__(self, other: LinearMap) -> LinearMap:
+        """The sum of two maps between the same spaces."""
         if not isinstance(other, LinearMap):
             return NotImplemented
         if self.dom != other.dom or self.cod != other.cod:
@@ -181,17 +193,54 @@ class LinearMap:
         both = total([(self.structure, tuple(range(n))), (other.structure, numbers)])
         return linear_map(self.dom, self.cod, both, (*self.slots, *other.slots))
 
+    def __radd__(self, other: Any) -> LinearMap:
+        """`0 + L`, with which `sum([L, M])` begins."""
+        return self if type(other) is int and other == 0 else NotImplemented
+
     def __neg__(self) -> LinearMap:
         return -1.0 * self
 
     def __sub__(self, other: LinearMap) -> LinearMap:
-        return self + (-other)
+        return self + (-other) if isinstance(other, LinearMap) else NotImplemented
 
     def __rmul__(self, number: float) -> LinearMap:
-        if isinstance(number, bool) or not isinstance(number, (int, float, np.number)):
+        """A multiple; the dtype of the map stays."""
+        if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or isinstance(number, np.complexfloating):
             return NotImplemented
-        factors = _factors(self.cod.leaves, float(number))
-        return self >> linear_map(self.cod, self.cod, factors, ())
+        if self.weak:
+            return self._weak_multiple(float(number))
+        return self >> linear_map(self.cod, self.cod, _factors(self.cod.leaves, float(number)), ())
+
+    __mul__ = __rmul__
+
+    def __truediv__(self, number: float) -> LinearMap:
+        """The multiple by `1 / number`. Raises `ArgumentError` where that is not finite."""
+        if isinstance(number, bool) or not isinstance(number, (int, float, np.number)) or isinstance(number, np.complexfloating):
+            return NotImplemented
+        divisor = float(number)
+        if divisor == 0.0 or not math.isfinite(1.0 / divisor):
+            raise errors.ArgumentError(errors.no_reciprocal(number, self))
+        return (1.0 / divisor) * self
+
+    def __pow__(self, count: int) -> LinearMap:
+        """The map applied `count` times; `L ** 0` is the identity.
+
+        >>> import catad as ct, numpy as np
+        >>> (ct.scale(np.array([2.0, 3.0])) ** 2)(np.ones(2))
+        array([4., 9.])
+        """
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
+            return NotImplemented
+        if self.dom != self.cod:
+            raise errors.SpaceError(errors.power_of_other_spaces(self))
+        if count < 0:
+            raise errors.ArgumentError(errors.negative_power(count))
+        from catad.linear.constructors import identity as identity_on
+
+        power = identity_on(self.dom)
+        for _ in range(count):
+            power = power >> self
+        return power
 
     def __or__(self, other: LinearMap) -> LinearMap:
         from catad.linear.constructors import join
@@ -207,52 +256,6 @@ class LinearMap:
         slots = above().run_product(product, first, second)
         return linear_map(first.dom, second.cod, product.structure, slots)
 
-    # -- as a matrix
-
-    def todense(self, force: bool = False) -> Array:
-        """The array of shape `cod + dom`; between products, the matrix on flattened vectors.
-
-        Raises `DenseLimitError` above 10^7 numbers unless forced.
-        """
-        from catad.linear.as_matrix import todense
-
-        return todense(self, force)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """`np.asarray(L)` is `L.todense()`, as SciPy's solvers take a Jacobian or a Hessian.
-
-        >>> import catad as ct, numpy as np
-        >>> np.asarray(ct.jacobian(ct.sin)(np.zeros(2)))
-        array([[1., 0.],
-               [0., 1.]])
-        """
-        if copy is False:
-            raise ValueError(errors.no_view_of_a_map(self))
-        dense = np.asarray(self.todense())
-        return dense if dtype is None else dense.astype(dtype, copy=False)
-
-    def tocsr(self) -> Any:
-        """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device."""
-        from catad.linear.as_matrix import tocsr
-
-        return tocsr(self)
-
-    def as_linear_operator(self) -> Any:
-        """The map on flattened vectors as a `LinearOperator` of SciPy or CuPy, by device."""
-        from catad.linear.as_matrix import as_linear_operator
-
-        return as_linear_operator(self)
-
-    def matvec(self, v: Array) -> Array:
-        """The image of a flattened vector."""
-        from catad.linear.as_matrix import matvec
-
-        return matvec(self, v)
-
-    def rmatvec(self, w: Array) -> Array:
-        """The image of a flattened vector under the transpose."""
-        return self.T.matvec(w)
-
 
 def _count(n: int) -> str:
     """A count for people: 1e6 rather than 1000000."""
@@ -260,6 +263,16 @@ def _count(n: int) -> str:
         return str(n)
     digits = f"{n:.3g}".replace("e+0", "e").replace("e+", "e")
     return digits if "e" in digits else f"{n:.0e}".replace("e+0", "e").replace("e+", "e")
+
+
+def _is_sparse(thing: Any) -> bool:
+    return hasattr(thing, "tocoo") and not isinstance(thing, LinearMap)
+
+
+def _of_sparse(matrix: Any) -> LinearMap:
+    from catad.linear.constructors import sparse
+
+    return sparse(matrix)
 
 
 def _factors(leaves: Sequence[Tensor], factor: float) -> Structure:

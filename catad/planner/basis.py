@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from catad.linear.apply import applying
-from catad.linear.map import DENSE_LIMIT
+from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.structure import Structure, widest
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.cost import Model, identity_on, value_of

@@ -13,15 +13,16 @@ from catad.testing.values import ROUNDING, direction, floats, inner, require, un
 
 
 def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> None:
-    """Check the laws of a linear map on random arguments: linearity, `|<L u, w> - <u, L.T w>| <= 8 eps || |L| |u| ||
-        ||w||`, `L.T.T == L`, and that `todense`, `tocsr`, `matvec`, `rmatvec`, `as_linear_operator`, `shape`, `stored` and
-        `nnz` agree with it.
-     With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose numbers are small
+    """Check the laws of a linear map on random arguments.
+
+    They are linearity, adjointness (`|<L u, w> - <u, L.T w>| <= 8 eps || |L| |u| || ||w||`) and `L.T.T == L`, and `todense`,
+    `tocsr`, `matvec`, `rmatvec`, `matmat`, `rmatmat`, `as_linear_operator`, `shape`, `stored` and `nnz` agree with the map.
+    With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose numbers are small
     integers. The forms that need SciPy are checked where it is installed. Raises `LawError`.
 
-        >>> import catad as ct, numpy as np
-        >>> from catad.testing import check_linear_map
-        >>> check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
+    >>> import catad as ct, numpy as np
+    >>> from catad.testing import check_linear_map
+    >>> check_linear_map(ct.linear.gather(np.array([2, 0, 2]), ct.f64[3]))
     """
     if not isinstance(linear, LinearMap):
         raise errors.SpaceError(errors.not_a_linear_map(linear))
@@ -129,6 +130,10 @@ class _Checks:
         self.require("matvec", "matvec(flat(u)) == flat(L u)", u, forth, _flat(L(u)))
         self.require("rmatvec", "rmatvec(flat(w)) == flat(L.T w)", w, back, _flat(L.T(w)))
         self.require("apply", "L @ u == L(u)", u, L @ u, L(u))
+        columns, rows = np.stack([_flat(u), _flat(self.u2)], 1), _flat(w)[None]
+        many, first = L.matmat(columns), L.matvec(_flat(self.u2))
+        self.require("matmat", "the columns of matmat(B) are matvec of those of B", u, many.T.copy(), np.stack([forth, first]))
+        self.require("rmatmat", "w @ matmat == rmatvec(w)", w, L.rmatmat(rows.T)[:, 0], back)
         if _scipy():
             operator = L.as_linear_operator()
             if tuple(operator.shape) != L.shape:

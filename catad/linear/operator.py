@@ -1,0 +1,157 @@
+"""`Operator`: a linear map as the matrix on flattened vectors, by the names that SciPy has for operators and sparse matrices.
+
+Nothing is written out but by `todense` and its like (`toarray`, `np.asarray`): products with arrays run the map.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.arrays import Array
+from catad.linear import as_matrix, columns
+from catad.spaces import Space
+
+if TYPE_CHECKING:
+    from catad.linear.map import LinearMap
+    from catad.linear.structure import Structure
+
+
+class Operator:
+    """See the module; `LinearMap` is the one class that derives from it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        dom: Space
+        cod: Space
+        structure: Structure
+        slots: Sequence[Array]
+
+        @property
+        def T(self) -> LinearMap: ...
+
+    ndim = 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the matrix on flattened vectors (dimensionless)."""
+        return self.cod.size, self.dom.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The widest dtype of domain and codomain; float64 where neither has numbers."""
+        leaves = [leaf.dtype for leaf in (*self.dom.leaves, *self.cod.leaves)]
+        return np.result_type(*leaves) if leaves else np.dtype(np.float64)
+
+    @property
+    def H(self) -> LinearMap:
+        """The adjoint: the transpose, since all numbers are real."""
+        return self.T
+
+    def adjoint(self) -> LinearMap:
+        """The transpose, `L.T`."""
+        return self.T
+
+    def transpose(self) -> LinearMap:
+        """The transpose, `L.T`."""
+        return self.T
+
+    # -- products with arrays
+
+    def matvec(self: Any, v: Array) -> Array:
+        """The image of a flattened vector: shape `(n,)` to `(m,)`, or `(n, 1)` to `(m, 1)`, where `(m, n) = L.shape`.
+
+        A flattened vector has the leaves of a value end to end, each in C order. Integers and narrower floats are taken;
+        raises `SpaceError` for another shape, and for a dtype that the domain's does not hold.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.scale(np.array([[1.0, 2.0], [3.0, 4.0]])).matvec(np.ones(4))
+        array([1., 2., 3., 4.])
+        """
+        return columns.matvec(self, v)
+
+    def rmatvec(self, w: Array) -> Array:
+        """The image of a flattened vector under the transpose: shape `(m,)` to `(n,)`, as `matvec`.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.linear.dense(np.array([[1.0, 2.0]])).rmatvec(np.ones(1))
+        array([1., 2.])
+        """
+        return self.T.matvec(w)
+
+    def matmat(self: Any, B: Array) -> Array:
+        """The images of the columns of a matrix: shape `(n, k)` to `(m, k)`, all columns of a block at once.
+
+        Raises as `matvec`.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.linear.cumulative_sum(ct.f64[3]).matmat(np.eye(3))
+        array([[1., 0., 0.],
+               [1., 1., 0.],
+               [1., 1., 1.]])
+        """
+        return columns.matmat(self, B)
+
+    def rmatmat(self, B: Array) -> Array:
+        """The images of the columns under the transpose: shape `(m, k)` to `(n, k)`, as `matmat`.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.linear.dense(np.array([[1.0, 2.0]])).rmatmat(np.ones((1, 2)))
+        array([[1., 1.],
+               [2., 2.]])
+        """
+        return self.T.matmat(B)
+
+    def dot(self: Any, x: Any) -> Any:
+        """`L @ x`."""
+        return self @ x
+
+    # -- as a matrix
+
+    def todense(self: Any, force: bool = False) -> Array:
+        """The array of shape `cod + dom`; between products, the matrix on flattened vectors.
+
+        Raises `DenseLimitError` above 10^7 numbers unless forced.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.scale(np.array([1.0, 2.0])).todense()
+        array([[1., 0.],
+               [0., 2.]])
+        """
+        return as_matrix.todense(self, force)
+
+    def toarray(self, force: bool = False) -> Array:
+        """The same as `todense`."""
+        return self.todense(force)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """`np.asarray(L)` is `L.todense()`, as SciPy's solvers take a Jacobian or a Hessian.
+
+        >>> import catad as ct, numpy as np
+        >>> np.asarray(ct.jacobian(ct.sin)(np.zeros(2)))
+        array([[1., 0.],
+               [0., 1.]])
+        """
+        if copy is False:
+            raise ValueError(errors.no_view_of_a_map(self))
+        dense = np.asarray(self.todense())
+        return dense if dtype is None else dense.astype(dtype, copy=False)
+
+    def tocsr(self: Any) -> Any:
+        """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device.
+
+        Its methods convert further: `L.tocsr().tocoo()`. Raises `EngineError` without SciPy.
+        """
+        return as_matrix.tocsr(self)
+
+    def as_linear_operator(self: Any) -> Any:
+        """The map on flattened vectors as a `LinearOperator` of SciPy or CuPy, by device.
+
+        Vectors of other real dtypes are converted to that of the map: solvers work in double precision. Raises `EngineError`
+        without SciPy.
+        """
+        return as_matrix.as_linear_operator(self)
