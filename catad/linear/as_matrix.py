@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from dataclasses import fields, replace
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, as_array, common_module
+from catad.arrays import Array, apart, as_array, common_module
 from catad.linear.apply import applying
 from catad.linear.block import Block, Chain, Sum, Zero
-from catad.linear.columns import common_dtype, mapped
+from catad.linear.columns import check_numbers, common_dtype, mapped
 from catad.linear.contract import place
 from catad.linear.delta import Delta
-from catad.linear.gather import Gather, ScatterAdd
+from catad.linear.entries import span
 from catad.linear.network import Network
 from catad.linear.products import cost_of_wiring
-from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Tensor
 from catad.terms import above
@@ -138,7 +137,7 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
         )
     if isinstance(structure, Block) and structure.widths is None:
         return _block_csr(sparse, xp, structure, own)
-    rows, columns, values = _entries(structure, own, xp)
+    rows, columns, values = structure.entries(xp, own)
     return sparse.csr_matrix((values, (rows, columns)), shape=shape)
 
 
@@ -161,64 +160,14 @@ def _block_csr(sparse: Any, xp: Any, structure: Block, slots: Any) -> Any:
     return sparse.bmat(grid, format="csr")
 
 
-def _entries(structure: Structure, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """Rows, columns and values of the entries that are not zero by structure."""
-    if isinstance(structure, Delta):
-        labels = tuple(dict.fromkeys((*structure.out, *structure.ins, *(structure.slot or ()))))  # the last are summed over
-        sizes = [structure.sizes[label] for label in labels]
-        index = xp.indices(sizes) if sizes else xp.zeros((0,), dtype=np.int64)
-        at = {label: index[k] for k, label in enumerate(labels)}
-        read = 1.0 if structure.slot is None else slots[0][tuple(at[k] for k in structure.slot)]
-        values = xp.asarray(read * structure.factor, dtype=structure.cod_dtype)
-        return tuple(
-            xp.broadcast_to(xp.asarray(a), sizes).reshape(-1)
-            for a in (_flat(structure.out, at, structure.sizes), _flat(structure.ins, at, structure.sizes), values)
-        )
-    if isinstance(structure, Gather):
-        return _read(structure, slots, xp)
-    if isinstance(structure, ScatterAdd):
-        columns, rows, values = _read(structure.T, slots, xp)
-        return rows, columns, values
-    if isinstance(structure, (Reindex, Reshape)):
-        source = _sources(structure, (), xp)
-        rows = xp.flatnonzero(source)
-        return rows, source[rows].astype(np.int64) - 1, xp.ones(len(rows), dtype=structure.cod[0].dtype)
-    matrix = xp.asarray(_dense_of(structure, slots))
-    rows, columns = xp.nonzero(matrix)
-    return rows, columns, matrix[rows, columns]
-
-
-def _sources(structure: Structure, slots: Any, xp: Any) -> Any:
-    """Which entry of the argument, counted from 1, each entry of the result is; 0 for none. Exact below 2**53."""
-    wide = np.dtype(np.float64)
-    typed = replace(structure, **{f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")})  # type: ignore[type-var, arg-type]
-    number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
-    return above().run_structure(typed, xp, slots, [number])[0].reshape(-1)
-
-
-def _read(gather: Gather, slots: Any, xp: Any) -> tuple[Any, Any, Any]:
-    """The entries of a gather: one in each row that reads an index in range."""
-    source = _sources(replace(gather, weight=None, weight_dtype=None), slots[:1], xp)
-    ones = xp.ones(gather.dom[0].shape, dtype=gather.dom[0].dtype)
-    values = above().run_structure(gather, xp, slots, [ones])[0].reshape(-1)
-    rows = xp.flatnonzero(source)
-    return rows, source[rows].astype(np.int64) - 1, values[rows]
-
-
-def _flat(labels: Any, at: Any, sizes: Any) -> Any:
-    """The position in the flattened array, from the indices of its axes."""
-    flat: Any = 0
-    for label in labels:
-        flat = flat * sizes[label] + at[label]
-    return flat
-
-
-def _dense_of(structure: Structure, slots: Any) -> Array:
-    from catad.linear.map import linear_map
-    from catad.linear.matrix_free import space_of_leaves
-
-    linear = linear_map(space_of_leaves(structure.dom), space_of_leaves(structure.cod), structure, slots)
-    return todense(linear).reshape(structure.rows, structure.columns)
+def diagonal(linear: LinearMap, k: int) -> Array:
+    """See `LinearMap.diagonal`."""
+    check_numbers(linear)
+    k = operator.index(k)
+    xp, dtype = common_module(linear.slots), common_dtype(linear.cod.leaves)
+    if not span(*linear.shape, k).length:
+        return xp.zeros(0, dtype=dtype)
+    return apart([linear.structure.diagonal(xp, linear.slots, k).astype(dtype, copy=False)], linear.slots)[0]
 
 
 def as_linear_operator(linear: LinearMap) -> Any:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate as accumulated
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from catad.linear import entries as matrix
+from catad.linear.columns import common_dtype
+from catad.linear.entries import Entries
 from catad.linear.structure import Placed, Structure, accumulate, family
 from catad.spaces import Tensor
 
@@ -58,6 +61,17 @@ class Zero(Structure):
     @property
     def nnz(self) -> int:
         return 0
+
+    @property
+    def bandwidths(self) -> tuple[int, int]:
+        return 0, 0
+
+    @property
+    def entry_count(self) -> int:
+        return 0
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return matrix.concatenated(xp, [])
 
     @property
     def is_zero(self) -> bool:
@@ -111,6 +125,42 @@ class Block(Structure):
     @cached_property
     def nnz(self) -> int:
         return sum(part[0].nnz for row in self.grid for part in row if part is not None)
+
+    def cells(self) -> list[tuple[Placed, int, int]]:
+        """The maps of the grid, each with the row and the column at which its matrix stands."""
+        rows, columns = matrix.starts(self.cod, self.groups(1)), matrix.starts(self.dom, self.groups(0))
+        return [
+            (part, row, column)
+            for line, row in zip(self.grid, rows, strict=True)
+            for part, column in zip(line, columns, strict=True)
+            if part is not None
+        ]
+
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        bands = [matrix.offset_band(part.bandwidths, row, column) for (part, _), row, column in self.cells()]
+        return (max(below for below, _ in bands), max(over for _, over in bands)) if bands else (0, 0)
+
+    @cached_property
+    def entry_count(self) -> int | None:
+        return matrix.added_counts([part.entry_count for (part, _), _, _ in self.cells()])
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return matrix.concatenated(
+            xp, [(part[0].entries(xp, _of(slots, part)), row, column) for part, row, column in self.cells()]
+        )
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        """The diagonals of the parts, each where it meets that of the whole."""
+        where = matrix.span(self.rows, self.columns, k)
+        out = xp.zeros(where.length, dtype=common_dtype(self.cod))
+        for part, row, column in self.cells():
+            own = k + row - column
+            length, first, _ = matrix.span(part[0].rows, part[0].columns, own)
+            if length:
+                at = first + row - where.row
+                out[at : at + length] += part[0].diagonal(xp, _of(slots, part), own)
+        return out
 
     @property
     def is_zero(self) -> bool:
@@ -167,6 +217,45 @@ class Chain(Structure):
     def is_monomial(self) -> bool:
         return all(part.is_monomial for part, _ in self.parts)
 
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        below, over = zip(*[part.bandwidths for part, _ in self.parts], strict=True)
+        most = super().bandwidths
+        return min(sum(below), most[0]), min(sum(over), most[1])
+
+    @cached_property
+    def entry_count(self) -> int | None:
+        """About so many pairs of entries meet in each middle, if they are spread evenly."""
+        made, total = self.parts[0][0].entry_count, 0
+        for part, _ in self.parts[1:]:
+            if made is None or part.entry_count is None:
+                return None
+            made = -(-made * part.entry_count // max(1, part.columns))
+            total += made
+        return made and max(made, total)
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        made = [part[0].entries(xp, _of(slots, part)) for part in self.parts]
+        found = made[0]
+        for one in made[1:]:
+            found = matrix.joined(xp, found, one)
+        return found
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        """Diagonal factors at the ends scale the rows and the columns of what is between them."""
+        where = matrix.span(self.rows, self.columns, k)
+        own, scales = list(self.parts), []
+        for end, first in ((0, where.column), (-1, where.row)):
+            while len(own) > 1 and own[end][0].bandwidths == (0, 0) and own[end][0].rows == own[end][0].columns:
+                part = own.pop(end)
+                scales.append(part[0].diagonal(xp, _of(slots, part))[first : first + where.length])
+        parts, used = matrix.local(own)
+        rest, inner = chain(parts), [slots[j] for j in used]
+        out = matrix.diagonal(rest, xp, inner, k) if isinstance(rest, Chain) else rest.diagonal(xp, inner, k)
+        for scale in reversed(scales):
+            out = out * scale
+        return out.astype(common_dtype(self.cod), copy=False)
+
 
 @family
 class Sum(Structure):
@@ -202,6 +291,24 @@ class Sum(Structure):
     def nnz(self) -> int:
         """An upper bound: the patterns may overlap."""
         return min(sum(part[0].nnz for part in self.parts), self.rows * self.columns)
+
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        below, over = zip(*[part.bandwidths for part, _ in self.parts], strict=True)
+        return max(below), max(over)
+
+    @cached_property
+    def entry_count(self) -> int | None:
+        return matrix.added_counts([part.entry_count for part, _ in self.parts])
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return matrix.concatenated(xp, [(part[0].entries(xp, _of(slots, part)), 0, 0) for part in self.parts])
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        out = xp.zeros(matrix.span(self.rows, self.columns, k).length, dtype=common_dtype(self.cod))
+        for part in self.parts:
+            out = out + part[0].diagonal(xp, _of(slots, part), k)
+        return out
 
 
 def reached_by(structure: Structure, flags: Sequence[bool]) -> list[bool]:

@@ -6,7 +6,7 @@ is applied to all of a block at once, by a program that is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ import numpy as np
 from catad import errors
 from catad.arrays import Array, as_array, common_module
 from catad.linear.apply import applying
-from catad.linear.batch import batch
 from catad.linear.structure import Structure, widest
 from catad.spaces import Product, Space, Tensor
 from catad.terms import above
@@ -79,6 +78,8 @@ def _pushed(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Seque
 @lru_cache(maxsize=512)
 def mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
     """The program that applies a structure to `count` arguments at once, and which results there are; kept."""
+    from catad.linear.batch import batch  # which reads the families, and they read this
+
     wiring, made = applying(structure)
     b = Builder()
     n = len(structure.slots)
@@ -86,27 +87,6 @@ def mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
     ins = [b.wire(s if k < n else Tensor((count, *s.shape), s.dtype)) for k, s in enumerate(spaces)]
     outs = batch(b, wiring, ins, [k >= n for k in range(len(ins))], count)
     return above().Program(b.finish(Product(tuple([w.space for w in ins])), tuple(ins), tuple(outs))), made
-
-
-def basis_blocks(structure: Structure, xp: Any, slots: Sequence[Array]) -> Iterator[tuple[int, Array]]:
-    """All columns of the matrix, in blocks: the number of the first, and the columns as the rows of an array.
-
-    All blocks have one size, so that one program makes them; the last begins within the one before it.
-    """
-    n = structure.columns
-    size = min(block_size(structure), n)
-    for at in range(0, n, max(1, size)):
-        first = min(at, n - size)
-        rows = _unit_vectors(xp, structure.dom, first, size)
-        yield first, put_together(xp, images(structure, xp, slots, rows, size), structure.cod, size)
-
-
-def _unit_vectors(xp: Any, leaves: Sequence[Tensor], first: int, count: int) -> list[Array]:
-    out, start = [], 0
-    for leaf in leaves:
-        out.append(xp.eye(count, leaf.size, k=first - start, dtype=leaf.dtype).reshape((count, *leaf.shape)))
-        start += leaf.size
-    return out
 
 
 # -- products with plain arrays

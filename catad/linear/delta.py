@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from catad.linear.contract import Labels, contract
+from catad.linear.contract import Labels, contract, place
+from catad.linear.entries import Entries, span
 from catad.linear.structure import Structure, cast, family, scale_by
 from catad.spaces import Tensor
 
@@ -109,6 +110,51 @@ class Delta(Structure):
     @cached_property
     def nnz(self) -> int:
         return math.prod(self.sizes[label] for label in {*self.out, *self.ins})
+
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        """The axes that argument and result share, and that come first in both, make blocks along the diagonal."""
+        shared = 0
+        while shared < min(len(self.out), len(self.ins)) and self.out[shared] == self.ins[shared]:
+            shared += 1
+        tall, wide = (math.prod(self.sizes[label] for label in labels[shared:]) for labels in (self.out, self.ins))
+        return (max(0, tall - 1), max(0, wide - 1)) if tall == wide else super().bandwidths
+
+    @cached_property
+    def entry_count(self) -> int:
+        return math.prod(self.sizes)
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        labels = range(len(self.sizes))
+        index = xp.indices(self.sizes) if labels else xp.zeros((0,), dtype=np.int64)
+        at = {label: index[label] for label in labels}
+        read = 1.0 if self.slot is None else slots[0][tuple(at[label] for label in self.slot)]
+        values = xp.asarray(read * self.factor, dtype=self.cod_dtype)
+        columns = [self._position(labels, at) for labels in (self.out, self.ins)]
+        return Entries(*[xp.broadcast_to(xp.asarray(a), self.sizes).reshape(-1) for a in (*columns, values)])
+
+    def _position(self, labels: Labels, at: Any) -> Any:
+        """The position in the flattened array, from the indices of its axes."""
+        flat: Any = 0
+        for label in labels:
+            flat = flat * self.sizes[label] + at[label]
+        return flat
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        """At each position the indices of result and argument; the entry is zero where they disagree about a label."""
+        where = span(self.rows, self.columns, k)
+        at: dict[int, Any] = {}
+        agree = xp.ones(where.length, dtype=bool)
+        for labels, first in ((self.out, where.row), (self.ins, where.column)):
+            flat = xp.arange(where.length) + first
+            for label in reversed(labels):
+                index, flat = flat % max(1, self.sizes[label]), flat // max(1, self.sizes[label])
+                agree = agree & (index == at.setdefault(label, index))
+        values = xp.ones((), dtype=self.cod_dtype)
+        if self.slot is not None:
+            kept = tuple([label for label in dict.fromkeys(self.slot) if label in at])
+            values = place(self.slot, kept, self.sizes)(xp, slots[0])[tuple([at[label] for label in kept])]
+        return xp.where(agree, values * self.factor, 0.0).astype(self.cod_dtype, copy=False)
 
     @property
     def is_identity(self) -> bool:

@@ -22,9 +22,10 @@ import numpy as np
 from catad.boxes import Primitive, box
 from catad.linear import pairwise
 from catad.linear.contract import Labels, contract
+from catad.linear.entries import Entries, of_moves
 from catad.linear.structure import Rule, Structure, cast, family
 from catad.spaces import Tensor
-from catad.terms import D
+from catad.terms import D, above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -250,6 +251,10 @@ class _Indexed(Structure):
     def nnz(self) -> int:
         return self.dst[0].size
 
+    @property
+    def entry_count(self) -> int:
+        return self.nnz
+
     def weighted(self, v: Wire, slots: Sequence[Wire]) -> Wire:
         """`v` times the weight."""
         if self.weight is None:
@@ -289,6 +294,13 @@ class Gather(_Indexed):
     def kind(self) -> str:
         return "gather" if self.weight is None else "weighted gather"
 
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        """One in each row that reads an index in range."""
+        rows, columns, _ = of_moves(replace(self, weight=None, weight_dtype=None), xp, slots[:1])
+        ones = xp.ones(self.dom[0].shape, dtype=self.dom[0].dtype)
+        values = xp.asarray(above().run_structure(self, xp, slots, [ones])[0]).reshape(-1)
+        return Entries(rows, columns, values[rows])
+
 
 @family
 class ScatterAdd(_Indexed):
@@ -316,3 +328,7 @@ class ScatterAdd(_Indexed):
     @property
     def kind(self) -> str:
         return "scatter-add" if self.weight is None else "weighted scatter-add"
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        rows, columns, values = self.T.entries(xp, slots)
+        return Entries(columns, rows, values)

@@ -101,6 +101,12 @@ class Batched(Structure):
     def kind(self) -> str:
         return f"batched {self.part.kind}"
 
+    @property
+    def bandwidths(self) -> tuple[int, int]:
+        """Blocks along the diagonal, where they are square and lie next to each other."""
+        single = len(self.part.dom) == len(self.part.cod) == 1 and self.part.rows == self.part.columns
+        return self.part.bandwidths if single else super().bandwidths
+
     @cached_property
     def nnz(self) -> int:
         return self.count * self.part.nnz

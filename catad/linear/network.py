@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.linear.block import Block, Chain, assemble, chain, total
 from catad.linear.delta import identity
+from catad.linear.entries import Entries
 from catad.linear.structure import Placed, Structure, accumulate, family
 from catad.spaces import Tensor
 
@@ -86,6 +87,20 @@ class Network(Structure):
     def nnz(self) -> int:
         """An upper bound: nothing is multiplied yet."""
         return self.rows * self.columns
+
+    @property
+    def bandwidths(self) -> tuple[int, int]:
+        return self.stages.bandwidths
+
+    @property
+    def entry_count(self) -> int | None:
+        return self.stages.entry_count
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return self.stages.entries(xp, slots)
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        return self.stages.diagonal(xp, slots, k)
 
     @cached_property
     def stages(self) -> Structure:

@@ -128,6 +128,30 @@ class Operator:
         """The same as `todense`."""
         return self.todense(force)
 
+    def diagonal(self: Any, k: int = 0) -> Array:
+        """The entries `[i, i + k]` of the matrix on flattened vectors, as an array of one axis, by structure.
+
+        Families that know their entries read them off, and a band takes as many products as it has diagonals.
+        What is known only by its application takes one product for each column, in blocks of bounded memory. Beyond the matrix
+        the array is empty.
+
+        >>> import catad as ct, numpy as np
+        >>> L = ct.linear.cumulative_sum(ct.f64[3]) @ ct.scale(np.array([1.0, 2.0, 3.0]))
+        >>> L.diagonal()
+        array([1., 2., 3.])
+        """
+        return as_matrix.diagonal(self, k)
+
+    def trace(self, k: int = 0) -> Any:
+        """The sum of `diagonal(k)`, a number.
+
+        >>> import catad as ct
+        >>> ct.linear.identity(ct.f64[1000, 1000]).trace()
+        np.float64(1000000.0)
+        """
+        found = self.diagonal(k)
+        return found.sum(dtype=found.dtype)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """`np.asarray(L)` is `L.todense()`, as SciPy's solvers take a Jacobian or a Hessian.
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
 from catad.linear.linked import Linked, Origin, uncut
 from catad.linear.prefixes import prefixes
@@ -338,6 +339,20 @@ class Recurrence(Structure):
     @property
     def kind(self) -> str:
         return "recurrence"
+
+    @property
+    def bandwidths(self) -> tuple[int, int]:
+        """A state depends on earlier ones only, or on later ones."""
+        full = super().bandwidths[0]
+        if len(self.states) != 1 or any(size != 1 for size in self.states[0].shape[: self.axis]):
+            return full, full
+        return (0, full) if self.reverse else (full, 0)
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        """`s_i` has `b_i` as it is."""
+        if k == 0:
+            return xp.ones(self.rows, dtype=common_dtype(self.states))
+        return super().diagonal(xp, slots, k)
 
     @cached_property
     def nnz(self) -> int:

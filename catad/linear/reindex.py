@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.linear.entries import Entries, of_moves
 from catad.linear.structure import Rule, Structure, family
 from catad.spaces import Tensor
 from catad.terms import D
@@ -192,6 +193,22 @@ class Reindex(Structure):
     def nnz(self) -> int:
         return math.prod(ax.m for ax in self.axes)
 
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        """One diagonal where each axis moves by an offset, and the axes after the first keep their sizes."""
+        offset, stride = 0, 1
+        for ax in reversed(self.axes):
+            offset, stride = offset + (ax.c - ax.a) * stride, stride * ax.n_out
+        shifts = all(ax.s == ax.t for ax in self.axes) and all(ax.n_in == ax.n_out for ax in self.axes[1:])
+        return (offset, -offset) if shifts else super().bandwidths
+
+    @property
+    def entry_count(self) -> int:
+        return self.nnz
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return of_moves(self, xp, slots)
+
     @property
     def is_identity(self) -> bool:
         return all(ax.is_whole for ax in self.axes)
@@ -234,6 +251,17 @@ class Reshape(Structure):
     @cached_property
     def nnz(self) -> int:
         return math.prod(self.before)
+
+    @property
+    def bandwidths(self) -> tuple[int, int]:
+        return 0, 0
+
+    @property
+    def entry_count(self) -> int:
+        return self.nnz
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        return of_moves(self, xp, slots)
 
     @property
     def is_identity(self) -> bool:

@@ -22,6 +22,7 @@ import numpy as np
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
+    from catad.linear.entries import Entries
     from catad.wiring import Builder, Wire
 
 S = TypeVar("S", bound="Structure")
@@ -106,6 +107,30 @@ class Structure(ABC):
     def is_monomial(self) -> bool:
         """Whether no row and no column has more than one entry that can differ from zero."""
         return False
+
+    # -- the matrix on flattened vectors, with numbers in the slots; right for any family, better where one says more
+
+    @property
+    def bandwidths(self) -> tuple[int, int]:
+        """Bounds of `row - column` and of `column - row` of the entries that are not zero by structure; (0, 0) is a diagonal."""
+        return max(0, self.rows - 1), max(0, self.columns - 1)
+
+    @property
+    def entry_count(self) -> int | None:
+        """About how many `entries` writes (dimensionless); None where the family finds them from the dense array only."""
+        return None
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        """Rows, columns and values, `slots` being arrays of the library `xp`."""
+        from catad.linear.entries import of_array
+
+        return of_array(self, xp, slots)
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        """The entries `[i, i + k]`, `slots` being arrays of the library `xp`."""
+        from catad.linear.entries import diagonal
+
+        return diagonal(self, xp, slots, k)
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots

@@ -16,7 +16,8 @@ def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> N
     """Check the laws of a linear map on random arguments.
 
     They are linearity, adjointness (`|<L u, w> - <u, L.T w>| <= 8 eps || |L| |u| || ||w||`) and `L.T.T == L`, and `todense`,
-    `tocsr`, `matvec`, `rmatvec`, `matmat`, `rmatmat`, `as_linear_operator`, `shape`, `stored` and `nnz` agree with the map.
+    `tocsr`, `matvec`, `rmatvec`, `matmat`, `rmatmat`, `as_linear_operator`, `diagonal`, `trace`, `shape`, `stored` and
+    `nnz` agree with the map.
     With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose numbers are small
     integers. The forms that need SciPy are checked where it is installed. Raises `LawError`.
 
@@ -118,6 +119,9 @@ class _Checks:
         self.require(
             "todense", "todense @ flat(u) == flat(L u)", self.u, _wide(_flat(L(self.u))), _wide(image), self.pushed(self.u)
         )
+        self.require("diagonal", "diagonal() == that of todense", (), L.diagonal(), np.diagonal(self.matrix), self.entry)
+        trace, of_entries = L.trace(), np.trace(self.matrix)
+        self.require("trace", "trace() == that of todense", (), trace, of_entries, min(L.shape) * self.entry)
         if _scipy():
             sparse = np.asarray(L.tocsr().toarray())
             if sparse.shape != L.shape:
