@@ -2,9 +2,9 @@
 
 An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept and
 the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm 799:
-revolve, 2000). A while loop counts its steps on the data and then is an iteration of that many; the count is part of what
-a program is compiled for, so another count compiles another program, which is kept as well. Mapped over a batch, it takes as many
-steps as the longest lane, and the others keep their states when they are done.
+revolve, 2000). A while loop is an iteration of as many steps as it counts on the data while it takes them; the count is part of
+what a program is compiled for, so another count compiles another program, which is kept as well. Mapped over a batch, it takes
+as many steps as the longest lane, and the others keep their states when they are done.
 """
 
 from __future__ import annotations
