@@ -19,8 +19,10 @@ from catad.boxes import Nesting, Running, box
 from catad.linear.contract import contract
 from catad.linear.matrix_free import carried
 from catad.linear.structure import Rule, Structure, family
+from catad.rearrange import exl, exr, proj
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
-from catad.terms import D, above
+from catad.terms import D, above, fork
+from catad.wiring import wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -79,15 +81,26 @@ class Sweep(Nesting):
             return None
         dom = Product((self.state, self.input))
         valued, structure = above().linearised(self.body, dom)  # (s, u) to ((s', o), slots)
-        slots = Product(structure.slots)
-        states = sum(leaf.is_float for leaf in self.state.leaves)
-        stepped = above().fork(above().exl >> above().exl, above().exr)
+        found = self._shown(valued, dom)
+        states, k = sum(leaf.is_float for leaf in self.state.leaves), len(self.state.leaves)
+        fixed = tuple([j for j, at in enumerate(found) if at is not None and at < k])
+        made = [j for j, at in enumerate(found) if at is None]
+        stepped = fork(exl >> exl, exr >> fork(*[proj(j) for j in made]))
+        along = self.giving(valued >> stepped, Product(tuple([structure.slots[j] for j in made])))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
-            along = self.giving(valued >> stepped, slots)
-            return along.results(results[0].builder.add(along, *wires))
+            own = iter(along.results(results[0].builder.add(along, *wires)) if made else ())
+            return [next(own) if at is None else wires[at] for at in found]
 
-        return Rule(SweepMap(structure, self.n, states, self.reverse), coefficients)
+        return Rule(SweepMap(structure, self.n, states, self.reverse, fixed), coefficients)
+
+    def _shown(self, valued: D, dom: Space) -> list[int | None]:
+        """For each slot the argument leaf that it shows: an input, or a part of the state that no step changes; else None."""
+        wiring = wire(valued, dom)
+        k = len(self.state.leaves)
+        steady = [i for i, (before, after) in enumerate(zip(wiring.inputs, wiring.outputs[:k], strict=False)) if before == after]
+        at = {wiring.inputs[i]: i for i in (*steady, *range(k, len(wiring.inputs)))}
+        return [at.get(slot) for slot in wiring.outputs[k + len(self.output.leaves) :]]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         from catad.linear.gather import spread_over
@@ -124,24 +137,29 @@ def _exchanged(b: Builder, wire: Wire) -> Wire:
 
 
 class Stepped(D):
-    """A structure as a morphism: (argument leaves, (slots..., further argument leaves...)) to (results, further results)."""
+    """A structure as a morphism: (argument leaves, (slots..., further argument leaves...)) to (results, further results).
 
-    __slots__ = ("states", "structure")
+    The slots that are `fixed` come with the state, and are handed on.
+    """
 
-    def __init__(self, structure: Structure, states: int) -> None:
-        self.structure, self.states = structure, states
+    __slots__ = ("fixed", "states", "structure")
+
+    def __init__(self, structure: Structure, states: int, fixed: tuple[int, ...]) -> None:
+        self.structure, self.states, self.fixed = structure, states, fixed
 
     def data(self) -> Any:
-        return (self.structure, self.states)
+        return (self.structure, self.states, self.fixed)
 
     def wired(self, b: Builder, x: Any) -> Any:
         from catad.linear.recurrence import zeros
 
-        own = len(self.structure.slots)
-        given = flatten(x[1])
-        outs = self.structure.apply(b, given[:own], [*flatten(x[0]), *given[own:]])
+        state, given = flatten(x[0]), iter(flatten(x[1]))
+        steady = state[self.states :]
+        held = dict(zip(self.fixed, steady, strict=True))
+        slots = [held[j] if j in held else next(given) for j in range(len(self.structure.slots))]
+        outs = self.structure.apply(b, slots, [*state[: self.states], *given])
         made = [zeros(b, s) if y is None else y for y, s in zip(outs, self.structure.cod, strict=True)]
-        return tuple(made[: self.states]), tuple(made[self.states :])
+        return (*made[: self.states], *steady), tuple(made[self.states :])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return name(self, "stepped")
@@ -149,12 +167,16 @@ class Stepped(D):
 
 @family
 class SweepMap(Structure):
-    """See the module: `step` at each of n steps, the first `states` leaves handed on, the others with an axis of n."""
+    """See the module: `step` at each of n steps, the first `states` leaves handed on, the others with an axis of n.
+
+    Slots have an axis of n, too; not those that are `fixed`, the same at each step: weights, say, which a loop hands on.
+    """
 
     step: Structure
     n: int
     states: int
     reverse: bool
+    fixed: tuple[int, ...] = ()
 
     @cached_property
     def dom(self) -> tuple[Tensor, ...]:
@@ -168,11 +190,11 @@ class SweepMap(Structure):
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
-        return tuple([carried(slot, self.n) for slot in self.step.slots])
+        return tuple([slot if j in self.fixed else carried(slot, self.n) for j, slot in enumerate(self.step.slots)])
 
     @property
     def T(self) -> SweepMap:
-        return SweepMap(self.step.T, self.n, self.states, not self.reverse)
+        return SweepMap(self.step.T, self.n, self.states, not self.reverse, self.fixed)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         from catad.linear.recurrence import zeros
@@ -180,11 +202,14 @@ class SweepMap(Structure):
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]
-        k = self.states
-        state = Product(self.step.dom[:k])
-        inputs = Product((*self.step.slots, *self.step.dom[k:]))
-        sweep = Sweep(Stepped(self.step, k), self.n, state, inputs, Product(self.step.cod[k:]), self.reverse)
-        return list(b.add(sweep, *filled[:k], *slots, *filled[k:]))
+        k, moving = self.states, [j for j in range(len(slots)) if j not in self.fixed]
+        state = Product((*self.step.dom[:k], *[self.step.slots[j] for j in self.fixed]))
+        inputs = Product((*[self.step.slots[j] for j in moving], *self.step.dom[k:]))
+        stepped = Stepped(self.step, k, self.fixed)
+        sweep = Sweep(stepped, self.n, state, inputs, Product(self.step.cod[k:]), self.reverse)
+        steady = [slots[j] for j in self.fixed]
+        outs = b.add(sweep, *filled[:k], *steady, *[slots[j] for j in moving], *filled[k:])
+        return [*outs[:k], *sweep.results(outs)]
 
     @property
     def kind(self) -> str:

@@ -174,16 +174,19 @@ def _alone(nodes: Sequence[Node], arity: int) -> tuple[Function, list[int]]:
 
 
 def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wire]:
-    """The wires of some scalar expressions of wires: one box for each shape that they have."""
+    """The wires of some scalar expressions of wires: one box for each shape that they have; equal ones are one wire."""
     groups: dict[tuple[int, ...], list[int]] = {}
+    first: dict[Node, int] = {}
     for i, node in enumerate(nodes):
+        if first.setdefault(node, i) != i:
+            continue
         used = [wires[j].space for j in _parameters(node)] or [wire.space for wire in wires]
         groups.setdefault(broadcast(used), []).append(i)
     out: dict[int, Wire] = {}
     for members in groups.values():
         function, used_ = _alone([nodes[i] for i in members], len(wires))
         out.update(zip(members, b.add(Map(function), *[wires[j] for j in used_]), strict=True))
-    return [out[i] for i in range(len(nodes))]
+    return [out[first[node]] for node in nodes]
 
 
 class MapOf(D):

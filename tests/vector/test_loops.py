@@ -84,6 +84,36 @@ def test_it_maps_over_a_batch() -> None:
     assert np.allclose(dx, np.stack([ct.vjp(loop, x)[1](np.ones(2))[0] for x in batch]), rtol=1e-14)
 
 
+CELL = ct.fork(ct.fork(ct.fork(ct.exl >> ct.exl, ct.exl >> ct.exr) >> ct.matmul, ct.exr) >> ct.add >> ct.tanh, ct.exl >> ct.exr)
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_weights_that_a_loop_hands_on_are_kept_once(engine: Any) -> None:
+    """Of a recurrent layer, the coefficients of each step are its state and a slope; the matrix is the same at each."""
+    steps, rows, n = 4, 2, 3
+    rng = np.random.default_rng(0)
+    h, w, u, dh, dw, du = (0.5 * rng.standard_normal(s) for s in [(rows, n), (n, n), (steps, rows, n)] * 2)
+    loop = ct.iterate(CELL, steps, inputs=True) >> ct.exl
+
+    chain: ct.D = ct.exl >> ct.exl
+    for k in range(steps):
+        row = ct.exr >> ct.slice(k, k + 1) >> ct.reshape((rows, n))
+        chain = ct.fork(ct.fork(chain, ct.exl >> ct.exr), row) >> CELL >> ct.exl
+    x, v = ((h, w), u), ((dh, dw), du)
+    with ct.use_engine(engine):
+        y, L = ct.linearize(loop, x)
+        assert L.stored == steps * 2 * rows * n + n * n
+        for got, want in [(L(v), ct.jvp(chain, (x,), (v,))[1]), (L.T(y)[0][1], ct.linearize(chain, x)[1].T(y)[0][1])]:
+            assert np.allclose(got, want, rtol=1e-12, atol=1e-14)
+        f, g = (ct.hvp(each >> ct.square >> ct.sum(), (x,), (v,)) for each in (loop, chain))
+        for got, want in zip((*f[0], f[1]), (*g[0], g[1]), strict=True):
+            assert np.allclose(got, want, rtol=1e-11, atol=1e-13)
+        many = ((np.stack([h, 2 * h]), np.stack([w, -w])), np.stack([u, u]))
+        total = ct.grad(loop >> ct.square >> ct.sum())
+        mapped, second = ct.map(total)(many), total(((2 * h, -w), u))
+        assert np.allclose(mapped[0][1][1], second[0][1], rtol=1e-12, atol=1e-14)
+
+
 # -- memory: Revolve's counts
 
 
