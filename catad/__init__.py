@@ -20,6 +20,7 @@ from catad.errors import (
     ArgumentError,
     CatadError,
     CatadNotice,
+    ConvergenceError,
     DenseLimitError,
     DepthError,
     DerivativeError,
@@ -32,6 +33,7 @@ from catad.errors import (
     NumberRangeError,
     PlanError,
     ScalarError,
+    SolveError,
     SpaceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
@@ -203,6 +205,7 @@ __all__ = [
     "ArgumentError",
     "CatadError",
     "CatadNotice",
+    "ConvergenceError",
     "CostProfile",
     "D",
     "DenseLimitError",
@@ -222,6 +225,7 @@ __all__ = [
     "PlanError",
     "Product",
     "ScalarError",
+    "SolveError",
     "Space",
     "SpaceError",
     "Tensor",

@@ -283,6 +283,19 @@ class _Function:
         return _wrap(np.add.reduceat(_unwrap(array), _unwrap(indices), axis=axis))
 
 
+class _Linalg:
+    """The module `linalg`, as far as CuPy documents it and it is used; as there, a singular matrix is not noticed."""
+
+    @staticmethod
+    def solve(a: StrictArray, b: StrictArray) -> StrictArray:
+        """CuPy factorises the matrices of a stack one by one."""
+        made = np.full(b.shape, np.nan)
+        for k, (one, right) in enumerate(zip(_unwrap(a), _unwrap(b), strict=True)):
+            if np.linalg.matrix_rank(one) == len(one):
+                made[k] = np.linalg.solve(one, right)
+        return StrictArray(made.astype(b.dtype))
+
+
 class _Strict:
     """The module."""
 
@@ -291,6 +304,8 @@ class _Strict:
     def __getattr__(self, name: str) -> Any:
         if name in CONSTANTS:
             return getattr(np, name)
+        if name == "linalg":
+            return _Linalg
         if name not in DOCUMENTED:
             raise AttributeError(f"the strict array library has no {name}: CuPy does not document it")
         function = _Function(name)

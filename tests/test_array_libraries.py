@@ -60,6 +60,35 @@ def test_linear_maps(name: str, kind: str) -> None:
     assert np.array_equal(there.T.matvec(xp.asarray(want @ v)).get(), want.T @ (want @ v))
 
 
+@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("kind", [*square_cases(4), *block_cases(4)])
+def test_linear_maps_as_matrices(name: str, kind: str) -> None:
+    xp = library(name)
+    L, want = {**square_cases(4), **block_cases(4)}[kind]
+    there = ct.LinearMap(L.dom, L.cod, L.structure, [xp.asarray(slot) for slot in L.slots])
+    B, b = np.arange(2.0 * want.shape[1]).reshape(-1, 2), np.arange(1.0, 1 + want.shape[0])
+    assert np.array_equal((there @ xp.asarray(B)).get(), want @ B)
+    if L.slots:
+        for k in (0, 1, -2):
+            assert np.array_equal(there.diagonal(k).get(), np.diagonal(want, k))
+        assert float(there.trace()) == np.trace(want)
+    try:
+        solution = np.linalg.solve(want, b)
+    except np.linalg.LinAlgError:
+        with pytest.raises(ct.SolveError):
+            there.solve(xp.asarray(b[:, None]))
+    else:
+        found = there.solve(xp.asarray(b[:, None]))
+        assert type(found) is type(xp.asarray(b)) and np.allclose(found.get()[:, 0], solution)
+
+
+def test_an_iteration_runs_on_other_arrays() -> None:
+    u = strict.asarray(np.linspace(0.0, 1.0, 300))
+    L = 2 * ct.linear.identity(ct.f64[300]) + ct.linear.outer(u, u)
+    x = L.solve(u)
+    assert L.solver.method == "iterative" and np.allclose((L @ x).get(), u.get())
+
+
 def test_a_strict_array_refuses_to_become_numpy() -> None:
     x = strict.asarray([1.0, 2.0])
     for use in (

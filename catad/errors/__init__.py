@@ -11,5 +11,6 @@ from catad.errors.extension import *  # noqa: F403
 from catad.errors.linear import *  # noqa: F403
 from catad.errors.planner import *  # noqa: F403
 from catad.errors.scalar import *  # noqa: F403
+from catad.errors.solve import *  # noqa: F403
 from catad.errors.testing import *  # noqa: F403
 from catad.errors.vector import *  # noqa: F403

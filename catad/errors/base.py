@@ -7,6 +7,8 @@ made, and the call that failed. The classes derive from the built-in exception t
 
 from __future__ import annotations
 
+import numpy as np
+
 from catad.errors.places import called, shown
 
 
@@ -72,6 +74,16 @@ class NumberRangeError(ScalarError, OverflowError):
 
 class DenseLimitError(CatadError, ValueError):
     """A linear map too large to be written out as a dense array without being asked twice."""
+
+
+class SolveError(CatadError, np.linalg.LinAlgError):
+    """A linear system that is not square, is singular, or has numbers that are not finite."""
+
+
+class ConvergenceError(SolveError):
+    """An iteration that did not reach its tolerance; `residual` is `|L x - b| / |b|`."""
+
+    residual = float("nan")
 
 
 class PlanError(CatadError, ValueError):

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate as accumulated
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from catad.linear import entries as matrix
-from catad.linear.columns import common_dtype
+from catad.linear.columns import common_dtype, images
 from catad.linear.entries import Entries
+from catad.linear.solver import Leaves, Solver, singular, solver_of, together
 from catad.linear.structure import Placed, Structure, accumulate, family
 from catad.spaces import Tensor
 
@@ -72,6 +74,9 @@ class Zero(Structure):
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         return matrix.concatenated(xp, [])
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        raise singular(self, "zero by structure")
 
     @property
     def is_zero(self) -> bool:
@@ -161,6 +166,48 @@ class Block(Structure):
                 at = first + row - where.row
                 out[at : at + length] += part[0].diagonal(xp, _of(slots, part), own)
         return out
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """Substitution, where the grid is triangular in some order of its rows and columns, with square maps on the diagonal."""
+        order = self.substitution()
+        if order is None:
+            return super().solver(xp, slots, rtol)
+        rows, columns = self.groups(1), self.groups(0)
+        pivots = [part for r, c in order if (part := self.grid[r][c]) is not None]
+        solvers = [solver_of(part[0], xp, _of(slots, part), rtol) for part in pivots]
+
+        def run(ys: Leaves) -> Leaves:
+            k = len(ys[0])
+            xs: Leaves = [xp.zeros((k, *leaf.shape), dtype=leaf.dtype) for leaf in self.dom]
+            for step, (r, c) in enumerate(order):
+                right = list(ys[rows[r]])
+                for _, done in order[:step]:
+                    part = self.grid[r][done]
+                    if part is not None:
+                        known = images(part[0], xp, _of(slots, part), xs[columns[done]], k)
+                        right = [y - made for y, made in zip(right, known, strict=True)]
+                xs[columns[c]] = solvers[step].run(right)
+            return xs
+
+        return together("blocks", solvers, run)
+
+    def substitution(self) -> list[tuple[int, int]] | None:
+        """Rows and the columns that they are solved for, each when all other columns of the row are known."""
+        live = [{c for c, part in enumerate(line) if part is not None} for line in self.grid]
+        waiting, order = set(range(len(live))), []
+        known: set[int] = set()
+        while waiting:
+            ready = [r for r in sorted(waiting) if len(live[r] - known) == 1]
+            if not ready:
+                return None
+            (c,) = live[ready[0]] - known
+            part = self.grid[ready[0]][c]
+            if part is None or part[0].rows != part[0].columns:
+                return None
+            order.append((ready[0], c))
+            known.add(c)
+            waiting.remove(ready[0])
+        return order if len(known) == len(self.groups(0)) else None
 
     @property
     def is_zero(self) -> bool:
@@ -255,6 +302,24 @@ class Chain(Structure):
         for scale in reversed(scales):
             out = out * scale
         return out.astype(common_dtype(self.cod), copy=False)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """Factor by factor, where what is between the factors has as many numbers: then each of them is invertible, or none."""
+        cuts = [k for k, (part, _) in enumerate(self.parts) if part.rows == self.rows]
+        groups = [self.parts[a + 1 : z + 1] for a, z in pairwise([-1, *cuts])]
+        if len(groups) == 1 and len(groups[0]) > 1:
+            return super().solver(xp, slots, rtol)
+        solvers = []
+        for group in groups:
+            parts, used = matrix.local(group)
+            solvers.append(solver_of(chain(parts), xp, [slots[j] for j in used], rtol))
+
+        def run(ys: Leaves) -> Leaves:
+            for solver in reversed(solvers):
+                ys = solver.run(ys)
+            return ys
+
+        return together("chain", solvers, run)
 
 
 @family

@@ -136,6 +136,13 @@ def matmat(linear: LinearMap, columns: Array) -> Array:
     return put_together(xp, images(linear.structure, xp, linear.slots, leaves, count), linear.cod.leaves, count).T
 
 
+def flattened(linear: LinearMap, b: Array) -> list[Array]:
+    """Flattened vectors of the codomain, one or the columns of a matrix, as leaves with a leading axis that counts them."""
+    m = linear.shape[0]
+    _, b = _numbers(linear, b, linear.cod, ((m,), (m, b.shape[-1])))
+    return taken_apart(b[None] if b.ndim == 1 else b.T, linear.cod.leaves)
+
+
 def is_value(space: Space, array: Any) -> bool:
     """Whether what is multiplied with a map is meant as a value of a space, not as a flattened vector or as columns."""
     shape = getattr(array, "shape", None)

@@ -173,8 +173,8 @@ def sparse(matrix: Any) -> LinearMap:
     >>> from scipy.sparse import csr_matrix, dia_matrix
     >>> ct.linear.sparse(csr_matrix([[0.0, 2.0], [0.0, 0.0]]))(np.array([1.0, 3.0]))
     array([6., 0.])
-    >>> ct.linear.sparse(dia_matrix([[1.0, 2.0], [0.0, 3.0]])).kind
-    'sum of diagonal + chain of diagonal >> shift'
+    >>> ct.linear.sparse(dia_matrix([[1.0, 2.0], [0.0, 3.0]])).solver
+    solver: triangular, O(n^2)
     """
     rows, columns = matrix.shape
     dom, cod = Tensor((columns,), matrix.dtype), Tensor((rows,), matrix.dtype)

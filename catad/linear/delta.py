@@ -18,6 +18,7 @@ import numpy as np
 
 from catad.linear.contract import Labels, contract, place
 from catad.linear.entries import Entries, span
+from catad.linear.solver import Leaves, Solver, divisor, laid, of_matrices, product, singular
 from catad.linear.structure import Structure, cast, family, scale_by
 from catad.spaces import Tensor
 
@@ -155,6 +156,35 @@ class Delta(Structure):
             kept = tuple([label for label in dict.fromkeys(self.slot) if label in at])
             values = place(self.slot, kept, self.sizes)(xp, slots[0])[tuple([at[label] for label in kept])]
         return xp.where(agree, values * self.factor, 0.0).astype(self.cod_dtype, copy=False)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """One matrix for each index of the axes that slot, argument and result share; axes of these two alone are carried."""
+        out, ins = [[label for label in labels if self.sizes[label] != 1] for labels in (self.out, self.ins)]
+        tied = [label for label in out if label in ins]
+        rows, columns = [[label for label in labels if label not in tied] for labels in (out, ins)]
+        if len({*out}) < len(out) or len({*ins}) < len(ins) or not {*rows, *columns} <= {*(self.slot or ())}:
+            raise singular(self, "by structure: its rows, or its columns, repeat each other or are zero")
+        here = [label for label in tied if label in (self.slot or ())]
+        there = [label for label in tied if label not in here]
+        coefficient = xp.ones((), dtype=self.cod_dtype) if self.slot is None else slots[0]
+        M = place(self.slot or (), (*here, *rows, *columns), self.sizes)(xp, coefficient) * self.factor
+        n = product(self.sizes, rows)
+        h, t = product(self.sizes, here), product(self.sizes, there)
+        if n == 1:
+            d = divisor(xp, M.reshape(h, 1, 1), self)
+            moved = "identity" if out == ins else "permutation"
+            found = Solver(moved if self.slot is None and self.factor == 1.0 else "diagonal", "O(n)", lambda ys: [ys[0] / d])
+        else:
+            found = of_matrices(xp, M.reshape(h, n, n), self)
+
+        def run(ys: Leaves) -> Leaves:
+            k = len(ys[0])
+            y = ys[0].reshape([k, *[self.sizes[label] for label in out]])
+            B = laid(y, [None, *out], [*here, *rows, *there, None]).reshape(h, n, t * k)
+            X = found.run([B])[0].reshape([self.sizes[label] for label in (*here, *columns, *there)] + [k])
+            return [laid(X, [*here, *columns, *there, None], [None, *ins]).reshape((k, *self.dom[0].shape))]
+
+        return Solver(found.method, found.order, run)
 
     @property
     def is_identity(self) -> bool:

@@ -21,8 +21,10 @@ import numpy as np
 
 from catad.boxes import Primitive, box
 from catad.linear import pairwise
+from catad.linear.columns import images
 from catad.linear.contract import Labels, contract
 from catad.linear.entries import Entries, of_moves
+from catad.linear.solver import Solver, divisor, singular
 from catad.linear.structure import Rule, Structure, cast, family
 from catad.spaces import Tensor
 from catad.terms import D, above
@@ -301,6 +303,20 @@ class Gather(_Indexed):
         values = xp.asarray(above().run_structure(self, xp, slots, [ones])[0]).reshape(-1)
         return Entries(rows, columns, values[rows])
 
+    def inverted(self, xp: Any, slots: Sequence[Any]) -> tuple[Gather, Any]:
+        """The gather without its weight, and the weights, of one that reads each number once; else it is singular."""
+        plain = replace(self, weight=None, weight_dtype=None)
+        there = xp.ones(self.dst[0].shape, dtype=self.dst_dtype)
+        counts = xp.asarray(above().run_structure(replace(plain.T, src_dtype=self.dst_dtype), xp, slots[:1], [there])[0])
+        if bool((counts != 1).any()):
+            raise singular(self, f"{int((counts == 0).sum())} numbers are read never, {int((counts > 1).sum())} more than once")
+        read = xp.ones(self.src[0].shape, dtype=self.src_dtype)
+        return plain, divisor(xp, above().run_structure(self, xp, slots, [read])[0], self)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        plain, weights = self.inverted(xp, slots)
+        return Solver("permutation", "O(n)", lambda ys: images(plain.T, xp, slots[:1], [ys[0] / weights], len(ys[0])))
+
 
 @family
 class ScatterAdd(_Indexed):
@@ -332,3 +348,7 @@ class ScatterAdd(_Indexed):
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         rows, columns, values = self.T.entries(xp, slots)
         return Entries(columns, rows, values)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        plain, weights = self.T.inverted(xp, slots)
+        return Solver("permutation", "O(n)", lambda ys: [images(plain, xp, slots[:1], ys, len(ys[0]))[0] / weights])

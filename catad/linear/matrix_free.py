@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from catad.linear.solver import Leaves, Solver, solver_of, together
 from catad.linear.structure import Structure, family
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D
@@ -106,6 +107,25 @@ class Batched(Structure):
         """Blocks along the diagonal, where they are square and lie next to each other."""
         single = len(self.part.dom) == len(self.part.cod) == 1 and self.part.rows == self.part.columns
         return self.part.bandwidths if single else super().bandwidths
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """Part by part; at once, where all parts have the same numbers."""
+        if self.part.rows != self.part.columns:
+            return super().solver(xp, slots, rtol)
+
+        def at(i: int) -> Solver:
+            own = [slot[i] if flag else slot for slot, flag in zip(slots, self.flags, strict=True)]
+            return solver_of(self.part, xp, own, rtol)
+
+        def run(ys: Leaves) -> Leaves:
+            if not any(self.flags):
+                k = len(ys[0])
+                found = at(0).run([y.reshape((k * self.count, *y.shape[2:])) for y in ys])
+                return [x.reshape((k, self.count, *x.shape[1:])) for x in found]
+            parts = [at(i).run([y[:, i] for y in ys]) for i in range(self.count)]
+            return [xp.stack(group, axis=1) for group in zip(*parts, strict=True)]
+
+        return together("batch", [at(0)], run)
 
     @cached_property
     def nnz(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catad.linear.block import Block, Chain, assemble, chain, total
 from catad.linear.delta import identity
 from catad.linear.entries import Entries
+from catad.linear.solver import Solver, solver_of
 from catad.linear.structure import Placed, Structure, accumulate, family
 from catad.spaces import Tensor
 
@@ -101,6 +102,9 @@ class Network(Structure):
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
         return self.stages.diagonal(xp, slots, k)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        return solver_of(self.stages, xp, slots, rtol)
 
     @cached_property
     def stages(self) -> Structure:

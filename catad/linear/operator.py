@@ -12,11 +12,12 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import Array
-from catad.linear import as_matrix, columns
+from catad.linear import as_matrix, columns, solving
 from catad.spaces import Space
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
+    from catad.linear.solver import Solver
     from catad.linear.structure import Structure
 
 
@@ -151,6 +152,41 @@ class Operator:
         """
         found = self.diagonal(k)
         return found.sum(dtype=found.dtype)
+
+    # -- solving
+
+    @property
+    def solver(self: Any) -> Solver:
+        """The way in which `solve` goes, as a text: its method and how its work grows with the n unknowns. Raises as `solve`.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.linear.recurrence(np.full(1000, 0.5)).solver
+        solver: recurrence, O(n)
+        >>> (ct.scale(np.full(3, 2.0)) >> ct.linear.dense(np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]]))).solver
+        solver: chain of diagonal, dense, O(n) + O(n^3)
+        """
+        return solving.solver(self)
+
+    def solve(self: Any, b: Any, rtol: float | None = None) -> Any:
+        """The `x` with `L(x) == b`, by structure: `L.solver` says in which way.
+
+        `b` is a value of the codomain, and the result one of the domain. As with `@`, another array of one axis is a flattened
+        vector, and one of two axes has right-hand sides as columns: `(n, k)` to `(n, k)`. The dtype is that of the domain.
+
+        A diagonal, a permutation and a recurrence take O(n); a chain is solved factor by factor where they are square, a
+        block-triangular grid block by block, a dense array by substitution or LU. Else bands, few unknowns and few entries are
+        found by their sizes, and the rest takes GMRES, until `|L x - b| <= rtol |b|`; `rtol` is `eps ** (2 / 3)` if not given.
+        Bands and sparse matrices need SciPy; without it, the next way is taken.
+
+        Raises `SolveError`, a `numpy.linalg.LinAlgError`, for a map that is not square or is singular, also to working
+        precision, and for numbers that are not finite; `ConvergenceError` where the iteration does not come so far;
+        `SpaceError` for a `b` that does not lie in the codomain.
+
+        >>> import catad as ct, numpy as np
+        >>> ct.linear.cumulative_sum(ct.f64[3]).solve(np.array([1.0, 3.0, 6.0]))
+        array([1., 2., 3.])
+        """
+        return solving.solve(self, b, rtol)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """`np.asarray(L)` is `L.todense()`, as SciPy's solvers take a Jacobian or a Hessian.

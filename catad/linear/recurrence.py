@@ -23,6 +23,7 @@ from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
 from catad.linear.linked import Linked, Origin, uncut
 from catad.linear.prefixes import prefixes
+from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.spaces import Tensor
 from catad.terms import D
@@ -353,6 +354,26 @@ class Recurrence(Structure):
         if k == 0:
             return xp.ones(self.rows, dtype=common_dtype(self.states))
         return super().diagonal(xp, slots, k)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """`b_i = s_i - A_i s_{i-1}`, at a cut `b_i = s_i`: no step waits for another."""
+        here, there = (slice(None, -1), slice(1, None)) if self.reverse else (slice(1, None), slice(None, -1))
+        links = [xp.moveaxis(xp.asarray(a), self.axis, 0)[1:, None] for a in slots]
+
+        def inputs(states: Leaves, row: tuple[int, ...], own: Any) -> Any:
+            made = own[here]
+            for entry, state in zip(row, states, strict=True):
+                if entry != ZERO:
+                    made = made - (state[there] if entry == ONE else links[entry] * state[there])
+            made = made if self.cut is None else xp.where(links[-1], own[here], made)
+            return xp.concatenate([made, own[-1:]] if self.reverse else [own[:1], made])
+
+        def run(ys: Leaves) -> Leaves:
+            states = [xp.moveaxis(y, self.axis + 1, 0) for y in ys]  # axis 0 counts the steps, axis 1 the right-hand sides
+            made = [inputs(states, row, own) for row, own in zip(self.grid, states, strict=True)]
+            return [xp.moveaxis(x, 0, self.axis + 1) for x in made]
+
+        return Solver("recurrence", "O(n)" if len(self.grid) == 1 else f"O(n d), d = {len(self.grid)}", run)
 
     @cached_property
     def nnz(self) -> int:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.linear.columns import images
 from catad.linear.entries import Entries, of_moves
+from catad.linear.solver import Solver, singular
 from catad.linear.structure import Rule, Structure, family
 from catad.spaces import Tensor
 from catad.terms import D
@@ -202,6 +204,12 @@ class Reindex(Structure):
         shifts = all(ax.s == ax.t for ax in self.axes) and all(ax.n_in == ax.n_out for ax in self.axes[1:])
         return (offset, -offset) if shifts else super().bandwidths
 
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """A permutation, if all entries are moved."""
+        if self.nnz < self.rows:
+            raise singular(self, f"{self.rows - self.nnz} rows are zero by structure")
+        return Solver("permutation", "O(n)", lambda ys: images(self.T, xp, slots, ys, len(ys[0])))
+
     @property
     def entry_count(self) -> int:
         return self.nnz
@@ -255,6 +263,9 @@ class Reshape(Structure):
     @property
     def bandwidths(self) -> tuple[int, int]:
         return 0, 0
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        return Solver("identity", "O(n)", lambda ys: images(self.T, xp, slots, ys, len(ys[0])))
 
     @property
     def entry_count(self) -> int:

@@ -23,6 +23,7 @@ from catad.spaces import Tensor
 
 if TYPE_CHECKING:
     from catad.linear.entries import Entries
+    from catad.linear.solver import Solver
     from catad.wiring import Builder, Wire
 
 S = TypeVar("S", bound="Structure")
@@ -131,6 +132,15 @@ class Structure(ABC):
         from catad.linear.entries import diagonal
 
         return diagonal(self, xp, slots, k)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        """How to invert the map, which is square and not empty, `slots` being arrays of the library `xp`.
+
+        `rtol` bounds the residual of an iteration, if it takes one.
+        """
+        from catad.linear.solving import general
+
+        return general(self, xp, slots, rtol)
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots

@@ -1,0 +1,61 @@
+"""Messages about linear systems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from catad.errors.base import abbreviated, text
+
+
+def not_square(linear: object, rows: int, columns: int) -> str:
+    return text(
+        "a linear map between spaces of different sizes has no inverse",
+        given=f"{rows} equations for {columns} unknowns, {abbreviated(linear)}",
+        expected="a domain and a codomain of one size",
+        do="for least squares, (L.T @ L).solve(L.T @ b), or scipy.sparse.linalg.lsqr(L.as_linear_operator(), b)",
+    )
+
+
+def not_in_codomain(space: object, cod: object, linear: object) -> str:
+    return text("the right-hand side does not lie in the codomain of a linear map", given=space, expected=cod, where=linear)
+
+
+def singular(kind: str, why: str) -> str:
+    return text("a linear map is singular", given=why, expected="an invertible map", where=kind, do=_INSTEAD)
+
+
+def nearly_singular(kind: str, eps: float) -> str:
+    return text(
+        "a linear map is singular to working precision",
+        given=f"a change of its entries by their last digit ({eps:.0e} of each) makes it singular",
+        expected="an invertible map",
+        where=kind,
+        do=_INSTEAD,
+    )
+
+
+_INSTEAD = "for a solution of least norm, np.linalg.lstsq(L.todense().reshape(L.shape), b.reshape(-1)), where that array fits"
+
+
+def not_finite(what: str, kind: object) -> str:
+    return text(
+        f"{what} has NaN or infinity",
+        expected="finite numbers",
+        where=abbreviated(kind),
+        do="find where they come from with np.isfinite, and leave these equations out",
+    )
+
+
+def not_converged(residual: float, rtol: float, steps: int, kind: str) -> str:
+    return text(
+        "an iterative solution of a linear system did not converge",
+        given=f"|L x - b| = {residual:.2g} |b| after {steps} products with the map",
+        expected=f"at most {rtol:.2g} |b|",
+        where=kind,
+        do="give a larger rtol, solve P @ L instead with P an approximate inverse, or, where the dense array fits, "
+        "np.linalg.solve(L.todense().reshape(L.shape), b.reshape(-1))",
+    )
+
+
+def bad_tolerance(rtol: Any) -> str:
+    return text("rtol bounds |L x - b| / |b|", given=abbreviated(rtol), expected="a number between 0 and 1")
