@@ -1,10 +1,12 @@
 """Products of the others in a range of exponents without end: nothing over- or underflows before the result is rounded.
 
-A number is kept as `m 2**e`, m a double, beside marks of the zeros, infinities and NaN among the factors, which count as their
-sign: bit 0, 1 or 2 of `s` where there is one of these, bit 3, 4 or 5 where there are two. So the product of all loses nothing,
-and one factor can be taken out of it again. One pass folds: an element is taken as it is, with e = 0, unless two of them could
-leave the range of doubles, and every product moves its exponent to e, so that 1 <= |m| < 2. One pass divides: what a factor is
-divided into depends on its kind alone (a regular number, a zero, an infinity, NaN), so it is made once for each product.
+A number is kept as (k, m) and is `m 2**e`: m is a double, and k = 64 e + marks. The marks say which zeros, infinities and NaN are
+among the factors; these count as their sign. Bit 0, 1 or 2 is set where there is one of them, bit 3, 4 or 5 where there are two.
+So the product of all loses nothing, and one factor can be taken out of it again.
+
+One pass folds: every product moves its exponent to e, so that 1 <= |m| < 2; in bins, where one number comes after the other, only
+those products do that are about to leave the range of doubles. One pass divides. It reads one number for each
+factor in single precision, two in double: the marks ride in the lowest bits of one of these, where they change nothing.
 """
 
 from __future__ import annotations
@@ -31,110 +33,141 @@ if TYPE_CHECKING:
 
 TIMES = Monoid(Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))], None, (None, None)), (1.0,), None)
 _FIELD, _ONE = 0x7FF << DOUBLE.shift, DOUBLE.bias << DOUBLE.shift  # the exponent among the bits of a double; that of 1
+_ROOM = 6  # bits below e
+_MARKS, _ONCE = (1 << _ROOM) - 1, 7  # all marks; those of what is there once
 _SMALL, _LARGE, _MOVE = 2.0**-500, 2.0**500, 600  # beyond these elements are scaled by 2**-_MOVE or 2**_MOVE
 _FAR = 2150  # no number divides a product with a larger exponent, or a smaller one, into a number that is not 0 or infinite
 _NEAR = 700  # products with smaller exponents are divided as they are
 _TINY, _UP = 2.0**-960, 2.0**64  # smaller factors are divided by after scaling, since their reciprocals may be infinite
 
 
-def _product(e: Any, s: Any, m: Any, f: Any, t: Any, n: Any) -> Any:
-    """The product of two numbers (e, s, m)."""
-    exponent, mantissa = _normal(m * n)
-    return e + f + exponent, s | t | ((s & t & 7) << 3), mantissa
+def _product(k: Any, m: Any, h: Any, n: Any) -> Any:
+    """The product of two numbers (k, m)."""
+    moved, mantissa = _normal(m * n)
+    common = k & h & _MARKS  # marks add up as bits where they have none in common
+    return (k + h - common + moved) | ((common & _ONCE) << 3), mantissa
 
 
 def _normal(m: Any) -> Any:
-    """The exponent and the mantissa, from 1 to 2, of a normal double."""
+    """A normal double as k, without marks, and its mantissa, from 1 to 2."""
     image = bits(m)
-    return ((image & _FIELD) >> DOUBLE.shift) - DOUBLE.bias, of_bits((image & ~_FIELD) | _ONE)
+    moved = ((image & _FIELD) >> (DOUBLE.shift - _ROOM)) - (DOUBLE.bias << _ROOM)
+    return moved, of_bits((image & ~_FIELD) | _ONE)
 
 
 def _number(x: Any) -> Any:
-    """A number as (e, s, m), m in double precision with 2**-500 <= |m| <= 2**500."""
+    """A number in double precision as (k, m), 2**-500 <= |m| <= 2**500."""
+    marks, factor = _kind(x), _factor(x)
+    small, large = abs(factor) < _SMALL, abs(factor) > _LARGE
+    scaled = factor * (2.0**_MOVE if small else 2.0**-_MOVE if large else 1.0)
+    return marks + (-_MOVE << _ROOM if small else _MOVE << _ROOM if large else 0), scaled
+
+
+def _single(x: Any) -> Any:
+    """The same in single precision."""
+    return _kind(x), np.float64(_factor(x))
+
+
+def _any(x: Any) -> Any:
+    """Any number as (k, m) of any m."""
+    return 0, np.float64(x)
+
+
+def _kind(x: Any) -> Any:
+    """The mark of a number."""
     size = abs(x)
-    regular = size > 0.0 and size < np.inf
-    special = 0 if regular else 1 if size == 0.0 else 2 if size == np.inf else 4
-    small, large = regular and size < _SMALL, regular and size > _LARGE
-    scaled = x * (2.0**_MOVE if small else 2.0**-_MOVE if large else 1.0)
-    return -_MOVE if small else _MOVE if large else 0, special, scaled if regular else np.copysign(1.0, x)
+    return 0 if size > 0.0 and size < np.inf else 1 if size == 0.0 else 2 if size == np.inf else 4
 
 
-def _rarely(x: Any) -> Any:
-    """The same, one number after the other: a branch, which few numbers take."""
-    e, s, m = 0, 0, x
-    while not (abs(m) >= _SMALL and abs(m) <= _LARGE):
-        special = 1 if m == 0.0 else 2 if abs(m) == np.inf else 4 if np.isnan(m) else 0
-        small = abs(m) < 1.0
-        e = e if special != 0 else e - _MOVE if small else e + _MOVE
-        m = np.copysign(1.0, m) if special != 0 else m * (2.0**_MOVE if small else 2.0**-_MOVE)
-        s = s | special
-    return e, s, m
+def _factor(x: Any) -> Any:
+    """What a number multiplies m with."""
+    size = abs(x)
+    return x if size > 0.0 and size < np.inf else np.copysign(1.0, x)
 
 
-def _dividends(e: Any, s: Any, m: Any) -> Any:
-    """What regular numbers, zeros, infinities and NaN are divided into, and what twice scales the quotient.
+def _ranged(k: Any, m: Any) -> Any:
+    """A number (k, m) of any m, also a zero, infinite or NaN, with 2**-500 <= |m| <= 2**500."""
+    more, scaled = _number(m)
+    return k + more, scaled
+
+
+def _rarely(k: Any, m: Any, h: Any, n: Any) -> Any:
+    """The product of two numbers (k, m) of any m, where most products stay in the range: a branch, which few numbers take."""
+    exponent, number = k + h, m * n
+    beyond = not (abs(number) >= _SMALL and abs(number) <= _LARGE) or k & h & _MARKS != 0
+    while beyond:
+        i, a = _ranged(k, m)
+        j, b = _ranged(h, n)
+        exponent, number = _product(i, a, j, b)
+        beyond = False
+    return exponent, number
+
+
+def _dividend(k: Any, m: Any) -> Any:
+    """What factors are divided into, marked, and what twice scales the quotient, marked too.
 
     What is far too small is 0 at once, since processors are slow at numbers that underflow.
     """
-    exponent, mantissa = _normal(m)
-    whole = e + exponent
+    k, m = _ranged(k, m)
+    moved, mantissa = _normal(m)
+    whole = (k >> _ROOM) + (moved >> _ROOM)
     near = min(max(whole, -_FAR), _FAR)
     half = (near - min(max(near, -_NEAR), _NEAR)) >> 1
     number = mantissa * of_bits((near - 2 * half + DOUBLE.bias) << DOUBLE.shift)
     number = np.copysign(0.0, m) if whole < -_FAR else number
-    regular, zero = _of_kind(s, 0, number, m), _of_kind(s, 1, number, m)
-    infinite, undefined = _of_kind(s, 2, number, m), _of_kind(s, 4, number, m)
-    return regular, zero, infinite, undefined, of_bits((half + DOUBLE.bias) << DOUBLE.shift)
+    return number, of_bits(((half + DOUBLE.bias) << DOUBLE.shift) | (k & _MARKS))
 
 
-def _of_kind(s: Any, kind: int, number: Any, sign: Any) -> Any:
-    """The product without a factor of a kind, up to the size of regular ones."""
-    others = (s & 7 & ~kind) | (s >> 3)
-    finite = np.copysign(0.0, sign) if others & 1 != 0 else number
-    known = np.copysign(np.inf, sign) if others & 2 != 0 else finite
+def _dividend_single(k: Any, m: Any) -> Any:
+    """The same for factors in single precision, whose quotients need no scaling and none of the last digits."""
+    number, scale = _dividend(k, m)
+    return of_bits((bits(number) & ~_MARKS) | (bits(scale) & _MARKS))
+
+
+def _unmarked(x: Any) -> Any:
+    """A marked double as its marks and itself."""
+    image = bits(x)
+    return image & _MARKS, of_bits(image & ~_MARKS)
+
+
+def _remaining(marks: Any, number: Any, x: Any) -> Any:
+    """The product without a factor of the kind of x, up to the size of regular ones."""
+    others = (marks & _ONCE & ~_kind(x)) | (marks >> 3)
+    finite = np.copysign(0.0, number) if others & 1 != 0 else number
+    known = np.copysign(np.inf, number) if others & 2 != 0 else finite
     return np.nan if others & 4 != 0 or others & 3 == 3 else known
 
 
-def _without(x: Any, regular: Any, zero: Any, infinite: Any, undefined: Any, scale: Any) -> Any:
+def _without(x: Any, number: Any, scale: Any) -> Any:
     """A product without its factor x."""
-    size = abs(x)
-    total = regular if size > 0.0 and size < np.inf else zero if size == 0.0 else infinite if size == np.inf else undefined
-    factor = x if size > 0.0 and size < np.inf else np.copysign(1.0, x)
+    marks, twice = _unmarked(scale)
+    factor = _factor(x)
     up = _UP if factor < _TINY and factor > -_TINY else 1.0
-    return total / (factor * up) * up * scale * scale
+    return _remaining(marks, number, x) / (factor * up) * up * twice * twice
 
 
-def _without_single(x: Any, regular: Any, zero: Any, infinite: Any, undefined: Any, scale: Any) -> Any:
+def _without_single(x: Any, dividend: Any) -> Any:
     """The same in single precision, of which doubles have room for every quotient."""
-    size = abs(x)
-    total = regular if size > 0.0 and size < np.inf else zero if size == 0.0 else infinite if size == np.inf else undefined
-    factor = x if size > 0.0 and size < np.inf else np.copysign(np.float32(1.0), x)
-    return np.float32(total / np.float64(factor))
-
-
-@lru_cache(maxsize=1)
-def _monoid() -> Monoid:
-    """How numbers (e, s, m) are multiplied; the law of the last number is that of a product."""
-    tree = (None, None, None)
-    op = scalar.read(_product)
-    op = Function.make(6, list(op.outputs), tree, (tree, tree), "product in an unlimited range")
-    return Monoid(op, (0, 0, 1.0), tree, None, 0, TIMES)
+    marks, number = _unmarked(dividend)
+    return np.float32(_remaining(marks, number, x) / np.float64(_factor(x)))
 
 
 @lru_cache(maxsize=2)
-def _division(dtype: np.dtype) -> Function:
-    """A product without one of its factors, of this dtype."""
-    return scalar.read(_without_single if dtype == np.float32 else _without)
+def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
+    """How numbers (k, m) are multiplied; the law of the last number is that of a product."""
+    tree = (None, None)
+    op = Function.make(4, list(scalar.read(product).outputs), tree, (tree, tree), "product in an unlimited range")
+    return Monoid(op, (0, 1.0), tree, None, 0, TIMES)
 
 
 def _laid_out(b: Builder, x: Wire, number: Callable[[Any], Any]) -> list[Wire]:
-    wide = scalar.cast(np.float64, scalar.param(0))
-    return mapped(b, scalar.substitute(scalar.read(number), [wide]), [x])
+    return mapped(b, list(scalar.read(number).outputs), [x])
 
 
 def _divided(b: Builder, x: Wire, totals: Sequence[Wire], spread: Callable[[Wire], Wire]) -> Wire:
-    dividends = mapped(b, list(scalar.read(_dividends).outputs), totals)
-    return mapped(b, list(_division(x.dtype).outputs), [x, *map(spread, dividends)])[0]
+    dividend, without = (_dividend_single, _without_single) if x.dtype == np.float32 else (_dividend, _without)
+    dividends = mapped(b, list(scalar.read(dividend).outputs), totals)
+    return mapped(b, list(scalar.read(without).outputs), [x, *map(spread, dividends)])[0]
 
 
 def is_normal(xp: Any, total: Any) -> bool:
@@ -160,7 +193,7 @@ class Others(D):
 
         labels = tuple(range(x.ndim))
         rest = (*labels[: self.axis], *labels[self.axis + 1 :])
-        totals = b.add(Fold(_monoid(), self.axis), *_laid_out(b, x, _number))
+        totals = b.add(Fold(_monoid(_product), self.axis), *_laid_out(b, x, _single if x.dtype == np.float32 else _number))
         return _divided(b, x, totals, lambda w: contract(b, [rest], [w], labels, x.shape))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -184,7 +217,11 @@ class OthersByBin(D):
         from catad.vector.fold_by_bin import FoldByBin
 
         index, values = x
-        totals = b.add(FoldByBin(_monoid(), self.bins), index, *_laid_out(b, values, _rarely))
+        rows = (
+            values.dtype == np.float32 and math.prod(values.shape[1:]) > 1
+        )  # then vectors, which have no branches, are faster
+        product, numbers = (_product, _single) if rows else (_rarely, _any)
+        totals = b.add(FoldByBin(_monoid(product), self.bins), index, *_laid_out(b, values, numbers))
         how = rows_of(totals[0].shape, index.shape)
         others = _divided(b, values, totals, lambda w: b.add(Take(how), index, w)[0])
         own = contract(b, [(0,)], [index], tuple(range(values.ndim)), values.shape)

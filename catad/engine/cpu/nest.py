@@ -68,10 +68,10 @@ class Nest:
         start = self.loops + len(self.arrays) * (1 + self.loops) + 2 * guard * self.loops + 2 * loop
         return self._entry(self.w, start), self._entry(self.w, start + 1)
 
-    def _indexed(self, j: int) -> tuple[str, str]:
-        """The stride and the size of the axis of array j that an index gives the position along."""
+    def _indexed(self, j: int) -> tuple[str, str, bool]:
+        """The stride and the size of the axis of array j that an index gives the position along, and whether both are near."""
         start = self.length - 2 * len(self.indexed) + 2 * self.indexed.index(j)
-        return self._entry(self.w, start), self._entry(self.w, start + 1)
+        return self._entry(self.w, start), self._entry(self.w, start + 1), self.kernel.near
 
     @property
     def shifted(self) -> bool:

@@ -2,7 +2,8 @@
 
 Boxes are taken in order; each joins the first stage that runs over its index space, in its direction, after all that it needs
 from elsewhere, and with which it shares something: a value made there, or an array read there. A value made in the stage is used
-at its own index, or, of a scan, at the step before; anything else goes through memory. Views are no passes at all.
+at its own index, or, of a scan, at the step before; anything else goes through memory. Views are no passes at all. What is read
+at an index waits for its first reader, since only then it is known which pass can read it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from catad import scalar
 from catad.engine.cpu.access import Access, Affine, Guard, behind, moved, spread, straight
 from catad.engine.cpu.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.cpu.work import is_view, passed_on, work_of
+from catad.linear.gather import Take
 from catad.scalar import Function, operations, param, postorder
 from catad.scalar.simplify import replace
 from catad.vector.generate import Iota
@@ -54,6 +56,7 @@ class Partition:
         self.views: dict[int, Box] = {}
         self.aliases: dict[int, tuple[int, Access]] = {}
         self.indices: set[int] = set()
+        self.waiting: dict[int, tuple[Work, Box]] = {}
         for box in wiring.boxes:
             self._take(box)
         for k in wiring.outputs:
@@ -74,7 +77,19 @@ class Partition:
             return
         if isinstance(box.primitive, Map) and self._passes_all(box):
             return
+        if isinstance(box.primitive, Take):
+            self._settle(box)
+            self.waiting[box.outs[0]] = work, box
+            return
         self._place(work, box)
+
+    def _settle(self, box: Box) -> None:
+        """Place what waits for a box, so that it does not wait for what waits."""
+        for k in box.ins:
+            shape = self.wiring.wires[k].shape
+            source, _ = self._behind(k, straight(len(shape)), shape)
+            if source in self.waiting:
+                self._ensure(source)
 
     def _passes_all(self, box: Box) -> bool:
         """Note the results of a map that are its arguments; whether all are."""
@@ -97,7 +112,9 @@ class Partition:
         """That a wire is an array when the items so far have run."""
         if wire in self.produced:
             return
-        if wire in self.views:
+        if wire in self.waiting:
+            self._place(*self.waiting.pop(wire))
+        elif wire in self.views:
             if self._kept(wire):
                 return
             box = self.views[wire]

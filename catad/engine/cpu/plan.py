@@ -17,6 +17,7 @@ from catad.engine.cpu.stage import Coordinates, FoldResult, Op, Stage
 
 POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
 SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)
+FAR = 1 << 31  # sizes and strides from which on products of two take more than 32 bits of each
 
 
 class Source(NamedTuple):
@@ -62,6 +63,7 @@ class Kernel(NamedTuple):
     outer: int
     classes: tuple[str, ...]
     streaming: bool = False  # results are written past the caches, in whole aligned vectors
+    near: bool = False  # indexed axes are not empty, and their sizes and strides are numbers of 32 bits
 
 
 class Place(NamedTuple):
@@ -189,7 +191,10 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
         loops.append(Loop(size, k in stage.axis, tuple(column), guards))
     found = _nest(stage, loops, offsets)
     indexed = [(own[p.axis], p.size) for p, own in zip(stage.reads, strides, strict=False) if p.axis >= 0]
-    return found and found._replace(indexed=tuple(indexed))
+    if found is None or not indexed:
+        return found
+    near = all(abs(stride) < FAR and 0 < size < FAR for stride, size in indexed)
+    return found._replace(kernel=found.kernel._replace(near=near), indexed=tuple(indexed))
 
 
 def _guards(stage: Ready) -> list[tuple[Guard, ...]]:

@@ -119,11 +119,12 @@ def _stage(found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int
 def _members(
     found: Partition, outs: Sequence[int], reads: Sequence[int], there: set[int]
 ) -> tuple[list[Box], tuple[int, ...]]:
-    """The boxes that make some wires of those that are there, in order, and the wires that they or the stage read.
+    """The boxes that make some wires of those that are there, in their order, and the wires that they or the stage read.
 
     What is not there, since a stage has taken it in, is made again: so these boxes can run wherever the stage can.
     """
     maker = {k: box for box in found.wiring.boxes for k in box.outs}
+    place = {k: n for n, box in enumerate(found.wiring.boxes) for k in box.outs}
     maker |= {k: copied(found.wiring, k, source) for k, (source, _) in found.aliases.items()}
     order: dict[tuple[int, ...], Box] = {}
     ins = dict.fromkeys(reads)
@@ -139,7 +140,7 @@ def _members(
             seen.add(k)
             stack.append((k, True))
             stack += [(i, False) for i in maker[k].ins]
-    return list(order.values()), tuple(ins)
+    return sorted(order.values(), key=lambda box: place[box.outs[0]]), tuple(ins)
 
 
 def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
