@@ -193,21 +193,23 @@ class Block(Structure):
 
     def substitution(self) -> list[tuple[int, int]] | None:
         """Rows and the columns that they are solved for, each when all other columns of the row are known."""
-        live = [{c for c, part in enumerate(line) if part is not None} for line in self.grid]
-        waiting, order = set(range(len(live))), []
-        known: set[int] = set()
-        while waiting:
-            ready = [r for r in sorted(waiting) if len(live[r] - known) == 1]
-            if not ready:
-                return None
-            (c,) = live[ready[0]] - known
-            part = self.grid[ready[0]][c]
+        unknown = [{c for c, part in enumerate(line) if part is not None} for line in self.grid]
+        readers: dict[int, list[int]] = {}
+        for r, columns in enumerate(unknown):
+            for c in columns:
+                readers.setdefault(c, []).append(r)
+        ready = [r for r, columns in enumerate(unknown) if len(columns) == 1]
+        order: list[tuple[int, int]] = []
+        for r in ready:  # which grows
+            part = None if len(unknown[r]) != 1 else self.grid[r][min(unknown[r])]
             if part is None or part[0].rows != part[0].columns:
                 return None
-            order.append((ready[0], c))
-            known.add(c)
-            waiting.remove(ready[0])
-        return order if len(known) == len(self.groups(0)) else None
+            order.append((r, c := min(unknown[r])))
+            for other in readers[c]:
+                unknown[other].discard(c)
+                if len(unknown[other]) == 1:
+                    ready.append(other)
+        return order if len(order) == len(self.grid) == len(self.groups(0)) else None
 
     @property
     def is_zero(self) -> bool:

@@ -63,14 +63,21 @@ def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
     return found.reshape(-1)
 
 
+class Crowded(Exception):
+    """The entries of two factors meet in more pairs than are written out."""
+
+
 def joined(xp: Any, first: Entries, second: Entries) -> Entries:
-    """The entries of a product, first one and then the other: all pairs that meet in the middle."""
+    """The entries of a product, first one and then the other: all pairs that meet in the middle. Raises `Crowded`."""
     order = xp.argsort(first.rows, kind="stable")
     middle = first.rows[order]
     low = xp.searchsorted(middle, second.columns, side="left")
     counts = xp.searchsorted(middle, second.columns, side="right") - low
     ends = xp.cumsum(counts)
-    at = xp.arange(int(ends[-1]) if len(ends) else 0)
+    pairs = int(ends[-1]) if len(ends) else 0
+    if pairs > max(4 * BLOCK, 16 * (len(first.rows) + len(second.rows))):
+        raise Crowded
+    at = xp.arange(pairs)
     which = xp.searchsorted(ends, at, side="right")
     other = order[low[which] + at - (ends[which] - counts[which])]
     values = second.values[which] * first.values[other]
@@ -111,7 +118,10 @@ def diagonal(structure: Structure, xp: Any, slots: Sequence[Array], k: int) -> A
     """A diagonal of any map: from its entries where it has few, else by probing."""
     count = structure.entry_count
     if count is not None and count <= max(BLOCK, 8 * (structure.rows + structure.columns + structure.stored)):
-        return _from_entries(structure.entries(xp, slots), span(structure.rows, structure.columns, k), k, xp, structure)
+        try:
+            return _from_entries(structure.entries(xp, slots), span(structure.rows, structure.columns, k), k, xp, structure)
+        except Crowded:
+            pass
     if structure.rows < structure.columns:
         return _probed(structure.T, xp, slots, -k)
     return _probed(structure, xp, slots, k)

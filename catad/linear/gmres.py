@@ -15,6 +15,7 @@ import numpy as np
 from catad.arrays import Array
 
 KEPT = 60  # vectors of the basis
+NUMBERS = 1 << 26  # in the basis, as long as it has ten vectors
 PRODUCTS = 3000  # with the map, at most
 STALLED = 0.99  # a round that leaves more of the residual has come as far as it can
 
@@ -55,7 +56,7 @@ def _norm(v: Array) -> float:
 
 def _round(xp: Any, apply: Callable[[Array], Array], rest: Array, norm: float, bound: float) -> tuple[Array, int]:
     """The step that makes the residual smallest over one Krylov space, and how many products it took."""
-    most = min(KEPT, len(rest))
+    most = min(KEPT, len(rest), max(10, NUMBERS // len(rest)))
     basis = xp.zeros((most + 1, len(rest)), dtype=rest.dtype)
     basis[0] = rest / norm
     small = _Triangle(norm)

@@ -172,6 +172,8 @@ class LinearMap(Operator):
         (array([[1., 2.],
                [3., 4.]]), array([1., 2., 3., 4.]))
         """
+        if isinstance(other, np.ndarray):
+            return times(self, other)
         if isinstance(other, LinearMap):
             return other >> self
         if isinstance(other, above().D):

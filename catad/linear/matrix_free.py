@@ -110,7 +110,7 @@ class Batched(Structure):
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         """Part by part; at once, where all parts have the same numbers."""
-        if self.part.rows != self.part.columns:
+        if self.part.rows != self.part.columns or self.bandwidths == (0, 0):
             return super().solver(xp, slots, rtol)
 
         def at(i: int) -> Solver:

@@ -20,7 +20,7 @@ from catad import errors
 from catad.arrays import Array, apart, common_module, is_weak
 from catad.linear.as_matrix import todense
 from catad.linear.columns import check_numbers, common_dtype, flattened, images, is_value, put_together, taken_apart
-from catad.linear.entries import probes
+from catad.linear.entries import Crowded, Entries, probes
 from catad.linear.gmres import gmres
 from catad.linear.matrix_free import space_of_leaves
 from catad.linear.solver import (
@@ -61,7 +61,10 @@ def general(structure: Structure, xp: Any, slots: Sequence[Array], rtol: float |
         return _by_array(structure, xp, slots)
     count = structure.entry_count
     if count is not None and SPARSE * count <= n * n and xp is np and _scipy():
-        return _by_entries(structure, slots)
+        try:
+            return _by_entries(structure, structure.entries(np, slots))
+        except Crowded:
+            pass
     return _by_iteration(structure, xp, slots, rtol)
 
 
@@ -123,12 +126,12 @@ def _by_array(structure: Structure, xp: Any, slots: Sequence[Array]) -> Solver:
     return _flat(made.method, made.order, structure, xp, lambda rows: made.run([rows.T[None]])[0][0].T)
 
 
-def _by_entries(structure: Structure, slots: Sequence[Array]) -> Solver:
+def _by_entries(structure: Structure, entries: Entries) -> Solver:
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import splu
 
     def solve(rows: Array) -> Array:
-        at, columns, values = structure.entries(np, slots)
+        at, columns, values = entries
         require_finite(np, "a sparse matrix", values, structure)
         dtype = common_dtype([*structure.dom, *structure.cod])
         matrix = coo_matrix((values.astype(dtype), (at, columns)), shape=(structure.rows, structure.columns)).tocsc()

@@ -150,3 +150,15 @@ def test_dtypes_numbers_and_mistakes(dtype: Any) -> None:
     fresh = L.diagonal()
     fresh[:] = 0.0
     assert L.slots[0][0] == 1.0
+
+
+def test_entries_that_meet_in_too_many_pairs_are_not_written_out() -> None:
+    n, zeros = 3000, np.zeros(3000, np.int64)
+    L = ct.scale(np.arange(1.0, 1 + n)) >> linear.scatter_add(zeros, ct.f64[n]) >> linear.gather(zeros, ct.f64[n])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(entries, "BLOCK", 1000)
+        with pytest.raises(entries.Crowded):
+            L.structure.entries(np, L.slots)
+        np.testing.assert_array_equal(L.diagonal(), np.arange(1.0, 1 + n))
+        with pytest.raises(ct.SolveError):
+            (L + L).solve(np.arange(3000.0))

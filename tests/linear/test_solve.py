@@ -125,8 +125,14 @@ MAPS: dict[str, tuple[Any, str]] = {
     ),
     "network": (lambda: ct.linearize(ct.fork(ct.sin, ct.flip() >> (0.1 * ct.id)) >> ct.add, np.full(4, 0.2))[1], "dense"),
     "network in a row": (lambda: ct.linearize(ct.exp >> ct.scan(lambda a, b: a + b, 0.0) >> ct.flip(), numbers(5))[1], "chain"),
+    "batched diagonals": (
+        lambda: ct.linearize(ct.map(ct.D(lambda x: (x * x, ct.scale(2.0 * x)))), numbers(3, 2))[1], "diagonal"
+    ),
     "batched": (
-        lambda: ct.linearize(ct.map(ct.D(lambda x: (x * x, ct.scale(2.0 * x)))), numbers(3, 2))[1], "batch"
+        lambda: ct.linearize(ct.map(ct.D(lambda x: (2.0 * x, ct.linear.recurrence(x)))), numbers(3, 4))[1], "batch"
+    ),
+    "batch of one map": (
+        lambda: ct.linearize(ct.map(ct.D(lambda x: (2.0 * x, ct.linear.cumulative_sum(ct.f64[4])))), numbers(3, 4))[1], "batch"
     ),
     "loop": (lambda: ct.linearize(ct.iterate(ct.fork(ct.tanh, ct.id) >> ct.add, 3), numbers(4))[1], "triangular"),
 }  # fmt: skip
