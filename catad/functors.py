@@ -18,7 +18,7 @@ from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse, parts
 from catad.kept import keep
-from catad.linear.block import Chain, Zero, chain, reached_by
+from catad.linear.block import Zero, chain, reached_by
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
@@ -126,28 +126,21 @@ def _reaching(wiring: Wiring, rules: list[Rule | None]) -> list[Rule | None]:
 
 def _columns(structure: Structure) -> list[bool]:
     """Which argument leaves a structure depends on."""
-    from catad.linear.block import Block
-
-    if isinstance(structure, Zero):
-        return [False] * len(structure.dom)
-    if isinstance(structure, Chain):
-        return _columns(structure.parts[0][0])
-    if isinstance(structure, Block):
-        widths = structure.widths[0] if structure.widths else (1,) * len(structure.dom)
-        there = [any(line[c] is not None for line in structure.grid) for c in range(len(widths))]
-        return [flag for flag, width in zip(there, widths, strict=True) for _ in range(width)]
-    return [True] * len(structure.dom)
+    first = structure.series[0][0]
+    while first is not structure:
+        structure, first = first, first.series[0][0]
+    grid, widths, _ = structure.blocks
+    there = [any(line[c] is not None for line in grid) for c in range(len(widths))]
+    return [flag for flag, width in zip(there, widths, strict=True) for _ in range(width)]
 
 
 def _nodes(
     structure: Structure, numbers: tuple[int, ...], ins: tuple[int, ...], outs: tuple[int, ...], spaces: list[Tensor]
 ) -> list[Node]:
     """The nodes of one rule: a chain becomes one for each of its parts."""
-    if not isinstance(structure, Chain):
-        return [Node((structure, numbers), ins, outs)]
     made, reads = [], ins
-    for i, (part, own) in enumerate(structure.parts):
-        if i == len(structure.parts) - 1:
+    for i, (part, own) in enumerate(structure.series):
+        if i == len(structure.series) - 1:
             writes = outs
         else:
             writes = tuple(range(len(spaces), len(spaces) + len(part.cod)))

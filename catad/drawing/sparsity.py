@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
 from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.delta import Delta
-from catad.linear.gather import Gather, ScatterAdd, _Indexed
+from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched
 from catad.linear.network import Network
 from catad.linear.recurrence import ZERO, Recurrence
@@ -28,11 +29,9 @@ BETWEEN = 2048  # the patterns of a chain are multiplied where the spaces betwee
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
+@singledispatch
 def mask(structure: Structure, slots: Sequence[Any] | None) -> Mask:
-    """The function from row and column positions to whether an entry may differ from zero."""
-    for family, make in _MASKS:
-        if isinstance(structure, family):
-            return make(structure, slots)
+    """The function from row and column positions to whether an entry may differ from zero; a table by family, open to others."""
     return lambda i, j: np.ones((len(i), len(j)), dtype=bool)
 
 
@@ -40,7 +39,8 @@ def _own(part: Any, slots: Sequence[Any] | None) -> list[Any] | None:
     return None if slots is None else [slots[k] for k in part[1]]
 
 
-def _zero(structure: Structure, slots: Any) -> Mask:
+@mask.register
+def _zero(structure: Zero, slots: Any) -> Mask:
     return lambda i, j: np.zeros((len(i), len(j)), dtype=bool)
 
 
@@ -53,6 +53,7 @@ def _positions(labels: Sequence[int], sizes: Sequence[int], flat: Any) -> list[t
     return out[::-1]
 
 
+@mask.register
 def _delta(structure: Delta, slots: Any) -> Mask:
     """Entries where indices with the same label agree."""
 
@@ -70,6 +71,7 @@ def _delta(structure: Delta, slots: Any) -> Mask:
     return entries
 
 
+@mask.register
 def _reindex(structure: Reindex, slots: Any) -> Mask:
     """`y[c + t k] = x[a + s k]` along each axis."""
 
@@ -85,7 +87,8 @@ def _reindex(structure: Reindex, slots: Any) -> Mask:
     return entries
 
 
-def _indexed(structure: _Indexed, slots: Any) -> Mask:
+@mask.register
+def _gather(structure: Gather, slots: Any) -> Mask:
     """`v[dst] = x[src with one axis at index]`; without the index, whatever it may be."""
     how = structure.how
     index = None if slots is None else _on_host(slots[0])
@@ -101,7 +104,23 @@ def _indexed(structure: _Indexed, slots: Any) -> Mask:
                 found &= read.reshape(-1, 1) == position[None, :]
         return found
 
-    return gathered if isinstance(structure, Gather) else lambda i, j: gathered(j, i).T
+    return gathered
+
+
+@mask.register
+def _scatter(structure: ScatterAdd, slots: Any) -> Mask:
+    transposed = _gather(structure.T, slots)
+    return lambda i, j: transposed(j, i).T
+
+
+@mask.register
+def _reshape(structure: Reshape, slots: Any) -> Mask:
+    return lambda i, j: i[:, None] == j[None, :]
+
+
+@mask.register
+def _network(structure: Network, slots: Any) -> Mask:
+    return mask(structure.stages, slots)
 
 
 def _on_host(array: Any) -> Any:
@@ -109,6 +128,7 @@ def _on_host(array: Any) -> Any:
     return np.asarray(array.get() if hasattr(array, "get") else array)
 
 
+@mask.register
 def _recurrence(structure: Recurrence, slots: Any) -> Mask:
     """Triangular in the steps, diagonal in the carried axes, and between components that the links can connect."""
     d, space = len(structure.grid), structure.states[0]
@@ -134,6 +154,7 @@ def _recurrence(structure: Recurrence, slots: Any) -> Mask:
     return entries
 
 
+@mask.register
 def _block(structure: Block, slots: Any) -> Mask:
     """Each place of the grid by its own pattern."""
     rows, columns = _places(structure)
@@ -168,6 +189,7 @@ def _bounds(sizes: Sequence[int], widths: Sequence[int] | None) -> list[tuple[in
     return out
 
 
+@mask.register
 def _chain(structure: Chain, slots: Any) -> Mask:
     """The product of the patterns, where the spaces between are small enough; else dense."""
     parts = [mask(part[0], _own(part, slots)) for part in structure.parts]
@@ -186,11 +208,13 @@ def _chain(structure: Chain, slots: Any) -> Mask:
     return entries
 
 
+@mask.register
 def _sum(structure: Sum, slots: Any) -> Mask:
     parts = [mask(part[0], _own(part, slots)) for part in structure.parts]
     return lambda i, j: np.logical_or.reduce([part(i, j) for part in parts])
 
 
+@mask.register
 def _batched(structure: Batched, slots: Any) -> Mask:
     """One leaf on each side: a block for each index; several leaves are not told apart."""
     inner = mask(structure.part, None)
@@ -200,30 +224,12 @@ def _batched(structure: Batched, slots: Any) -> Mask:
     return lambda i, j: ((i // rows)[:, None] == (j // columns)[None, :]) & inner(i % rows, j % columns)
 
 
-_MASKS: list[tuple[type[Any], Callable[[Any, Any], Mask]]] = [
-    (Zero, _zero),
-    (Delta, _delta),
-    (Reindex, _reindex),
-    (Reshape, lambda structure, slots: lambda i, j: i[:, None] == j[None, :]),
-    (Gather, _indexed),
-    (ScatterAdd, _indexed),
-    (Recurrence, _recurrence),
-    (Block, _block),
-    (Chain, _chain),
-    (Sum, _sum),
-    (Batched, _batched),
-    (Network, lambda structure, slots: mask(structure.stages, slots)),
-]
-
-
 # -- a sample of the entries
 
 
+@singledispatch
 def samples(structure: Structure, slots: Sequence[Any] | None, count: int) -> Positions:
-    """About `count` entries that may differ from zero, spread evenly, of each part whose entries can be listed."""
-    for family, make in _SAMPLES:
-        if isinstance(structure, family):
-            return make(structure, slots, count)
+    """About `count` entries that may differ from zero, spread evenly, of each part whose entries can be listed; open, too."""
     return _nothing()
 
 
@@ -246,6 +252,7 @@ def _flat(axes: Sequence[tuple[int, Any]]) -> Any:
     return flat
 
 
+@samples.register
 def _of_delta(structure: Delta, slots: Any, count: int) -> Positions:
     labels = list(dict.fromkeys((*structure.out, *structure.ins)))
     n = _spread(math.prod(structure.sizes[label] for label in labels), count)
@@ -254,6 +261,7 @@ def _of_delta(structure: Delta, slots: Any, count: int) -> Positions:
     return i + 0 * n, j + 0 * n
 
 
+@samples.register
 def _of_reindex(structure: Reindex, slots: Any, count: int) -> Positions:
     n = _spread(math.prod(ax.m for ax in structure.axes), count)
     steps = _positions(range(len(structure.axes)), [ax.m for ax in structure.axes], n)
@@ -262,7 +270,8 @@ def _of_reindex(structure: Reindex, slots: Any, count: int) -> Positions:
     return i + 0 * n, _flat([(ax.n_in, ax.a + ax.s * step) for ax, step in pairs]) + 0 * n
 
 
-def _of_indexed(structure: _Indexed, slots: Any, count: int) -> Positions:
+@samples.register
+def _of_gather(structure: Gather, slots: Any, count: int) -> Positions:
     if slots is None:
         return _nothing()
     how = structure.how
@@ -272,9 +281,16 @@ def _of_indexed(structure: _Indexed, slots: Any, count: int) -> Positions:
     x = _flat([(how.sizes[k], read if a == how.axis else at.get(k)) for a, k in enumerate(how.src)])
     inside = (read >= 0) & (read < how.bins)
     v, x = v[inside], np.asarray(x)[inside]
-    return (v, x) if isinstance(structure, Gather) else (x, v)
+    return v, x
 
 
+@samples.register
+def _of_scatter(structure: ScatterAdd, slots: Any, count: int) -> Positions:
+    columns, rows = _of_gather(structure.T, slots, count)
+    return rows, columns
+
+
+@samples.register
 def _of_block(structure: Block, slots: Any, count: int) -> Positions:
     found = [_nothing()]
     rows, columns = _places(structure)
@@ -286,21 +302,13 @@ def _of_block(structure: Block, slots: Any, count: int) -> Positions:
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
 
 
+@samples.register
 def _of_sum(structure: Sum, slots: Any, count: int) -> Positions:
     found = [samples(part[0], _own(part, slots), count) for part in structure.parts]
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
 
 
+@samples.register
 def _of_reshape(structure: Reshape, slots: Any, count: int) -> Positions:
     n = _spread(structure.rows, count)
     return n, n
-
-
-_SAMPLES: list[tuple[type[Any], Callable[[Any, Any, int], Positions]]] = [
-    (Delta, _of_delta),
-    (Reindex, _of_reindex),
-    (Reshape, _of_reshape),
-    (_Indexed, _of_indexed),
-    (Block, _of_block),
-    (Sum, _of_sum),
-]

@@ -75,15 +75,15 @@ def wrong_partial_count(fn: object, given: int, expected: int) -> str:
 
 def ambiguous_products(first: type, second: type, rules: object) -> str:
     return text(
-        f"two product rules fit {first.__name__} >> {second.__name__} equally well",
+        f"ambiguous product rules for {first.__name__} and {second.__name__}: two fit equally well",
         given=rules,
         expected="one rule that is at least as special in both places as each other that fits",
-        do=f"write the rule for the pair itself: @ct.linear.product({first.__name__}, {second.__name__})",
+        do=f"write the rule for the pair itself: @ct.linear.product_rule({first.__name__}, {second.__name__})",
     )
 
 
 def no_product_rule(first: type, second: type) -> str:
-    return text(f"no product rule fits {first.__name__} >> {second.__name__}", do="a rule for (Structure, Structure) fits any")
+    return text(f"no product rule for {first.__name__} and {second.__name__}", do="a rule for (Structure, Structure) fits any")
 
 
 def two_product_rules(first: type, second: type) -> str:
@@ -147,4 +147,13 @@ def wrong_structure(fn: object, given: object, ins: object) -> str:
         given=abbreviated(given),
         expected=f"a ct.LinearMap from {ins}",
         where=defined(fn),
+    )
+
+
+def wrong_source_count(structure: object, given: int) -> str:
+    return text(
+        "a product or a sum says where each slot of its structure comes from",
+        given=f"{given} sources",
+        expected=f"{len(structure.slots)}, one for each slot of {abbreviated(structure)}",  # type: ignore[attr-defined]
+        do="ct.linear.left(i), ct.linear.right(j), or a function (builder, slots of the first, slots of the second) -> wire",
     )

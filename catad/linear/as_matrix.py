@@ -13,14 +13,10 @@ import numpy as np
 from catad import errors
 from catad.arrays import Array, apart, as_array, common_module
 from catad.linear.apply import applying
-from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.columns import check_numbers, common_dtype, mapped
-from catad.linear.contract import place
-from catad.linear.delta import Delta
 from catad.linear.entries import span
-from catad.linear.network import Network
 from catad.linear.products import cost_of_wiring
-from catad.linear.structure import Placed, Structure
+from catad.linear.structure import Cells, Placed, Structure
 from catad.spaces import Tensor
 from catad.terms import above
 
@@ -41,8 +37,8 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     xp = common_module(linear.slots)
     linear = _cheaper(linear)
     structure = linear.structure
-    if isinstance(structure, Delta):
-        return _written_out(structure, xp, linear.slots)
+    if structure.holds_matrix:
+        return structure.dense(xp, linear.slots)
     # each column is the image of a unit vector, each row one under the transpose: the fewer are computed
     matrix = _columns(linear.T, xp) if rows < columns else _columns(linear, xp).T
     if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
@@ -53,7 +49,7 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
 def _cheaper(linear: LinearMap) -> LinearMap:
     """The map; one that has factors is multiplied out first, where that takes less than applying them all to a basis."""
     structure = linear.structure
-    pushed = _to_basis(structure) if isinstance(structure, (Chain, Network, Sum, Block)) else 0
+    pushed = _to_basis(structure) if structure.is_composite else 0
     if pushed <= PUSHED:
         return linear
     plan = above().plan(structure, cost="operations", explicit=True)
@@ -64,21 +60,10 @@ def _cheaper(linear: LinearMap) -> LinearMap:
 @lru_cache(maxsize=4096)
 def _to_basis(structure: Structure) -> int:
     """The operations of applying a map, or its transpose, to a basis, whichever has fewer vectors."""
-    if isinstance(structure, Delta):
+    if structure.holds_matrix:
         return 0
     count, applied = (structure.rows, structure.T) if structure.rows < structure.columns else (structure.columns, structure)
     return count * cost_of_wiring(applying(applied)[0])
-
-
-def _written_out(structure: Delta, xp: Any, slots: Any) -> Array:
-    """The array of a `Delta`: its slot put on the diagonals that the shared labels name."""
-    if structure.slot is None:
-        labels: tuple[int, ...] = ()
-        array = xp.ones((), dtype=structure.cod_dtype)
-    else:
-        labels, array = structure.slot, slots[0]
-    dense = place(labels, (*structure.out, *structure.ins), structure.sizes)(xp, array)
-    return xp.asarray(dense * structure.factor, dtype=structure.cod_dtype)
 
 
 def _columns(linear: LinearMap, xp: Any) -> Array:
@@ -123,40 +108,39 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
     structure, numbers = part
     own = [slots[k] for k in numbers]
     shape = (structure.rows, structure.columns)
-    if isinstance(structure, Zero):
+    if structure.is_zero:
         return sparse.csr_matrix(shape)
-    if isinstance(structure, Chain) and not _is_full(structure):
+    series, terms, cells = structure.series, structure.terms, structure.leafwise
+    if series[0][0] is not structure and not _is_full(structure):
         out = None
-        for inner in structure.parts:
+        for inner in series:
             factor = _csr(sparse, xp, inner, own)
             out = factor if out is None else factor @ out
         return out
-    if isinstance(structure, Sum):
-        return sum(
-            (_csr(sparse, xp, inner, own) for inner in structure.parts[1:]), _csr(sparse, xp, structure.parts[0], own)
-        )
-    if isinstance(structure, Block) and structure.widths is None:
-        return _block_csr(sparse, xp, structure, own)
+    if terms[0][0] is not structure:
+        return sum((_csr(sparse, xp, inner, own) for inner in terms[1:]), _csr(sparse, xp, terms[0], own))
+    if cells is not None and structure.is_grid:
+        return _block_csr(sparse, xp, structure, cells, own)
     rows, columns, values = structure.entries(xp, own)
     return sparse.csr_matrix((values, (rows, columns)), shape=shape)
 
 
-def _is_full(structure: Chain) -> bool:
+def _is_full(structure: Structure) -> bool:
     """Whether a product of sparse matrices takes more than the dense one: their entries meet too often."""
     if structure.rows * structure.columns > DENSE_LIMIT:
         return False
-    nnz, taken = structure.parts[0][0].nnz, 0.0
-    for (first, _), (second, _) in pairwise(structure.parts):
+    nnz, taken = structure.series[0][0].nnz, 0.0
+    for (first, _), (second, _) in pairwise(structure.series):
         taken += nnz * second.nnz / max(1, first.rows)
         nnz = min(nnz * second.nnz // max(1, first.rows), structure.columns * second.rows)
     return SPARSE * taken > _to_basis(structure)
 
 
-def _block_csr(sparse: Any, xp: Any, structure: Block, slots: Any) -> Any:
+def _block_csr(sparse: Any, xp: Any, structure: Structure, cells: Cells, slots: Any) -> Any:
     grid = []
-    for line, cod in zip(structure.grid, structure.cod, strict=True):
-        cells = zip(line, structure.dom, strict=True)
-        grid.append([_csr(sparse, xp, p, slots) if p else sparse.csr_matrix((cod.size, d.size)) for p, d in cells])
+    for line, cod in zip(cells, structure.cod, strict=True):
+        pairs = zip(line, structure.dom, strict=True)
+        grid.append([_csr(sparse, xp, p, slots) if p else sparse.csr_matrix((cod.size, d.size)) for p, d in pairs])
     return sparse.bmat(grid, format="csr")
 
 

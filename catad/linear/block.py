@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from catad.linear import entries as matrix
 from catad.linear.columns import common_dtype, images
 from catad.linear.entries import Entries
+from catad.linear.patterns import Entry, Grid, chained, grid_of, union
 from catad.linear.solver import Leaves, Solver, singular, solver_of, together
-from catad.linear.structure import Placed, Structure, accumulate, family
+from catad.linear.structure import Blocks, Cells, Placed, Structure, WeightedMove, accumulate, family
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
@@ -81,6 +82,13 @@ class Zero(Structure):
     @property
     def is_zero(self) -> bool:
         return True
+
+    @property
+    def is_lazy(self) -> bool:
+        return False
+
+    def patterns(self) -> Grid:
+        return tuple([(None,) * len(self.dom)] * len(self.cod))
 
 
 @family
@@ -215,6 +223,35 @@ class Block(Structure):
     def is_zero(self) -> bool:
         return all(part is None for row in self.grid for part in row)
 
+    @cached_property
+    def blocks(self) -> Blocks:
+        columns, rows = self.widths or ((1,) * len(self.dom), (1,) * len(self.cod))
+        return Blocks(self.grid, columns, rows)
+
+    @property
+    def is_grid(self) -> bool:
+        return True
+
+    @property
+    def leafwise(self) -> Cells | None:
+        return self.grid if self.widths is None else None
+
+    @cached_property
+    def pieces(self) -> tuple[Structure, ...]:
+        return tuple([part[0] for row in self.grid for part in row if part is not None])
+
+    @cached_property
+    def is_lazy(self) -> bool:
+        return any(part.is_lazy for part in self.pieces)
+
+    def patterns(self) -> Grid:
+        grid, columns, rows = self.blocks
+        out: list[tuple[Entry, ...]] = []
+        for line, height in zip(grid, rows, strict=True):
+            found = [grid_of(part[0]) if part else ((None,) * w,) * height for part, w in zip(line, columns, strict=True)]
+            out += [tuple([entry for cell in found for entry in cell[r]]) for r in range(height)]
+        return tuple(out)
+
     @property
     def is_identity(self) -> bool:
         return self.dom == self.cod and all(
@@ -323,6 +360,36 @@ class Chain(Structure):
 
         return together("chain", solvers, run)
 
+    @property
+    def series(self) -> tuple[Placed, ...]:
+        return self.parts
+
+    @cached_property
+    def pieces(self) -> tuple[Structure, ...]:
+        return tuple([part for part, _ in self.parts])
+
+    @cached_property
+    def is_lazy(self) -> bool:
+        return any(part.is_lazy for part in self.pieces)
+
+    @property
+    def is_light(self) -> bool:
+        return True
+
+    @property
+    def weighted_move(self) -> WeightedMove | None:
+        """The product of a move and a `Delta`, and nothing else."""
+        if len(self.parts) != 2:
+            return None
+        (first, _), (second, own) = self.parts
+        moved, weighted = first.weighted_move, second.weighted_move
+        if moved is None or weighted is None or moved.move is not first or weighted.weight is not second:
+            return None
+        return WeightedMove(moved.move, weighted.weight, own[0] if own else None)
+
+    def patterns(self) -> Grid:
+        return chained(self.pieces)
+
 
 @family
 class Sum(Structure):
@@ -376,6 +443,23 @@ class Sum(Structure):
         for part in self.parts:
             out = out + part[0].diagonal(xp, _of(slots, part), k)
         return out
+
+    @property
+    def terms(self) -> tuple[Placed, ...]:
+        return self.parts
+
+    @cached_property
+    def pieces(self) -> tuple[Structure, ...]:
+        return tuple([part for part, _ in self.parts])
+
+    @cached_property
+    def is_lazy(self) -> bool:
+        return any(part.is_lazy for part in self.pieces)
+
+    def patterns(self) -> Grid:
+        grids = [grid_of(part) for part in self.pieces]
+        lines = [zip(*rows, strict=True) for rows in zip(*grids, strict=True)]
+        return tuple([tuple([union(entries) for entries in line]) for line in lines])
 
 
 def reached_by(structure: Structure, flags: Sequence[bool]) -> list[bool]:

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad.linear.block import Block, Chain, Sum, Zero, chain
-from catad.linear.delta import Delta
-from catad.linear.gather import Gather, ScatterAdd
-from catad.linear.matrix_free import Batched, MatrixFree
 from catad.linear.merging import added, pool
-from catad.linear.network import Network
 from catad.linear.products import Product, Shared, Source, left, moved, multiply, right, rule
-from catad.linear.recurrence import Recurrence
-from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Placed, Structure
-from catad.linear.sweep import SweepMap
 from catad.spaces import Tensor
 
 
@@ -39,26 +32,19 @@ def joined(first: Placed, second: Placed, shared: Shared) -> Product:
     return renumbered(product, ls, rs)
 
 
-def _as_block(structure: Structure) -> Block:
-    if isinstance(structure, Block):
-        return structure
-    widths = ((len(structure.dom),), (len(structure.cod),))
-    part: Placed = (structure, tuple(range(len(structure.slots))))
-    plain = widths == ((1,), (1,))
-    return Block(((part,),), structure.dom, structure.cod, structure.slots, None if plain else widths)
-
-
 @rule(Block, Block)
+@rule(Block, Structure)
+@rule(Structure, Block)
+@rule(Block, Sum)
+@rule(Sum, Block)
 def blockwise(first: Structure, second: Structure, shared: Shared) -> Product | None:
     """`(first >> second)[r][c] = sum over k of first[k][c] >> second[r][k]`."""
-    a, c = _as_block(first), _as_block(second)
-    rows_a = a.widths[1] if a.widths else (1,) * len(a.cod)
-    columns_c = c.widths[0] if c.widths else (1,) * len(c.dom)
-    if rows_a != columns_c:
+    a, c = first.blocks, second.blocks
+    if a.rows != c.columns:
         return None
     cells: list[Product] = []
     where: list[tuple[int, int]] = []
-    width = len(a.grid[0]) if a.grid else len(a.dom)
+    width = len(a.grid[0]) if a.grid else len(first.dom)
     for r, line in enumerate(c.grid):
         for col in range(width):
             terms = [
@@ -74,7 +60,7 @@ def blockwise(first: Structure, second: Structure, shared: Shared) -> Product | 
     for (r, col), part in zip(where, placed, strict=True):
         grid[r][col] = None if part[0].is_zero else part
     spaces = _slot_spaces(placed, len(sources))
-    widths = (a.widths[0] if a.widths else (1,) * len(a.dom), c.widths[1] if c.widths else (1,) * len(c.cod))
+    widths = (a.columns, c.rows)
     plain = all(w == 1 for side in widths for w in side)
     whole = Block(tuple([tuple(row) for row in grid]), first.dom, second.cod, spaces, None if plain else widths)
     if len(first.dom) == 1 and len(second.cod) == 1 and grid and grid[0][0] is not None:
@@ -87,16 +73,8 @@ def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple[Tensor, ...]:
     return tuple([spaces[k] for k in range(count)])
 
 
-PLAIN = (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Sum, MatrixFree, Batched, Network, SweepMap)
-for _family in PLAIN:
-    rule(Block, _family)(blockwise)
-    rule(_family, Block)(blockwise)
-
-
 def _placed(structure: Structure, offset: int) -> list[Placed]:
-    if isinstance(structure, Chain):
-        return [(s, tuple([offset + k for k in own])) for s, own in structure.parts]
-    return [(structure, tuple(range(offset, offset + len(structure.slots))))]
+    return [(s, tuple([offset + k for k in own])) for s, own in structure.series]
 
 
 @rule(Chain, Chain)
@@ -104,8 +82,8 @@ def _placed(structure: Structure, offset: int) -> list[Placed]:
 @rule(Structure, Chain)
 @rule(Chain, Block)
 @rule(Block, Chain)
-@rule(Chain, Zero)
-@rule(Zero, Chain)
+@rule(Chain, Sum)
+@rule(Sum, Chain)
 def at_the_joint(first: Structure, second: Structure, shared: Shared) -> Product | None:
     """The parts that meet are multiplied, and so on to both sides, as long as a rule fits."""
     n = len(first.slots)
@@ -146,27 +124,17 @@ def _among_all(pairs: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
     return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c or (a, c) in pairs)
 
 
+@rule(Sum, Sum)
+@rule(Sum, Structure)
+@rule(Structure, Sum)
 def _distribute(first: Structure, second: Structure, shared: Shared) -> Product | None:
     """A sum times a map, where every term has a rule, or is a chain that costs little more to apply than the sum."""
-    n = len(first.slots)
-    lefts = first.parts if isinstance(first, Sum) else ((first, tuple(range(n))),)
-    rights = second.parts if isinstance(second, Sum) else ((second, tuple(range(len(second.slots)))),)
-    moved = isinstance(first, (Reindex, Reshape)) or isinstance(second, (Reindex, Reshape))
-    terms, multiplied = [], moved
-    for a, ls in lefts:
-        for c, rs in rights:
+    terms, multiplied = [], first.only_moves or second.only_moves
+    for a, ls in first.terms:
+        for c, rs in second.terms:
             product = multiply(a, c, among(shared, ls, rs))
             multiplied |= product is not None
-            if product is None and not (isinstance(a, _CHEAP) and isinstance(c, _CHEAP)):
+            if product is None and not (a.is_light and c.is_light):
                 return None
             terms.append(joined((a, ls), (c, rs), shared))
     return added(terms) if multiplied else None
-
-
-_CHEAP = (Delta, Reindex, Reshape, Chain)
-
-
-rule(Sum, Sum)(_distribute)
-for _family in (Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, MatrixFree, Batched, Network, SweepMap):
-    rule(Sum, _family)(_distribute)
-    rule(_family, Sum)(_distribute)

@@ -18,8 +18,9 @@ import numpy as np
 
 from catad.linear.contract import Labels, contract, place
 from catad.linear.entries import Entries, span
+from catad.linear.patterns import Grid, Pattern, Range, full
 from catad.linear.solver import Leaves, Solver, divisor, laid, of_matrices, product, singular
-from catad.linear.structure import Structure, cast, family, scale_by
+from catad.linear.structure import Structure, WeightedMove, cast, family, scale_by
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
@@ -214,6 +215,64 @@ class Delta(Structure):
     def is_dense(self) -> bool:
         """Whether argument and result share no label: each entry of the result may depend on each of the argument."""
         return not set(self.out) & set(self.ins) and len(set(self.out)) == len(self.out)
+
+    @property
+    def is_full(self) -> bool:
+        if self.slot is None or not self.is_dense or not self.out:
+            return False
+        return len(self.slot) == len(set(self.slot)) == len(self.out) + len(self.ins)
+
+    @property
+    def is_lazy(self) -> bool:
+        return False
+
+    @property
+    def is_light(self) -> bool:
+        return True
+
+    @property
+    def weighted_move(self) -> WeightedMove:
+        return WeightedMove(None, self, None if self.slot is None else 0)
+
+    def patterns(self) -> Grid:
+        """An axis is tied where the same label stands at its place on both sides."""
+        if len(self.out) != len(self.ins):
+            return super().patterns()
+        axes = []
+        for out, ins in zip(self.out, self.ins, strict=True):
+            n_in, n_out = self.sizes[ins], self.sizes[out]
+            axes.append(Range(n_in, n_out, 0, 0) if out == ins else full(n_in, n_out))
+        return ((Pattern(tuple(axes)),),)
+
+    # -- its entries, read off the slot
+
+    @property
+    def holds_matrix(self) -> bool:
+        return True
+
+    def dense(self, xp: Any, slots: Sequence[Any]) -> Any:
+        """The slot, put on the diagonals that the shared labels name."""
+        labels = self.slot or ()
+        array = xp.ones((), dtype=self.cod_dtype) if self.slot is None else slots[0]
+        dense = place(labels, (*self.out, *self.ins), self.sizes)(xp, array)
+        return xp.asarray(dense * self.factor, dtype=self.cod_dtype)
+
+    @property
+    def holds_columns(self) -> bool:
+        """Whether the slot is one array with every axis of result and argument."""
+        if self.slot is None or not self.is_dense:
+            return False
+        return set(self.slot) == {*self.out, *self.ins} and len(set(self.ins)) == len(self.ins)
+
+    def columns_on(self, b: Builder, slots: Sequence[Wire]) -> Wire:
+        from catad.linear.reindex import Reshaped
+
+        assert self.slot is not None
+        wire = contract(b, [self.slot], [slots[0]], (*self.ins, *self.out), self.sizes)
+        if self.factor != 1.0:
+            wire = self.factor * wire
+        shape = (math.prod(self.dom[0].shape), *self.cod[0].shape)
+        return cast(b.add(Reshaped(shape), wire)[0], self.cod[0].dtype)
 
 
 def delta(

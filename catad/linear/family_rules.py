@@ -10,7 +10,7 @@ import numpy as np
 
 from catad.linear.apply import applying
 from catad.linear.batch import batch
-from catad.linear.block import Zero, chain
+from catad.linear.block import Block, Chain, Sum, Zero, chain
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta, identity
 from catad.linear.delta import multiply as multiply_deltas
@@ -33,6 +33,12 @@ def _stays(first: Structure, second: Structure, shared: Shared) -> Product | Non
 @rule(Zero, Zero)
 @rule(Zero, Structure)
 @rule(Structure, Zero)
+@rule(Zero, Block)
+@rule(Block, Zero)
+@rule(Zero, Chain)
+@rule(Chain, Zero)
+@rule(Zero, Sum)
+@rule(Sum, Zero)
 def _absorbed(first: Structure, second: Structure, shared: Shared) -> Product | None:
     """Zero absorbs all; `multiply` sees to it before it looks here."""
     return Product(Zero(first.dom, second.cod), ())
@@ -60,7 +66,7 @@ SPREAD = 2  # times as many rows as entries that are moved to them: a dense map 
 
 def _spreads(second: Structure) -> bool:
     """Whether a map puts its argument among zeros that are more than it."""
-    return isinstance(second, Reindex) and second.rows > SPREAD * second.nnz
+    return second.only_moves and second.rows > SPREAD * second.nnz
 
 
 def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | None:

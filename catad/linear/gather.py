@@ -257,6 +257,10 @@ class _Indexed(Structure):
     def entry_count(self) -> int:
         return self.nnz
 
+    @property
+    def is_lazy(self) -> bool:
+        return False
+
     def weighted(self, v: Wire, slots: Sequence[Wire]) -> Wire:
         """`v` times the weight."""
         if self.weight is None:

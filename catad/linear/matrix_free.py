@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from catad.linear.patterns import Grid, Pattern, Range, full, grid_of
 from catad.linear.solver import Leaves, Solver, solver_of, together
 from catad.linear.structure import Structure, family
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
@@ -97,6 +98,16 @@ class Batched(Structure):
         flags = (*self.flags, *[True for x in xs if x is not None])
         outs = iter(batch(b, wiring, [*slots, *[x for x in xs if x is not None]], flags, self.count))
         return [next(outs) if there else None for there in made]
+
+    def patterns(self) -> Grid:
+        """A block for each index of the new axis."""
+        leaves = self.part.dom, self.part.cod
+        if len(leaves[0]) != 1 or len(leaves[1]) != 1 or leaves[0][0].ndim != leaves[1][0].ndim:
+            return super().patterns()
+        (part,) = grid_of(self.part)[0]
+        if not isinstance(part, Pattern):
+            part = Pattern(tuple([full(n_in, n_out) for n_in, n_out in zip(*[s[0].shape for s in leaves], strict=True)]))
+        return ((Pattern((Range(self.count, self.count, 0, 0), *part.axes)),),)
 
     @property
     def kind(self) -> str:

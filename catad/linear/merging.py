@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from catad.linear.block import Chain, Sum, chain, total
+from catad.linear.block import chain, total
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta
-from catad.linear.products import Product, Source, computed
+from catad.linear.products import Product, Source, computed, moved, product_of
 from catad.linear.reindex import Axis, Move, Reindex, axis, whole
 from catad.linear.structure import Placed, scale_by
 
@@ -38,8 +38,8 @@ def added(terms: Sequence[Product]) -> Product:
     known: list[Term | None] = []
     for one in [part for each in terms for part in _apart(each) if not part.structure.is_zero]:
         term = _term(one)
-        for i, other in enumerate(known if term is not None else ()):
-            merged = None if other is None or term is None else _merged(other, term)
+        for i, other in enumerate(known):
+            merged = _merged(other, term) if other is not None and term is not None else _by_family(done[i], one)
             if merged is not None:
                 done[i], known[i] = merged, _term(merged)
                 break
@@ -56,9 +56,10 @@ def added(terms: Sequence[Product]) -> Product:
 
 def _apart(product: Product) -> list[Product]:
     """The terms of a sum, or the product itself."""
-    if not isinstance(product.structure, Sum):
+    terms = product.structure.terms
+    if terms[0][0] is product.structure:
         return [product]
-    return [Product(s, tuple([product.sources[k] for k in own])) for s, own in product.structure.parts]
+    return [Product(s, tuple([product.sources[k] for k in own])) for s, own in terms]
 
 
 def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]:
@@ -77,6 +78,15 @@ def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]
     return tuple(sources), placed
 
 
+def _by_family(one: Product, two: Product) -> Product | None:
+    """The sum of two products by what the family of either says of it."""
+    found = one.structure.plus(two.structure)
+    if found is not None:
+        return moved(product_of(found), one.sources, two.sources)
+    found = two.structure.plus(one.structure)
+    return None if found is None else moved(product_of(found), two.sources, one.sources)
+
+
 def _merged(s: Term, t: Term) -> Product | None:
     """The sum of two products as one, where their entries stand in the same places; None elsewhere."""
     if s.move == t.move:
@@ -86,18 +96,10 @@ def _merged(s: Term, t: Term) -> Product | None:
 
 
 def _term(product: Product) -> Term | None:
-    structure = product.structure
-    if isinstance(structure, Delta):
-        return Term(None, structure, product.sources[0] if product.sources else None)
-    if isinstance(structure, Reindex):
-        space = structure.cod[0]
-        axes = tuple(range(space.ndim))
-        return Term(structure, delta(axes, axes, None, space.shape, space.dtype, space.dtype), None)
-    if isinstance(structure, Chain) and len(structure.parts) == 2:
-        (move, _), (weight, own) = structure.parts
-        if isinstance(move, Reindex) and isinstance(weight, Delta):
-            return Term(move, weight, product.sources[own[0]] if own else None)
-    return None
+    found = product.structure.weighted_move
+    if found is None:
+        return None
+    return Term(found.move, found.weight, None if found.slot is None else product.sources[found.slot])
 
 
 def _one_pattern(a: Delta, c: Delta) -> Delta | None:

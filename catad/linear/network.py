@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from catad.linear.block import Block, Chain, assemble, chain, total
 from catad.linear.delta import identity
 from catad.linear.entries import Entries
+from catad.linear.patterns import Grid, grid_of
 from catad.linear.solver import Solver, solver_of
 from catad.linear.structure import Placed, Structure, accumulate, family
 from catad.spaces import Tensor
@@ -88,6 +89,17 @@ class Network(Structure):
     def nnz(self) -> int:
         """An upper bound: nothing is multiplied yet."""
         return self.rows * self.columns
+
+    @property
+    def graph(self) -> Network:
+        return self
+
+    @property
+    def is_composite(self) -> bool:
+        return True
+
+    def patterns(self) -> Grid:
+        return grid_of(self.stages)
 
     @property
     def bandwidths(self) -> tuple[int, int]:
@@ -183,16 +195,14 @@ class Network(Structure):
 
 def _is_plain(node: Node) -> bool:
     """Whether the map falls apart into maps between single leaves."""
-    structure = node.part[0]
-    single = len(structure.dom) == 1 and len(structure.cod) == 1
-    return single or (isinstance(structure, Block) and structure.widths is None)
+    return node.part[0].leafwise is not None
 
 
 def _lines(part: Placed) -> list[list[Placed | None]]:
     structure, numbers = part
-    if not isinstance(structure, Block):
-        return [[part]]
-    return [[p and (p[0], tuple([numbers[k] for k in p[1]])) for p in line] for line in structure.grid]
+    cells = structure.leafwise
+    assert cells is not None
+    return [[p and (p[0], tuple([numbers[k] for k in p[1]])) for p in line] for line in cells]
 
 
 def _plus(a: Placed | None, b: Placed | None) -> Placed | None:

@@ -1,4 +1,8 @@
-"""Products of structures: a table with exactly one rule for each pair of families, checked when it is imported.
+"""Products of structures: a table with exactly one rule for each pair of families.
+
+That of the package's own families is checked when it is imported; families from outside extend it by the same law when two first
+meet, and two rules that fit equally well are an error then.
+
 
 `multiply(first, second)` is the structure of `first >> second` together with how its slots follow from those of the two
 factors, or None where the product has no better form than a `Chain`. Rules are registered for pairs of families; `Structure`
@@ -8,11 +12,12 @@ dense factor forces it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from catad import errors
 from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
@@ -129,10 +134,13 @@ def moved(product: Product, ls: Sequence[Source], rs: Sequence[Source]) -> Produ
 
 
 Multiply = Callable[[Any, Any, Shared], "Product | None"]
+Combined = tuple[Structure, Sequence[Source | Compute]]  # what a rule from outside returns
+Rule = Callable[[Any, Any], "Combined | None"]
+Pair = tuple[type[Any], type[Any]]
 FAMILIES: tuple[type[Any], ...] = (
     Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
 )  # fmt: skip
-RULES: dict[tuple[type[Any], type[Any]], Multiply] = {}
+RULES: dict[Pair, Multiply] = {}
 
 
 def rule(first: type[Any], second: type[Any]) -> Callable[[Multiply], Multiply]:
@@ -140,33 +148,80 @@ def rule(first: type[Any], second: type[Any]) -> Callable[[Multiply], Multiply]:
 
     def register(function: Multiply) -> Multiply:
         if (first, second) in RULES:
-            raise TypeError(f"two product rules for {first.__name__} and {second.__name__}")
+            raise errors.ExtensionError(errors.two_product_rules(first, second))
         RULES[first, second] = function
         return function
 
     return register
 
 
+def product_rule(first: type[Any], second: type[Any]) -> Callable[[Rule], Rule]:
+    """Decorator: the product rule of a family from outside with another, or with `Structure`, which stands for any.
+
+    The rule is given the two structures, as in `first >> second`, and returns the structure of the product with a sequence of the
+    sources of its slots, or None where the product stays a chain. A source is `left(i)` or `right(j)`, a slot of a factor as it
+    is, or a function `(builder, slots of the first, slots of the second) -> wire`. The product is never larger than both factors,
+    unless one of them is dense. Rules stand where the family is defined: one that comes after the two have met, or a second one
+    for a pair, is an `ExtensionError`, and so are two rules that fit a pair equally well, when it first meets.
+
+    >>> import catad as ct
+    >>> @ct.linear.product_rule(ct.linear.Structure, ct.linear.Structure)
+    ... def nothing(first, second):
+    ...     return None
+    Traceback (most recent call last):
+        ...
+    catad.errors.ExtensionError: there are two product rules for Structure >> Structure
+      do:       keep one of them
+      called:   ...
+    """
+
+    def register(function: Rule) -> Rule:
+        met = [f"{a.__name__} >> {b.__name__}" for a, b in (*MET, *TABLE) if issubclass(a, first) and issubclass(b, second)]
+        rule(first, second)(lambda a, b, shared: product_of(function(a, b)))
+        if met:
+            del RULES[first, second]
+            raise errors.ExtensionError(errors.product_rule_too_late(first, second, ", ".join(met[:3])))
+        return function
+
+    return register
+
+
+def product_of(found: Combined | None) -> Any:
+    """What a rule from outside returns as a `Product`."""
+    if found is None:
+        return None
+    structure, sources = found
+    made = Product(structure, tuple([s if isinstance(s, Source) else computed(s) for s in sources]))
+    if len(made.sources) != len(structure.slots):
+        raise errors.ExtensionError(errors.wrong_source_count(structure, len(made.sources)))
+    return made
+
+
+def _fitting(a: type[Any], b: type[Any], rules: Mapping[Pair, Multiply]) -> Multiply:
+    """The rule for a pair of families: of those that fit, the one that is at least as special in both places as each other.
+
+    A rule fits by its classes or those that they derive from, up to `Structure`; the nearer is the more special one.
+    """
+    places = [(i, j, found) for i, x in enumerate(a.__mro__) for j, y in enumerate(b.__mro__) if (found := rules.get((x, y)))]
+    if not places:
+        raise errors.ExtensionError(errors.no_product_rule(a, b))
+    least = [(i, j, found) for i, j, found in places if all(i <= k and j <= m for k, m, _ in places)]
+    if not least:
+        nearest = [(i, j) for i, j, _ in places if not any(k <= i and m <= j and (k, m) != (i, j) for k, m, _ in places)]
+        named = [f"({a.__mro__[i].__name__}, {b.__mro__[j].__name__})" for i, j in nearest]
+        raise errors.ExtensionError(errors.ambiguous_products(a, b, " and ".join(named)))
+    return least[0][2]
+
+
 def table(
-    families: Iterable[type[Any]], rules: dict[tuple[type[Any], type[Any]], Multiply]
-) -> dict[tuple[type[Any], type[Any]], Multiply]:
+    families: Iterable[type[Any]], rules: Mapping[Pair, Multiply]
+) -> dict[Pair, Multiply]:
     """One rule for each pair: the one for the pair, else the one with one `Structure`, else that for any two.
 
-    Raises TypeError where two rules fit a pair equally well, or none does.
+    Raises `ExtensionError` where two rules fit a pair equally well, or none does.
     """
     families = tuple(families)
-    full = {}
-    for a in families:
-        for b in families:
-            exact = rules.get((a, b))
-            half = [found for key in ((a, Structure), (Structure, b)) if (found := rules.get(key)) is not None]
-            if exact is None and len(half) > 1:
-                raise TypeError(f"ambiguous product rules for {a.__name__} and {b.__name__}")
-            chosen = exact or (half[0] if half else rules.get((Structure, Structure)))
-            if chosen is None:
-                raise TypeError(f"no product rule for {a.__name__} and {b.__name__}")
-            full[a, b] = chosen
-    return full
+    return {(a, b): _fitting(a, b, rules) for a in families for b in families}
 
 
 @lru_cache(maxsize=65536)
@@ -179,7 +234,11 @@ def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) 
         return Product(second, tuple([right(j) for j in range(len(second.slots))]))
     if second.is_identity:
         return Product(first, tuple([left(i) for i in range(len(first.slots))]))
-    found = TABLE[type(first), type(second)](first, second, shared)
+    pair = type(first), type(second)
+    product = TABLE.get(pair) or MET.get(pair)
+    if product is None:
+        product = MET[pair] = _fitting(*pair, RULES)
+    found = product(first, second, shared)
     if found is not None and found.structure.is_zero:  # e.g. disjoint slices that meet inside a chain
         return Product(Zero(first.dom, second.cod), ())
     return found
@@ -223,3 +282,4 @@ def cost_of(b: Builder) -> int:
 from catad.linear import block_rules, family_rules  # noqa: E402, F401  (they register themselves in RULES)
 
 TABLE = table(FAMILIES, RULES)
+MET: dict[Pair, Multiply] = {}  # the rules of pairs with a family from outside, as they meet

@@ -22,6 +22,8 @@ from catad.boxes import Primitive, box
 from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
 from catad.linear.linked import Linked, Origin, uncut
+from catad.linear.patterns import Grid as Patterns
+from catad.linear.patterns import Pattern, Range
 from catad.linear.prefixes import prefixes
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
@@ -336,6 +338,19 @@ class Recurrence(Structure):
             for k, wire in zip(order, made, strict=True):
                 out[k] = wire
         return out
+
+    def patterns(self) -> Patterns:
+        """All earlier steps (all later ones, backwards), of the components that are coupled; carried axes stay apart."""
+        axes = [Range(n, n, 0, 0) for n in self.states[0].shape]
+        n = axes[self.axis].n_in
+        axes[self.axis] = Range(n, n, 1 - n, 0) if self.reverse else Range(n, n, 0, n - 1)
+        reached = Pattern(tuple(axes))
+        group: dict[int, int] = {}
+        for number, (_, _, copies) in enumerate(independent(self.grid)):
+            for k, own in enumerate(copies):
+                group.update(dict.fromkeys(own, number * len(self.states) + k))
+        d = range(len(self.states))
+        return tuple([tuple([reached if group[row] == group[c] else None for c in d]) for row in d])
 
     @property
     def kind(self) -> str:

@@ -18,8 +18,9 @@ import numpy as np
 from catad.boxes import Primitive, box
 from catad.linear.columns import images
 from catad.linear.entries import Entries, of_moves
+from catad.linear.patterns import Grid, Pattern, Range
 from catad.linear.solver import Solver, singular
-from catad.linear.structure import Rule, Structure, family
+from catad.linear.structure import Rule, Structure, WeightedMove, family
 from catad.spaces import Tensor
 from catad.terms import D
 
@@ -159,8 +160,37 @@ class Reshaped(Primitive):
         return f"ct.reshape({self.shape!r})"
 
 
+def _range_of(ax: Axis) -> Range:
+    """Positions `c + t k` of the result and `a + s k` of the argument."""
+    if ax.m == 0:
+        return Range(ax.n_in, ax.n_out, 0, 0)
+    first, last = ax.c - ax.a, ax.c - ax.a + (ax.t - ax.s) * (ax.m - 1)
+    return Range(ax.n_in, ax.n_out, min(first, last), max(first, last))
+
+
+class _Moves(Structure):
+    """What `Reindex` and `Reshape` have in common: they move entries."""
+
+    dtype: np.dtype[Any]
+
+    @property
+    def is_monomial(self) -> bool:
+        return True
+
+    @property
+    def is_lazy(self) -> bool:
+        return False
+
+    @property
+    def is_light(self) -> bool:
+        return True
+
+    @property
+    def only_moves(self) -> bool:
+        return True
+
 @family
-class Reindex(Structure):
+class Reindex(_Moves):
     """See the module: along each axis one arithmetic progression of entries is moved to another."""
 
     axes: tuple[Axis, ...]
@@ -222,12 +252,17 @@ class Reindex(Structure):
         return all(ax.is_whole for ax in self.axes)
 
     @property
-    def is_monomial(self) -> bool:
-        return True
+    def weighted_move(self) -> WeightedMove:
+        from catad.linear.delta import identity
+
+        return WeightedMove(self, identity(self.cod[0]), None)
+
+    def patterns(self) -> Grid:
+        return ((Pattern(tuple([_range_of(ax) for ax in self.axes])),),)
 
 
 @family
-class Reshape(Structure):
+class Reshape(_Moves):
     """The same entries in other axes, in C order."""
 
     before: tuple[int, ...]
@@ -277,10 +312,6 @@ class Reshape(Structure):
     @property
     def is_identity(self) -> bool:
         return self.before == self.after
-
-    @property
-    def is_monomial(self) -> bool:
-        return True
 
 
 def moved_rows(space: Tensor, at: int, ax: Axis) -> Reindex:

@@ -15,14 +15,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 
 import numpy as np
 
+from catad import errors
+from catad.linear.patterns import UNKNOWN, Grid
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
+    from catad.linear.delta import Delta
     from catad.linear.entries import Entries
+    from catad.linear.network import Network
+    from catad.linear.products import Combined
+    from catad.linear.reindex import Reindex
     from catad.linear.solver import Solver
     from catad.wiring import Builder, Wire
 
@@ -51,7 +57,13 @@ def family(cls: type[S]) -> type[S]:
 
 
 class Structure(ABC):
-    """A linear map without its coefficients."""
+    """A linear map without its coefficients: the base of every family.
+
+    A family says its spaces (`dom`, `cod`, `slots`: fields or properties), how it is applied, its transpose, its name and how
+    many entries it has. All else has a default that is right for a map of which no more is known: it is applied to a basis where
+    its matrix is wanted, its products stay chains and its sums stay sums. Decorate a family with `family`; register its products
+    with `product_rule`. See docs/extending.md.
+    """
 
     if TYPE_CHECKING:  # attributes, fields or properties of the families
 
@@ -109,6 +121,121 @@ class Structure(ABC):
         """Whether no row and no column has more than one entry that can differ from zero."""
         return False
 
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether the map only multiplies each entry by a number."""
+        return False
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the map is one dense array with every axis of its result, of which there is one at least, and its argument."""
+        return False
+
+    # -- how its entries are known
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the entries are known only by applying the map to a basis; then products push columns through it."""
+        return True
+
+    @property
+    def holds_matrix(self) -> bool:
+        """Whether `dense` reads the matrix off the slots."""
+        return False
+
+    def dense(self, xp: Any, slots: Sequence[Any]) -> Any:
+        """The array of shape `cod + dom`, where `holds_matrix`."""
+        raise errors.ExtensionError(errors.missing_method("family", self, "dense"))
+
+    @property
+    def holds_columns(self) -> bool:
+        """Whether `columns` reads the columns off the slots."""
+        return False
+
+    def columns_on(self, b: Builder, slots: Sequence[Wire]) -> Wire:
+        """A wire of shape `(size of the argument, *shape of the result)`, where `holds_columns`."""
+        raise errors.ExtensionError(errors.missing_method("family", self, "columns_on"))
+
+    def patterns(self) -> Grid:
+        """Where entries can differ from zero, for each leaf of the result (rows) and of the argument; see `patterns`."""
+        return tuple([(UNKNOWN,) * len(self.dom)] * len(self.cod))
+
+    # -- how it is put together
+
+    @cached_property
+    def whole(self) -> Placed:
+        """The map as a part that has all slots."""
+        return self, tuple(range(len(self.slots)))
+
+    @property
+    def series(self) -> tuple[Placed, ...]:
+        """The factors of a product, the first applied first; a map that is no product is its own only factor."""
+        return (self.whole,)
+
+    @property
+    def terms(self) -> tuple[Placed, ...]:
+        """The terms of a sum; a map that is no sum is its own only term."""
+        return (self.whole,)
+
+    @cached_property
+    def blocks(self) -> Blocks:
+        """The map as a grid of maps between groups of leaves; one that is no grid is the only one in it."""
+        return Blocks(((None if self.is_zero else self.whole,),), (len(self.dom),), (len(self.cod),))
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether the map is given as a grid, so that its sum with another of the same widths is taken place by place."""
+        return False
+
+    @property
+    def leafwise(self) -> Cells | None:
+        """The map as a grid of maps between single leaves; None where it does not fall apart into such."""
+        return ((self.whole,),) if len(self.dom) == 1 and len(self.cod) == 1 else None
+
+    @property
+    def graph(self) -> Network | None:
+        """The map as a graph of maps, where it is one."""
+        return None
+
+    @property
+    def stages(self) -> Structure:
+        """The same map as a product of blocks, where it is a graph; else the map."""
+        return self
+
+    @property
+    def pieces(self) -> tuple[Structure, ...] | None:
+        """The factors, terms or blocks of a composite; None of one that is none."""
+        return None
+
+    @property
+    def is_composite(self) -> bool:
+        """Whether it may be cheaper to multiply its parts out than to apply them one after the other."""
+        return self.pieces is not None
+
+    # -- products and sums
+
+    @property
+    def only_moves(self) -> bool:
+        """Whether the map only moves entries, the same ones for all numbers."""
+        return False
+
+    @property
+    def is_light(self) -> bool:
+        """Whether a product with it that has no rule may be a term of a sum: applying it costs little beside the sum."""
+        return False
+
+    @property
+    def weighted_move(self) -> WeightedMove | None:
+        """The map as a `Reindex` or none and then a `Delta`, where it is that; sums of such maps have fewer terms."""
+        return None
+
+    def plus(self, other: Structure) -> Combined | None:
+        """The sum with a map between the same spaces, where that is one map with one set of slots; None where it stays a sum.
+
+        The result is that of a product rule: a structure, and a source for each of its slots, `left` being this map's.
+        """
+        return None
+
     # -- the matrix on flattened vectors, with numbers in the slots; right for any family, better where one says more
 
     @property
@@ -144,6 +271,23 @@ class Structure(ABC):
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
+Cells = tuple[tuple["Placed | None", ...], ...]  # a row for each leaf, or group of leaves, of the result; None is zero
+
+
+class Blocks(NamedTuple):
+    """A grid of placed parts, and how many leaves each of its columns and rows takes."""
+
+    grid: Cells
+    columns: tuple[int, ...]
+    rows: tuple[int, ...]
+
+
+class WeightedMove(NamedTuple):
+    """A move (or none), then a `Delta`, and which slot of the map is that of the `Delta`, if it has one."""
+
+    move: Reindex | None
+    weight: Delta
+    slot: int | None
 
 
 @dataclass(frozen=True)

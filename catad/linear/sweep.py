@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from catad.boxes import Nesting, Running, box
 from catad.linear.contract import contract
 from catad.linear.matrix_free import carried
+from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.structure import Rule, Structure, family
 from catad.rearrange import exl, exr, proj
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
@@ -26,6 +27,9 @@ from catad.wiring import wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
+
+
+LONGEST = 64  # steps of a loop whose pattern is followed
 
 
 def _stacked(space: Space, n: int) -> tuple[Tensor, ...]:
@@ -210,6 +214,15 @@ class SweepMap(Structure):
         steady = [slots[j] for j in self.fixed]
         outs = b.add(sweep, *filled[:k], *steady, *[slots[j] for j in moving], *filled[k:])
         return [*outs[:k], *sweep.results(outs)]
+
+    def patterns(self) -> Grid:
+        """A loop that only hands a state on: a power of its step. With inputs or outputs at each step nothing is said."""
+        if len(self.dom) > self.states or len(self.cod) > self.states or not 0 < self.n <= LONGEST:
+            return super().patterns()
+        step = whole = grid_of(self.step)
+        for _ in range(self.n - 1):
+            whole = product(whole, step)
+        return whole
 
     @property
     def kind(self) -> str:

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from catad.linear.apply import applying
 from catad.linear.as_matrix import DENSE_LIMIT
+from catad.linear.patterns import pattern_of
 from catad.linear.structure import Structure, widest
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.cost import Model, identity_on, value_of
 from catad.planner.execute import fresh_numbers
 from catad.planner.factors import Part, Work, leaf, work_of, write_out
-from catad.planner.patterns import pattern_of
 from catad.planner.profile import Profile
 from catad.planner.pushes import is_compressed
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from catad.linear.delta import Delta
 from catad.linear.structure import Structure
 from catad.planner.cost import Model
-from catad.planner.factors import Factors, is_full
+from catad.planner.factors import Factors
 from catad.planner.profile import Profile
 
 
@@ -39,8 +38,8 @@ def bound(factors: Factors, model: Model) -> float:
 
 def is_dense(structure: Structure) -> bool:
     """Whether a map is one dense array, or its transpose is."""
-    return is_full(structure) or is_full(structure.T)
+    return structure.is_full or structure.T.is_full
 
 
 def _is_diagonal(structure: Structure) -> bool:
-    return isinstance(structure, Delta) and structure.is_diagonal
+    return structure.is_diagonal

@@ -26,7 +26,6 @@ from catad.planner.factors import (
     canonical,
     computed_count,
     held,
-    is_full,
     join,
     lazy,
     leaf,
@@ -87,7 +86,7 @@ class Search:
         self.itemsize = dtypes.pop().itemsize if plain else 0
         for k, part in enumerate(factors.parts):
             self.cells[k, k] = {leaf(part): [Way(0, 0, 0, 0, k)]}
-            if plain and is_full(part.structure):
+            if plain and part.structure.is_full:
                 self.dense[k][k] = Dense(0, 0, 0, 0, part.structure.columns, part.structure.rows, k)
             self._write_out(self.cells[k, k])
         for width in range(2, n + 1):

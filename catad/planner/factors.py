@@ -13,15 +13,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from catad.boxes import Primitive
-from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.block import Zero
 from catad.linear.block import chain as unmultiplied
 from catad.linear.contract import Contract
-from catad.linear.delta import Delta
-from catad.linear.network import Network
 from catad.linear.products import Product, multiply
 from catad.linear.structure import Placed, Structure
 from catad.linear.sweep import Sweep
-from catad.planner.pushes import accumulated, is_lazy, pulled, pushed
+from catad.planner.pushes import accumulated, pulled, pushed
 from catad.spaces import Product as Spaces
 from catad.spaces import Tensor
 from catad.vector.checkpoint import Call
@@ -81,20 +79,13 @@ def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tup
     shared = frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c)
     product = multiply(first, second, shared)
     if product is not None:
-        if is_full(first) and is_full(second) and not shared:
+        if first.is_full and second.is_full and not shared:
             return _of_dense(product, first, second)
         return measured(product, first, second, ls, rs)
-    if not (is_lazy(first) or is_lazy(second)):
+    if not (first.is_lazy or second.is_lazy):
         return None
     found = [measured(p, first, second, ls, rs) for p in (pushed(first, second), pulled(first, second)) if p is not None]
     return min(found, key=lambda m: m.operations) if found else None
-
-
-def is_full(structure: Structure) -> bool:
-    """Whether a map is one dense array with every axis of its result, of which there is one at least, and its argument."""
-    if not isinstance(structure, Delta) or structure.slot is None or not structure.is_dense or not structure.out:
-        return False
-    return len(structure.slot) == len(set(structure.slot)) == len(structure.out) + len(structure.ins)
 
 
 def _of_dense(product: Product, first: Structure, second: Structure) -> Multiplied:
@@ -225,7 +216,7 @@ def write_out(state: State, backwards: bool, fresh: Iterator[int]) -> Joined:
 
 def lazy(state: State) -> bool:
     """Whether some part of a partial product is known only by how it is applied."""
-    return any(is_lazy(part.structure) for part in state)
+    return any(part.structure.is_lazy for part in state)
 
 
 def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
@@ -268,11 +259,7 @@ def weight(state: State) -> int:
 @lru_cache(maxsize=65536)
 def terms(structure: Structure) -> int:
     """How many plain maps a structure is made of."""
-    if isinstance(structure, (Sum, Chain)):
-        return sum(terms(inner) for inner, _ in structure.parts)
-    if isinstance(structure, Block):
-        return sum(terms(part[0]) for row in structure.grid for part in row if part is not None)
-    return 1
+    return 1 if structure.pieces is None else sum(terms(piece) for piece in structure.pieces)
 
 
 def leaf(part: Part) -> State:
@@ -286,13 +273,12 @@ def parts_of(part: Part) -> list[Part]:
     stack = [part]
     while stack:
         top, ids = stack.pop()
-        if isinstance(top, Network):
-            stages = top.stages
-            stack.append(Part(stages, ids[: len(stages.slots)]))
-        elif isinstance(top, Chain):
-            stack += [Part(s, tuple([ids[k] for k in own])) for s, own in reversed(top.parts)]
-        else:
+        top = top.stages
+        series = top.series
+        if series[0][0] is top:
             flat.append(Part(top, ids[: len(top.slots)]))
+        else:
+            stack += [Part(s, tuple([ids[k] for k in own])) for s, own in reversed(series)]
     return flat
 
 

@@ -28,7 +28,6 @@ from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.plan import MARGIN, EliminationPlan, cheaper, cheapest, eliminated
 from catad.planner.plan import Plan
 from catad.planner.profile import Profile
-from catad.planner.pushes import is_lazy
 from catad.planner.request import Request
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
@@ -94,7 +93,7 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Plan:
         most = math.inf if basis is None else basis.value + basis.use
         made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
     assert made is not None
-    if basis is None or made.cost.value <= basis.value or is_lazy(made.result):
+    if basis is None or made.cost.value <= basis.value or made.result.is_lazy:
         return made
     spent = made.cost.value + use_of(made.result, request.model)
     if isinstance(request.model, Profile):

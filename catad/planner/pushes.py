@@ -4,14 +4,13 @@
     pull      A known, f not:  (A f)^T e_k = f^T(A^T e_k)        as many applications of f^T as A has rows
     accumulate   f known by its application alone: f(e_k) for all k, or for sums of those e_k that no row sees together
 
-The last is compressed by colours (`catad.planner.patterns`): a band of l + u + 1 diagonals takes l + u + 1 applications whatever
+The last is compressed by colours (`catad.linear.patterns`): a band of l + u + 1 diagonals takes l + u + 1 applications whatever
 its size. Each of these is a `Product`, as the rules of the families give, so that plans count, carry out and explain them alike.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -20,18 +19,15 @@ import numpy as np
 
 from catad.linear.apply import applying
 from catad.linear.batch import batch
-from catad.linear.block import Block, Chain, Sum, Zero, assemble, chain, total
+from catad.linear.block import Zero, assemble, chain, total
 from catad.linear.contract import contract
 from catad.linear.delta import Delta, delta
 from catad.linear.gather import Indexing, Take
-from catad.linear.matrix_free import Batched, MatrixFree
-from catad.linear.network import Network
+from catad.linear.patterns import Pattern, pattern_of
 from catad.linear.products import Product, Source, computed
-from catad.linear.recurrence import Recurrence, zeros
+from catad.linear.recurrence import zeros
 from catad.linear.reindex import Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Placed, Structure, cast
-from catad.linear.sweep import SweepMap
-from catad.planner.patterns import Pattern, pattern_of
 from catad.spaces import Tensor
 from catad.terms import above
 
@@ -39,32 +35,12 @@ if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
 MOST = 512  # colours of a map that is written out by diagonals; with more it becomes dense
-LAZY = (Recurrence, MatrixFree, Batched, Network, SweepMap)  # known by how they are applied
-
-
-@lru_cache(maxsize=65536)
-def is_lazy(structure: Structure) -> bool:
-    """Whether some part of a map is known only by how it is applied."""
-    if isinstance(structure, (Chain, Sum)):
-        return any(is_lazy(part) for part, _ in structure.parts)
-    if isinstance(structure, Block):
-        return any(is_lazy(part[0]) for row in structure.grid for part in row if part is not None)
-    return isinstance(structure, LAZY)
-
-
-def _spans(structure: Structure) -> bool:
-    """Whether a map is one array with every axis of result and argument, so that its columns can be read off."""
-    if not isinstance(structure, Delta) or structure.slot is None or not structure.is_dense:
-        return False
-    return set(structure.slot) == {*structure.out, *structure.ins} and len(set(structure.ins)) == len(structure.ins)
 
 
 def is_explicit(structure: Structure) -> bool:
     """Whether the columns of a map can be read off: a dense array, or a grid of such."""
-    if isinstance(structure, Block):
-        cells = [part for row in structure.grid for part in row]
-        return structure.widths is None and all(part is None or _spans(part[0]) for part in cells)
-    return _spans(structure)
+    cells = structure.leafwise
+    return cells is not None and all(part is None or part[0].holds_columns for row in cells for part in row)
 
 
 @lru_cache(maxsize=16384)
@@ -135,9 +111,8 @@ def _constant(b: Builder, array: Any) -> Wire:
 
 
 def _column(structure: Structure, c: int) -> list[Placed | None]:
-    if isinstance(structure, Block):
-        return [row[c] for row in structure.grid]
-    return [(structure, (0,))]
+    assert structure.leafwise is not None
+    return [row[c] for row in structure.leafwise]
 
 
 def _reads(structure: Structure, c: int) -> tuple[bool, ...]:
@@ -146,13 +121,8 @@ def _reads(structure: Structure, c: int) -> tuple[bool, ...]:
 
 def _columns_of(b: Builder, part: Placed, slots: Sequence[Wire]) -> Wire:
     """The columns of a dense map as an array (count, ...result)."""
-    d, own = part
-    assert isinstance(d, Delta) and d.slot is not None
-    wire = contract(b, [d.slot], [slots[own[0]]], (*d.ins, *d.out), d.sizes)
-    if d.factor != 1.0:
-        wire = d.factor * wire
-    shape = (math.prod(d.dom[0].shape), *d.cod[0].shape)
-    return cast(b.add(Reshaped(shape), wire)[0], d.cod[0].dtype)
+    structure, own = part
+    return structure.columns_on(b, [slots[k] for k in own])
 
 
 def _dense_grid(dom: Sequence[Tensor], second: Structure, there: Sequence[tuple[bool, ...]], columns: Any) -> Product:

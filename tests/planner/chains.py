@@ -13,7 +13,7 @@ from catad.linear.block import Chain, chain
 from catad.linear.network import Network
 from catad.linear.products import cost_of, multiply, operations
 from catad.linear.structure import Structure
-from catad.planner.pushes import accumulated, is_lazy
+from catad.planner.pushes import accumulated
 from catad.wiring import Builder
 
 KINDS = (
@@ -136,7 +136,7 @@ def with_bases(bracketing: Any, maps: list[ct.LinearMap]) -> list[Any]:
 
 
 def stays_lazy(bracketing: Any, maps: list[ct.LinearMap]) -> bool:
-    return any(is_lazy(part) for part in cost(bracketing, maps)[1])
+    return any(part.is_lazy for part in cost(bracketing, maps)[1])
 
 
 def cost(bracketing: Any, maps: list[ct.LinearMap]) -> tuple[int, list[Structure]]:

@@ -9,9 +9,9 @@ import pytest
 
 import catad as ct
 from catad.linear.apply import applying
+from catad.linear.patterns import Pattern, pattern_of
 from catad.linear.products import cost_of_wiring
 from catad.planner import Plan, plan
-from catad.planner.patterns import Pattern, pattern_of
 
 
 def linear(f: ct.D, shape: tuple[int, ...], seed: int = 0) -> ct.LinearMap:

@@ -8,7 +8,6 @@ from itertools import accumulate
 from typing import Any
 
 from catad import errors
-from catad.linear.block import Block, Zero
 from catad.linear.structure import Structure
 from catad.planner.elimination.graph import Graph
 from catad.planner.entry import _domain
@@ -33,14 +32,9 @@ def graph_of(f: D, *primals_or_spaces: Any) -> Graph:
 
 def _entries(structure: Structure) -> Iterator[tuple[int, int]]:
     """The result leaves and the argument leaves between which a map is not zero by structure."""
-    if isinstance(structure, Zero):
-        return
-    if not isinstance(structure, Block):
-        yield from ((row, column) for row in range(len(structure.cod)) for column in range(len(structure.dom)))
-        return
-    widths = structure.widths or ((1,) * len(structure.dom), (1,) * len(structure.cod))
-    rows, columns = [[*range(end - width, end)] for width, end in _ends(widths[1])], _ends(widths[0])
-    for line, height in zip(structure.grid, rows, strict=True):
+    blocks = structure.blocks
+    rows, columns = [[*range(end - width, end)] for width, end in _ends(blocks.rows)], _ends(blocks.columns)
+    for line, height in zip(blocks.grid, rows, strict=True):
         for part, (width, end) in zip(line, columns, strict=True):
             if part is not None:
                 yield from ((row, column) for row in height for column in range(end - width, end))

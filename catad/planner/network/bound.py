@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from catad.linear.delta import Delta
 from catad.planner.bound import is_dense
 from catad.planner.elimination.bounds import Cut, bounds
 from catad.planner.elimination.graph import Graph, members
@@ -62,7 +61,7 @@ def bound(graph: LinearGraph) -> int:
 
 def _is_diagonal(edge: Edge) -> bool:
     structure = edge.state[0].structure
-    return len(edge.state) == 1 and isinstance(structure, Delta) and structure.is_diagonal and structure.slot is not None
+    return len(edge.state) == 1 and structure.is_diagonal and bool(structure.slots)
 
 
 def _besides(graph: LinearGraph, diagonals: list[Edge], work: Work) -> int:

@@ -15,10 +15,10 @@ from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from catad.linear.block import Block, Chain, Zero, grid
+from catad.linear.block import grid
 from catad.linear.delta import identity
 from catad.linear.network import Network
-from catad.linear.structure import Structure
+from catad.linear.structure import Blocks, Structure
 from catad.planner.elimination.graph import Graph
 from catad.planner.factors import Part, State
 from catad.spaces import Tensor
@@ -79,9 +79,9 @@ def graph_of(parts: tuple[Part, ...], slots: Leaves) -> LinearGraph:
 
 def has_forks(structure: Structure) -> bool:
     """Whether a structure is a network, or a chain with one in it: its graph can be more than a path."""
-    return isinstance(structure, Network) or (
-        isinstance(structure, Chain) and any(has_forks(part) for part, _ in structure.parts)
-    )
+    if structure.graph is not None:
+        return True
+    return structure.series[0][0] is not structure and any(has_forks(part) for part, _ in structure.series)
 
 
 class _Layout:
@@ -107,23 +107,22 @@ class _Layout:
     def part(self, part: Part, ins: Sequence[int], outs: Sequence[int]) -> None:
         """The edges of one map; it may be a composite."""
         structure, ids = part
-        if isinstance(structure, Zero):
-            return
-        if isinstance(structure, Chain):
-            self.chain([Part(s, tuple([ids[k] for k in own])) for s, own in structure.parts], ins, outs)
-        elif isinstance(structure, Network):
-            self.network(structure, ids, ins, outs)
-        elif isinstance(structure, Block):
-            self.block(structure, ids, ins, outs)
+        series, blocks = structure.series, structure.blocks
+        if series[0][0] is not structure:
+            self.chain([Part(s, tuple([ids[k] for k in own])) for s, own in series], ins, outs)
+        elif structure.graph is not None:
+            self.network(structure.graph, ids, ins, outs)
+        elif structure.is_grid or structure.is_zero:
+            self.block(blocks, ids, ins, outs)
         else:
             source = ins[0] if len(ins) == 1 else self._together(ins, structure.dom)
             target = outs[0] if len(outs) == 1 else self._apart(outs, structure.cod)
             self.edges.append(Edge(source, target, (Part(structure, ids),)))
 
-    def block(self, block: Block, ids: tuple[int, ...], ins: Sequence[int], outs: Sequence[int]) -> None:
-        widths = block.widths or ((1,) * len(block.dom), (1,) * len(block.cod))
+    def block(self, blocks: Blocks, ids: tuple[int, ...], ins: Sequence[int], outs: Sequence[int]) -> None:
+        widths = blocks.columns, blocks.rows
         columns, rows = [[slice(end - w, end) for w, end in zip(side, accumulate(side), strict=True)] for side in widths]
-        for line, row in zip(block.grid, rows, strict=True):
+        for line, row in zip(blocks.grid, rows, strict=True):
             for cell, column in zip(line, columns, strict=True):
                 if cell is not None:
                     self.part(Part(cell[0], tuple([ids[k] for k in cell[1]])), ins[column], outs[row])

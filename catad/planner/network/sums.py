@@ -37,14 +37,13 @@ def total(first: Structure, second: Structure) -> Product:
     """The structure of a sum, and how its slots follow from those of both terms."""
     one = Product(first, tuple([left(i) for i in range(len(first.slots))]))
     two = Product(second, tuple([right(j) for j in range(len(second.slots))]))
-    if isinstance(first, Block) and isinstance(second, Block) and first.widths == second.widths:
+    if first.is_grid and second.is_grid and first.blocks[1:] == second.blocks[1:]:
         return _place_by_place(one, two)
     return added([one, two])
 
 
 def _place_by_place(one: Product, two: Product) -> Product:
-    first, second = one.structure, two.structure
-    assert isinstance(first, Block) and isinstance(second, Block)
+    first, second = one.structure.blocks, two.structure.blocks
     cells: list[Product] = []
     where: list[tuple[int, int]] = []
     for r, (upper, lower) in enumerate(zip(first.grid, second.grid, strict=True)):
@@ -61,4 +60,6 @@ def _place_by_place(one: Product, two: Product) -> Product:
         rows[r][c] = None if part[0].is_zero else part
     spaces = {k: space for structure, own in placed for k, space in zip(own, structure.slots, strict=True)}
     slots = tuple([spaces[k] for k in range(len(sources))])
-    return Product(Block(tuple([tuple(row) for row in rows]), first.dom, first.cod, slots, first.widths), sources)
+    widths = None if all(w == 1 for w in (*first.columns, *first.rows)) else (first.columns, first.rows)
+    grid = tuple([tuple(row) for row in rows])
+    return Product(Block(grid, one.structure.dom, one.structure.cod, slots, widths), sources)
