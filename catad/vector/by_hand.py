@@ -64,14 +64,14 @@ class Custom(PassedOn):
         used = len(self.structure.dom)
         cod = self.structure.cod
         slots = self.structure.slots
-        part: Placed = (self.structure, tuple(range(len(slots))))
-        line: list[Placed | None] = [part] + [None] * (len(dom) - used)
+        others: list[Placed | None] = [None] * (len(dom) - used)
         first = self.xs + self.ys
-        if used == len(cod) == 1:
-            whole = assemble([line], dom, cod, slots)
+        cells = self.structure.leafwise
+        if cells is not None:
+            whole = assemble([[*line, *others] for line in cells], dom, cod, slots)
         else:
             widths = ((used, *[1] * (len(dom) - used)), (len(cod),))
-            whole = Block((tuple(line),), tuple(dom), cod, slots, widths)
+            whole = Block(((self.structure.whole, *others),), tuple(dom), cod, slots, widths)
         return Rule(whole, lambda wires, _: wires[first:])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
