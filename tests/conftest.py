@@ -1,6 +1,6 @@
 """What holds for all tests: a cache of compiled code for this session alone, and the profiles of Hypothesis.
 
-A test draws 25 examples where it says no other number. The profile "ci" draws the same ones on every run; it is loaded where CI
+A test draws 15 examples where it says no other number. The profile "ci" draws the same ones on every run; it is loaded where CI
 or HYPOTHESIS_PROFILE=ci is set. With --slow a test draws 250 fresh ones, and the tests marked `slow` run as well, for a night.
 
 Compiled code is kept in a temporary folder, which the processes of one session share, so that no test finds what an earlier
@@ -8,6 +8,7 @@ one, or the user, has compiled; where CATAD_TESTS_CACHE names a folder, sessions
 """
 
 import atexit
+import gc
 import os
 import shutil
 import sys
@@ -33,8 +34,8 @@ except ImportError:  # the tests that draw say so themselves
     pass
 else:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
-    settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=slow)
-    settings.register_profile("ci", max_examples=25, derandomize=True, deadline=None, suppress_health_check=slow)
+    settings.register_profile("default", max_examples=15, deadline=None, suppress_health_check=slow)
+    settings.register_profile("ci", max_examples=15, derandomize=True, deadline=None, suppress_health_check=slow)
     settings.register_profile("slow", max_examples=250, deadline=None, suppress_health_check=slow)
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default"))
 
@@ -51,6 +52,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes minutes, and runs with --slow only")
+    config.addinivalue_line("markers", "quick(n): a table of cases; n of them run without --slow, spread evenly over it")
     if config.getoption("--slow") and "hypothesis" in sys.modules:
         settings.load_profile("slow")
     chosen = config.getoption("--arrays")
@@ -68,12 +70,44 @@ def pytest_configure(config):
         Program.__call__ = on_arrays_of(strict, Program.__call__)
 
 
+def _thin(config, items):
+    """Of a table of cases marked `quick(n)`, n that are spread evenly over it."""
+    tables = {}
+    for item in items:
+        if item.get_closest_marker("quick"):
+            tables.setdefault((item.path, item.cls, item.originalname), []).append(item)
+    left = set()
+    for table in tables.values():
+        n = table[0].get_closest_marker("quick").args[0]
+        kept = {k * len(table) // n for k in range(n)}
+        left.update(item for k, item in enumerate(table) if k not in kept)
+    if left:
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
+
+
+def pytest_collection_finish(session):
+    """Collecting garbage looks at the objects of the run, not at the tests themselves."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _programs_of_one_file():
+    """No file finds the programs of another, and memory stays small."""
+    yield
+    if "catad.kept" in sys.modules:
+        sys.modules["catad.kept"].forget()
+
+
 def pytest_collection_modifyitems(config, items):
     """Tests marked `slow` run with --slow, `gpu` where CuPy finds a GPU; `numpy_only` ones, which call NumPy, on its arrays."""
     if not config.getoption("--slow"):
         for item in items:
             if "slow" in item.keywords:
                 item.add_marker(pytest.mark.skip(reason="takes minutes: run with --slow"))
+        _thin(config, items)
     if config.getoption("--arrays") != "numpy":
         for item in items:
             if "numpy_only" in item.keywords or item.path.parent.name == "engine":  # other arrays are not compiled for

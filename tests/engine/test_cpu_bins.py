@@ -105,6 +105,7 @@ def agree(run: Callable[[], list[Any]], dtype: str) -> None:
         np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_histograms_and_their_gradients(name: str, dtype: str) -> None:
@@ -116,6 +117,7 @@ def test_histograms_and_their_gradients(name: str, dtype: str) -> None:
         agree(lambda f=f, index=index, x=x: value_and_pullback(f, index, x), dtype)  # type: ignore[misc]
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("bins", [3, 300, 40_000])
 def test_many_values_in_pieces(name: str, bins: int) -> None:

@@ -77,6 +77,7 @@ def arrays(size, seed=0):
     return [rng.uniform(-1.0, 1.0, shape) for shape in ((size,), (size, 3), (3, size), (2, size, 2))]
 
 
+@pytest.mark.quick(40)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 67])
 def test_programs_at_small_sizes_with_small_tiles_and_threads(monkeypatch, name, size):
@@ -110,6 +111,7 @@ def random(rng, space):
     return tuple(random(rng, factor) for factor in space.factors)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_above_the_sizes_of_tiles_and_chunks(name):
     f = PROGRAMS[name]
@@ -134,6 +136,7 @@ OPERATORS = {
 }
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("count", [0, 1, 2, 50, 9000])
 def test_histograms_gathers_and_segments(name, count):

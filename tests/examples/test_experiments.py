@@ -35,6 +35,7 @@ def experiment(monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", SMALL)
 def test_runs_small(name: str, tmp_path: Path) -> None:
     command = [sys.executable, str(EXPERIMENTS / f"{name}.py"), *SMALL[name], "--json", "found.json", "--out", "pictures"]

@@ -48,14 +48,14 @@ def test_laws_hold_bit_for_bit_on_polynomial_terms(drawn: Any) -> None:
     check_laws(f, x, exact=True)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(terms_at_points())
 def test_laws_hold_within_rounding(drawn: Any) -> None:
     f, x = drawn
     check_laws(f, x, order=1)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(terms_at_points(dtype=np.float32, smooth=True))
 def test_laws_hold_within_rounding_in_single_precision(drawn: Any) -> None:
     f, x = drawn

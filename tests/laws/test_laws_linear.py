@@ -44,6 +44,7 @@ def test_each_family_obeys_the_laws(name: str, shape: tuple[int, ...], data: Any
     check_linear_map(linear.T, exact=True)
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", [*COMBINED, *WIDENING])
 @settings(max_examples=8)
 @given(data=st.data())

@@ -54,6 +54,7 @@ def test_laws_hold_bit_for_bit_on_small_integers(case: Case) -> None:
     check_laws(case.make(), x, exact=True, order=case.order)
 
 
+@pytest.mark.quick(110)
 @pytest.mark.parametrize(("case", "dtype"), with_dtypes(CASES, exact_once=True))
 def test_laws_hold_within_rounding(case: Case, dtype: str) -> None:
     x = case.point(np.random.default_rng(seed_of(case)), dtype, False)

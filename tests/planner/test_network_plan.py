@@ -128,9 +128,9 @@ def test_the_same_plan_every_time() -> None:
     found = []
     for _ in range(2):
         forget()
-        found.append(plan(skips(9, 5), np.ones(9), cost="operations"))
+        found.append(plan(skips(9, 5), np.ones(9), cost="operations", budget=40_000))
     assert isinstance(found[0], EliminationPlan) and found[0].order == found[1].order
-    assert plan(skips(9, 5), np.ones(9), cost="operations").order == found[0].order  # type: ignore[attr-defined]
+    assert plan(skips(9, 5), np.ones(9), cost="operations", budget=40_000).order == found[0].order  # type: ignore[attr-defined]
 
 
 def test_the_search_is_exact_only_where_nothing_is_shared() -> None:

@@ -60,6 +60,7 @@ def test_the_pairs_are_of_all_families() -> None:
     assert met >= set(products.FAMILIES)
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("seed", range(30))
 def test_random_bracketings_take_what_was_predicted(seed: int) -> None:
     maps = random_chain(seed, 4) if seed % 2 else random_blocks(seed, 3)

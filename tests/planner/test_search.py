@@ -24,6 +24,7 @@ def executed(planned: Plan) -> int:
     return sum(p.cost(wiring.spaces(ins), wiring.spaces(outs)) for p, ins, outs in wiring.boxes)
 
 
+@pytest.mark.quick(40)
 @pytest.mark.parametrize("seed", range(120))
 def test_every_bracketing_of_a_random_chain(seed: int) -> None:
     maps = random_chain(seed, 2 + seed % 4)
@@ -45,6 +46,7 @@ def test_every_bracketing_of_a_random_chain(seed: int) -> None:
     np.testing.assert_array_equal(matrix(best.multiply(maps)), expected)
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_bracketing_of_random_blocks(seed: int) -> None:
     maps = random_blocks(seed, 2 + seed % 3)
@@ -58,6 +60,7 @@ def test_every_bracketing_of_random_blocks(seed: int) -> None:
     assert plan(maps).cost.value == min(costs)
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("seed", range(20))
 def test_larger_chains_of_one_linear_map(seed: int) -> None:
     maps = random_chain(1000 + seed, 12)

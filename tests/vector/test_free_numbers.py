@@ -61,6 +61,7 @@ def plain(op: Any, neutral: Any, x: Any, p: Any, axis: int, ndim: int) -> list[A
     return out
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("k", range(9))
 @pytest.mark.parametrize(("op", "neutral"), [(o.damped, 0.0), (soft, -INF)])
 def test_free_numbers_of_folds_and_scans(op: Any, neutral: float, k: int) -> None:
@@ -72,6 +73,7 @@ def test_free_numbers_of_folds_and_scans(op: Any, neutral: float, k: int) -> Non
     o.agree(ct.scan(op, neutral, axis=axis, params=1, reverse=True, exclusive=op is o.damped), (x, p))
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize(("op", "neutral"), [(o.damped, 0.0), (soft, -INF)])
 @pytest.mark.parametrize(("rest", "of_p"), [((), ()), ((2,), ()), ((2,), (2,)), ((2, 2), (2, 1))])
 def test_free_numbers_of_histograms(op: Any, neutral: float, rest: tuple[int, ...], of_p: tuple[int, ...]) -> None:
@@ -142,6 +144,7 @@ SOFT = lambda a, b, t: t * np.logaddexp(a / t, b / t)  # noqa: E731
 CURVED = lambda a, b, p: a + b + p * a * b  # noqa: E731
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
 @pytest.mark.parametrize("shape, numbers", [((40,), ()), ((40, 3), (3,)), ((40, 3), ())])
 @pytest.mark.parametrize("op, neutral", [(SOFT, -np.inf), (CURVED, 0.0)], ids=["soft", "curved"])

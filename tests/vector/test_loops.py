@@ -23,6 +23,7 @@ def weighted(f: ct.D) -> ct.D:
     return ct.fork(ct.grad(f), ct.const(X)) >> ct.einsum("i,i->")
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("memory", [None, 1, 2, 3, 7, 20])
 @pytest.mark.parametrize("n", [0, 1, 2, 7])
 def test_an_iteration_is_the_chain_of_its_steps(n: int, memory: int | None) -> None:

@@ -126,7 +126,7 @@ def test_derivatives_of_histograms(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_derivatives_of_segmented_scans_and_folds(data: st.DataObject) -> None:
     op = data.draw(o.operators(most=2).filter(differentiable))
     x = o.spread(np.random.default_rng(data.draw(SEEDS)), op, (6,))
@@ -141,7 +141,7 @@ def test_derivatives_of_segmented_scans_and_folds(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=5)
+@settings(max_examples=2)
 def test_second_derivatives(data: st.DataObject) -> None:
     op = data.draw(o.operators(most=2).filter(differentiable))
     x, axis = data.draw(arrays(op, few=True))
@@ -155,6 +155,7 @@ def test_second_derivatives(data: st.DataObject) -> None:
 # -- every operator by name, so that none is left to chance
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", o.ATOMS)
 def test_each_operator_to_second_order(name: str) -> None:
     op = o.operator([name])

@@ -293,6 +293,7 @@ INVERTIBLE: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", INVERTIBLE)
 @pytest.mark.parametrize(("shape", "axis"), [((5,), 0), ((2, 4), 1), ((4, 2), 0)])
 def test_a_declared_inverse_saves_the_scans(name: str, shape: tuple[int, ...], axis: int) -> None:

@@ -93,6 +93,7 @@ OPERATORS = [["affine"], ["affine, outer first"], ["complex"], ["jet"], ["triang
              ["matrix", "+", "complex"], ["max-plus"], ["two shifts"], ["last"], ["argmax", "complex"]]  # fmt: skip
 
 
+@pytest.mark.quick(18)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("names", OPERATORS)

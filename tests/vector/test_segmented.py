@@ -47,6 +47,7 @@ def cut(rows: list[Any], lengths: list[int]) -> list[list[Any]]:
     return [rows[a:b] for a, b in pairwise(ends)]
 
 
+@pytest.mark.quick(40)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("lengths", LENGTHS)
 def test_against_a_loop_over_segments(name: str, lengths: list[int]) -> None:
@@ -140,6 +141,7 @@ def smooth_operators() -> dict[str, ct.D]:
 PROGRAMS = smooth_operators()
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives(name: str) -> None:
     x = np.array([0.6, 1.4, 0.9, 0.7, 1.3, 1.1])

@@ -55,6 +55,7 @@ def test_the_argument_is_not_modified() -> None:
     assert np.array_equal(x, [3, 1, 2])
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("shape", "axis"), [((6,), -1), ((6,), 0), ((3, 4), 0), ((3, 4), -1), ((2, 3, 2), 1), ((1,), 0)])
 def test_derivatives(shape: tuple[int, ...], axis: int) -> None:
     x = np.random.default_rng(1).permutation(np.arange(1.0, 1.0 + np.prod(shape))).reshape(shape) / 10

@@ -110,6 +110,7 @@ def test_other_axes_are_carried_along(boundary: str) -> None:
         assert np.array_equal(got[..., k], loop(two, x[..., k], offsets, boundary))
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("boundary", BOUNDARIES)
 @pytest.mark.parametrize("offsets", [(0,), (-1,), (-1, 2), (1, 1), (-2, 0, 1), (0, -1, 1, 3)])
 def test_derivatives(boundary: str, offsets: tuple[int, ...]) -> None:
@@ -299,6 +300,7 @@ def test_batching(boundary: str) -> None:
     check_derivatives(ct.map(f) >> ct.sin, x)
 
 
+@pytest.mark.quick(1)
 @pytest.mark.parametrize("boundary", BOUNDARIES)
 def test_laws(boundary: str) -> None:
     x = np.array([1.0, -2.0, 3.0, 2.0])

@@ -154,6 +154,7 @@ def check(program: str, kind: str, n: int, dtype: Any, seeds: int) -> None:
     assert np.all(got <= 10 * own), (n, kind, (got / own).round(1).tolist())
 
 
+@pytest.mark.quick(10)
 @pytest.mark.numpy_only
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

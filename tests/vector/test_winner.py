@@ -28,6 +28,7 @@ def positions(x: Any, axis: int) -> Any:
     return np.broadcast_to(np.arange(x.shape[axis]).reshape(shape), x.shape)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("name", MAXIMA)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @given(st.data())

@@ -259,7 +259,7 @@ def cheapest(
     """
     budget = BUDGET if request.budget is None else request.budget
     room = None if request.memory is None else request.memory - graph.nbytes
-    found = search(graph, Kinds(graph, request.model, Work(budget)), room, request.explicit)
+    found = search(graph, Kinds(graph, request.model, Work(budget)), room, request.explicit, request.budget is None)
     if found is None:
         return None
     plans, asked = [], replace(request, mode="auto")

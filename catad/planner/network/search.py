@@ -23,10 +23,13 @@ from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
 from catad.planner.network.linear_graph import LinearGraph
+from catad.planner.profile import Profile
 
 EXACT = 12  # vertices up to which the exact search is tried
 SIZED = 300  # vertices up to which the order for the sizes alone is looked for
 SECONDS = 0.01  # what `plan_graph` may take for that
+USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
+PRODUCT = 5e-6  # seconds that looking at a product takes; multiply-adds take about 1e-9
 OVER = 1e30  # added to the cost of what needs more memory than there is
 
 
@@ -46,7 +49,7 @@ class Search:
         self.written: list[Entry] = []  # edges that are written out before anything is eliminated
         self.start = kinds.begun()
 
-    def price(self, order: Sequence[int], most: float = math.inf) -> float:
+    def price(self, order: Sequence[Entry], most: float = math.inf) -> float:
         """What an order costs, after `written`; anything above `most` once it is more, or once the work is spent."""
         try:
             before, after, priced = self._fresh()
@@ -181,8 +184,13 @@ class Search:
 _State = tuple[list[int], Side[int], Side[int], Priced]
 
 
-def search(graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool) -> Found | None:
-    """Cheap orders of a graph; None where the work does not suffice to price any."""
+def search(
+    graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool, within_reason: bool = False
+) -> Found | None:
+    """Cheap orders of a graph; None where the work does not suffice to price any.
+
+    With `within_reason` annealing takes no more than what may be saved by it.
+    """
     tried: dict[tuple[Entry, ...], float] = {}
     try:
         own = Search(graph, kinds, memory, explicit)
@@ -201,7 +209,7 @@ def search(graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: boo
     if min(tried.values()) > least:
         exact = len(graph.inner) <= EXACT and _exactly(own, tried)
         if not exact and len(graph.inner) > 1:
-            _annealed(own, tried)
+            _annealed(own, tried, _worth(own, tried, least) if within_reason else math.inf)
     ranked = [(value, list(order)) for value, order in _sorted(tried) if value < math.inf]
     return Found(ranked, exact, ranked[0][0] if exact else least)
 
@@ -228,8 +236,20 @@ def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
     return own.kinds.plain and _adds_up(own.graph)
 
 
-def _annealed(own: Search, tried: dict[tuple[Entry, ...], float]) -> None:
-    """Anneal the best order, what is written out first staying so."""
+def _worth(own: Search, tried: dict[tuple[Entry, ...], float], least: float) -> float:
+    """The products that may be looked at to save what the best order costs above a bound: `USES` times, as plans run often."""
+    model = own.kinds.model
+    if model is not None and not isinstance(model, Profile):
+        return math.inf  # in a unit of the caller's
+    value, order = _sorted(tried)[0]
+    if value >= OVER:
+        memory, own.memory, own.written = own.memory, None, []
+        value, own.memory = own.price(order), memory
+    return USES * (value - least) / PRODUCT * (1e-9 if model is None else 1.0)
+
+
+def _annealed(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> None:
+    """Anneal the best order, what is written out first staying so, within a part of the work that is left."""
     best = _sorted(tried)[0][1]
     own.written = [entry for entry in best if not isinstance(entry, int)]
 
@@ -239,7 +259,10 @@ def _annealed(own: Search, tried: dict[tuple[Entry, ...], float]) -> None:
             _offer(tried, own, order, value)
         return value
 
+    work = own.kinds.work
+    own.kinds.work = work.lend(most)
     anneal_order(price, [v for v in best if isinstance(v, int)], own.kinds.work, random.Random("elimination"))
+    own.kinds.work = work
 
 
 def _sorted(tried: dict[tuple[Entry, ...], float]) -> list[tuple[float, tuple[Entry, ...]]]:
