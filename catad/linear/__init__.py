@@ -24,10 +24,12 @@ from catad.linear.constructors import (
 )
 from catad.linear.map import LinearMap
 from catad.linear.products import left, product_rule, right
+from catad.linear.solver import Solver
 from catad.linear.structure import Structure, family
 
 __all__ = [
     "LinearMap",
+    "Solver",
     "Structure",
     "block",
     "cross",

@@ -14,7 +14,7 @@ from catad import errors
 from catad.arrays import Array, apart, as_array, common_module
 from catad.linear.apply import applying
 from catad.linear.columns import check_numbers, common_dtype, mapped
-from catad.linear.entries import span
+from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
 from catad.spaces import Tensor
@@ -121,7 +121,10 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
         return sum((_csr(sparse, xp, inner, own) for inner in terms[1:]), _csr(sparse, xp, terms[0], own))
     if cells is not None and structure.is_grid:
         return _block_csr(sparse, xp, structure, cells, own)
-    rows, columns, values = structure.entries(xp, own)
+    try:
+        rows, columns, values = structure.entries(xp, own)
+    except Crowded:
+        rows, columns, values = of_array(structure, xp, own)
     return sparse.csr_matrix((values, (rows, columns)), shape=shape)
 
 

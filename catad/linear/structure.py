@@ -249,7 +249,7 @@ class Structure(ABC):
         return None
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        """Rows, columns and values, `slots` being arrays of the library `xp`."""
+        """Rows, columns and values, `slots` being arrays of the library `xp`; values of one position add up."""
         from catad.linear.entries import of_array
 
         return of_array(self, xp, slots)

@@ -162,3 +162,20 @@ def test_entries_that_meet_in_too_many_pairs_are_not_written_out() -> None:
         np.testing.assert_array_equal(L.diagonal(), np.arange(1.0, 1 + n))
         with pytest.raises(ct.SolveError):
             (L + L).solve(np.arange(3000.0))
+
+
+def test_networks_become_sparse_or_dense_matrices_by_their_entries() -> None:
+    pytest.importorskip("scipy.sparse")
+    n = 5000  # too large for a dense array
+    f = ct.fork(ct.sin, ct.flip()) >> ct.mul
+    x = np.linspace(0.1, 1.0, n)
+    S = ct.linearize(f, x)[1].tocsr()
+    assert S.nnz <= 2 * n
+    np.testing.assert_allclose(S @ np.ones(n), ct.linearize(f, x)[1](np.ones(n)))
+    A = np.arange(36.0).reshape(6, 6)
+    crowded = ct.fork(ct.id, ct.flip()) >> ct.add >> ct.fork(ct.lift(A), ct.lift(A.T)) >> ct.add >> ct.lift(A)
+    L = ct.linearize(crowded, np.ones(6))[1]
+    with pytest.raises(entries.Crowded):
+        L.structure.entries(np, L.slots)
+    np.testing.assert_array_equal(L.tocsr().toarray(), L.toarray())
+    np.testing.assert_array_equal(L.diagonal(1), np.diagonal(L.toarray(), 1))
