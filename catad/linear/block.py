@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate as accumulated
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from catad.linear import by_parts
 from catad.linear import entries as matrix
-from catad.linear.columns import common_dtype, images
+from catad.linear.columns import common_dtype
 from catad.linear.entries import Entries
 from catad.linear.patterns import Entry, Grid, chained, grid_of, union
-from catad.linear.solver import Leaves, Solver, singular, solver_of, together
+from catad.linear.solver import Solver, singular
 from catad.linear.structure import Blocks, Cells, Placed, Structure, WeightedMove, accumulate, family
 from catad.spaces import Tensor
 
@@ -164,60 +164,10 @@ class Block(Structure):
         )
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
-        """The diagonals of the parts, each where it meets that of the whole."""
-        where = matrix.span(self.rows, self.columns, k)
-        out = xp.zeros(where.length, dtype=common_dtype(self.cod))
-        for part, row, column in self.cells():
-            own = k + row - column
-            length, first, _ = matrix.span(part[0].rows, part[0].columns, own)
-            if length:
-                at = first + row - where.row
-                out[at : at + length] += part[0].diagonal(xp, _of(slots, part), own)
-        return out
+        return by_parts.diagonal_of_grid(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        """Substitution, where the grid is triangular in some order of its rows and columns, with square maps on the diagonal."""
-        order = self.substitution()
-        if order is None:
-            return super().solver(xp, slots, rtol)
-        rows, columns = self.groups(1), self.groups(0)
-        pivots = [part for r, c in order if (part := self.grid[r][c]) is not None]
-        solvers = [solver_of(part[0], xp, _of(slots, part), rtol) for part in pivots]
-
-        def run(ys: Leaves) -> Leaves:
-            k = len(ys[0])
-            xs: Leaves = [xp.zeros((k, *leaf.shape), dtype=leaf.dtype) for leaf in self.dom]
-            for step, (r, c) in enumerate(order):
-                right = list(ys[rows[r]])
-                for _, done in order[:step]:
-                    part = self.grid[r][done]
-                    if part is not None:
-                        known = images(part[0], xp, _of(slots, part), xs[columns[done]], k)
-                        right = [y - made for y, made in zip(right, known, strict=True)]
-                xs[columns[c]] = solvers[step].run(right)
-            return xs
-
-        return together("blocks", solvers, run)
-
-    def substitution(self) -> list[tuple[int, int]] | None:
-        """Rows and the columns that they are solved for, each when all other columns of the row are known."""
-        unknown = [{c for c, part in enumerate(line) if part is not None} for line in self.grid]
-        readers: dict[int, list[int]] = {}
-        for r, columns in enumerate(unknown):
-            for c in columns:
-                readers.setdefault(c, []).append(r)
-        ready = [r for r, columns in enumerate(unknown) if len(columns) == 1]
-        order: list[tuple[int, int]] = []
-        for r in ready:  # which grows
-            part = None if len(unknown[r]) != 1 else self.grid[r][min(unknown[r])]
-            if part is None or part[0].rows != part[0].columns:
-                return None
-            order.append((r, c := min(unknown[r])))
-            for other in readers[c]:
-                unknown[other].discard(c)
-                if len(unknown[other]) == 1:
-                    ready.append(other)
-        return order if len(order) == len(self.grid) == len(self.groups(0)) else None
+        return by_parts.substitution(self, xp, slots, rtol) or super().solver(xp, slots, rtol)
 
     @property
     def is_zero(self) -> bool:
@@ -328,37 +278,10 @@ class Chain(Structure):
         return found
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
-        """Diagonal factors at the ends scale the rows and the columns of what is between them."""
-        where = matrix.span(self.rows, self.columns, k)
-        own, scales = list(self.parts), []
-        for end, first in ((0, where.column), (-1, where.row)):
-            while len(own) > 1 and own[end][0].bandwidths == (0, 0) and own[end][0].rows == own[end][0].columns:
-                part = own.pop(end)
-                scales.append(part[0].diagonal(xp, _of(slots, part))[first : first + where.length])
-        parts, used = matrix.local(own)
-        rest, inner = chain(parts), [slots[j] for j in used]
-        out = matrix.diagonal(rest, xp, inner, k) if isinstance(rest, Chain) else rest.diagonal(xp, inner, k)
-        for scale in reversed(scales):
-            out = out * scale
-        return out.astype(common_dtype(self.cod), copy=False)
+        return by_parts.diagonal_of_chain(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        """Factor by factor, where what is between the factors has as many numbers: then each of them is invertible, or none."""
-        cuts = [k for k, (part, _) in enumerate(self.parts) if part.rows == self.rows]
-        groups = [self.parts[a + 1 : z + 1] for a, z in pairwise([-1, *cuts])]
-        if len(groups) == 1 and len(groups[0]) > 1:
-            return super().solver(xp, slots, rtol)
-        solvers = []
-        for group in groups:
-            parts, used = matrix.local(group)
-            solvers.append(solver_of(chain(parts), xp, [slots[j] for j in used], rtol))
-
-        def run(ys: Leaves) -> Leaves:
-            for solver in reversed(solvers):
-                ys = solver.run(ys)
-            return ys
-
-        return together("chain", solvers, run)
+        return by_parts.factor_by_factor(self, xp, slots, rtol) or super().solver(xp, slots, rtol)
 
     @property
     def series(self) -> tuple[Placed, ...]:

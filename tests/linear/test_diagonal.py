@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad import linear
 from catad.linear import as_matrix, columns, entries
+from catad.linear.block import Chain
 from catad.linear.delta import delta
 from catad.testing import linear_maps
 
@@ -179,3 +180,12 @@ def test_networks_become_sparse_or_dense_matrices_by_their_entries() -> None:
         L.structure.entries(np, L.slots)
     np.testing.assert_array_equal(L.tocsr().toarray(), L.toarray())
     np.testing.assert_array_equal(L.diagonal(1), np.diagonal(L.toarray(), 1))
+
+
+def test_identities_within_a_product_do_not_hide_its_diagonal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "_probed", None)
+    n = 1000
+    one, space = linear.recurrence(np.full(n, 0.5)), ct.f64[n]
+    parts = [(linear.identity(space).structure, ()), (one.structure, (0,)), (linear.identity(space).structure, ())]
+    L = ct.LinearMap(space, space, Chain(tuple(parts), one.structure.slots), one.slots)
+    np.testing.assert_array_equal(L.diagonal(), np.ones(n))
