@@ -1,4 +1,4 @@
-"""No file asks whether a structure is of a family of another file: what is asked is a method of `Structure`, or a table by family."""
+"""No file asks whether a structure is of a family of another file: that is a method of `Structure`, or a table by family."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def families() -> dict[str, Path]:
         found |= more
 
 
-def tests_in(tree: ast.Module) -> list[tuple[int, set[str]]]:
-    """The class names in calls of isinstance and issubclass, and beside `type(x)` in comparisons; tuples by name are looked up."""
+def asked_in(tree: ast.Module) -> list[tuple[int, set[str]]]:
+    """The names in calls of isinstance and issubclass, and beside `type(x)` in comparisons; tuples by name are looked up."""
     tuples: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and isinstance(node.targets[0], ast.Name):
@@ -54,7 +54,7 @@ def test_no_file_asks_for_a_family_of_another() -> None:
     asked = [
         f"{path.relative_to(ROOT)}:{line} {name}"
         for path, tree in FILES.items()
-        for line, names in tests_in(tree)
+        for line, names in asked_in(tree)
         for name in sorted(names & set(known))
         if known[name] != path
     ]
@@ -63,4 +63,4 @@ def test_no_file_asks_for_a_family_of_another() -> None:
 
 def test_such_a_test_is_found() -> None:
     planted = ast.parse("LAZY = (Chain, Sum)\nif isinstance(s, LAZY) or type(s) is Delta:\n    pass")
-    assert {name for _, names in tests_in(planted) for name in names} >= {"Chain", "Sum", "Delta"}
+    assert {name for _, names in asked_in(planted) for name in names} >= {"Chain", "Sum", "Delta"}
