@@ -157,3 +157,12 @@ def wrong_source_count(structure: object, given: int) -> str:
         expected=f"{len(structure.slots)}, one for each slot of {abbreviated(structure)}",  # type: ignore[attr-defined]
         do="ct.linear.left(i), ct.linear.right(j), or a function (builder, slots of the first, slots of the second) -> wire",
     )
+
+
+def incomplete_family(cls: type, missing: list[str]) -> str:
+    return text(
+        f"the family {cls.__name__} leaves out {', '.join(f'`{name}`' for name in missing)}",
+        given=written_at(cls),
+        expected="dom, cod and slots (tuples of spaces), apply(b, slots, xs), T, kind and nnz",
+        do=f"write what is missing; {PAGE} says what each one is for",
+    )

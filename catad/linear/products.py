@@ -82,12 +82,22 @@ class View(Sequence["Wire"]):
 
 
 def left(i: int) -> Source:
-    """Slot i of the first factor."""
+    """Slot i of the first factor as it is, among the sources of a product rule; see `product_rule`.
+
+    >>> import catad as ct
+    >>> ct.linear.left(0).side
+    'left'
+    """
     return Source("left", i)
 
 
 def right(i: int) -> Source:
-    """Slot i of the second factor."""
+    """Slot i of the second factor as it is, among the sources of a product rule; see `product_rule`.
+
+    >>> import catad as ct
+    >>> ct.linear.right(0).side
+    'right'
+    """
     return Source("right", i)
 
 

@@ -37,7 +37,24 @@ S = TypeVar("S", bound="Structure")
 
 @dataclass_transform(frozen_default=True)
 def family(cls: type[S]) -> type[S]:
-    """Class decorator for structures: frozen, compared by their fields, hashed once."""
+    """Class decorator for families of linear maps: frozen dataclasses, compared by their fields, hashed once, pickled by them.
+
+    A family says `dom`, `cod` and `slots`, as fields or properties, and what `Structure` leaves open, else an `ExtensionError`.
+
+    >>> import catad as ct
+    >>> @ct.linear.family
+    ... class Reversal(ct.linear.Structure):
+    ...     space: ct.Tensor
+    ...     dom = cod = property(lambda self: (self.space,))
+    ...     slots = ()
+    ...     kind, nnz = "reversal", property(lambda self: self.space.size)
+    ...     T = property(lambda self: self)
+    ...
+    ...     def apply(self, b, slots, xs):
+    ...         return [None if x is None else b.apply(ct.flip(), x) for x in xs]
+    >>> ct.LinearMap(ct.f64[3], ct.f64[3], Reversal(ct.f64[3]), ())
+    reversal f64[3] -> f64[3], stored 0, dense 9
+    """
     made: Any = dataclass(frozen=True)(cls)
     compute = made.__hash__
 
@@ -48,6 +65,10 @@ def family(cls: type[S]) -> type[S]:
         return found
 
     names = [field.name for field in fields(made)]
+    missing = [name for name in ("dom", "cod", "slots") if name not in names and not hasattr(cls, name)]
+    missing += sorted(getattr(cls, "__abstractmethods__", ()))
+    if missing and not cls.__name__.startswith("_"):
+        raise errors.ExtensionError(errors.incomplete_family(cls, missing))
 
     def reduced(self: Structure) -> tuple[Any, ...]:
         return type(self), tuple([getattr(self, name) for name in names])  # without the hash, which another process has otherwise

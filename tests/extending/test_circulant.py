@@ -283,6 +283,15 @@ def test_a_rule_that_forgets_a_slot() -> None:
         joined(A, A)
 
 
+def test_a_family_that_leaves_something_out_is_an_error_where_it_is_defined() -> None:
+    class Odd(ct.linear.Structure):
+        dom = cod = (ct.f64[2],)
+        kind, nnz = "odd", 4
+
+    with pytest.raises(ct.ExtensionError, match="the family Odd leaves out `slots`, `T`, `apply`"):
+        ct.linear.family(Odd)
+
+
 def test_a_method_that_a_family_promises_is_named() -> None:
     A = family("A")
     A.holds_matrix = True
