@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar
+from weakref import WeakSet
 
 from catad import loop_counts
 from catad.inside_out import made
@@ -37,11 +38,12 @@ class Entry(NamedTuple):
 class Kept:
     """What was made of a term, by keys. `weight` is in bytes: what keeping it keeps alive of the arrays that the term holds."""
 
-    __slots__ = ("_entries", "weight")
+    __slots__ = ("__weakref__", "_entries", "weight")
 
     def __init__(self, weight: int) -> None:
         self._entries: Recent[Hashable, tuple[Entry, ...]] = Recent(KEYS)
         self.weight = weight
+        _places.add(self)
 
     def get(self, key: Hashable) -> Entry | None:
         """What was made under this key with the numbers of steps that loops are assumed to have now."""
@@ -58,6 +60,12 @@ class Kept:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+
+_places: WeakSet[Kept] = WeakSet()
 
 
 def keep(term: D, key: Hashable, make: Callable[[], T]) -> T:
@@ -130,8 +138,10 @@ def _found(term: D, held: list[D] | None) -> Kept:
 
 
 def forget() -> None:
-    """Let go of what only equal terms would find."""
+    """Let go of all that was made of terms: what they hold themselves, and what only equal ones would find."""
     _equal.clear()
+    for place in list(_places):
+        place.clear()
 
 
 _PLAIN = {type(None), bool, int, float, str, bytes}

@@ -118,6 +118,7 @@ def test_cotangents_of_broadcast_arguments_are_summed(data):
     assert_same(on("cpu", back, ((x, y), w)), on("reference", back, ((np.array(x, float), np.array(y, float)), w)))
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("before", [0, 1, 3])
 @pytest.mark.parametrize("after", [0, 1, 2])
 @pytest.mark.parametrize("axis", [0, 1])

@@ -177,7 +177,7 @@ def test_programs_that_are_dropped_leave_few_kernels_behind():
     kept.forget()
     gc.collect()
     before = sum(isinstance(thing, StageKernel) for thing in gc.get_objects())
-    _, kernels = some_programs(10_000, 40)
+    _, kernels = some_programs(10_000, 15)
     assert 0 < kernels - before <= 2 * kept.TERMS
     kept.forget()
     gc.collect()

@@ -48,13 +48,14 @@ def own_numpy(case: Case) -> tuple[pytest.MarkDecorator, ...]:
     return (pytest.mark.numpy_only,) if "opaque" in case.name else ()
 
 
+@pytest.mark.quick(120)
 @pytest.mark.parametrize("case", [pytest.param(c, id=str(c), marks=own_numpy(c)) for c in CASES if c.exact])
 def test_laws_hold_bit_for_bit_on_small_integers(case: Case) -> None:
     x = case.point(np.random.default_rng(seed_of(case)), "float64", True)
     check_laws(case.make(), x, exact=True, order=case.order)
 
 
-@pytest.mark.quick(110)
+@pytest.mark.quick(80)
 @pytest.mark.parametrize(("case", "dtype"), with_dtypes(CASES, exact_once=True))
 def test_laws_hold_within_rounding(case: Case, dtype: str) -> None:
     x = case.point(np.random.default_rng(seed_of(case)), dtype, False)

@@ -208,6 +208,7 @@ def test_a_bracketing_for_other_shapes_is_costed_again(monkeypatch: pytest.Monke
     assert len(searched) == 3  # another model: nothing is known of it
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("seed", range(40))
 def test_no_bracketing_is_below_the_bound(seed: int) -> None:
     rng = np.random.default_rng(seed)
