@@ -53,7 +53,7 @@ def _texts(f: D, spaces: tuple[Space, ...]) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = []
     for kernel, ins, _ in program.cpu_steps:
         if isinstance(kernel, StageKernel):
-            found.append((kernel.name, kernel.prepared(program.wiring.spaces(ins))))
+            found.append((kernel.name, kernel.prepared(program.cpu_wiring.spaces(ins))))
         elif isinstance(kernel, Lone):
             found.append((kernel.name, kernel.prepared()))
         else:

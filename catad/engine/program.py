@@ -156,7 +156,7 @@ class Program:
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
     """
 
-    __slots__ = ("_cpu", "_reference", "_steps", "boxes", "checked", "large", "wiring")
+    __slots__ = ("_cpu", "_reference", "_split", "_steps", "boxes", "checked", "large", "wiring")
 
     def __init__(self, wiring: Wiring) -> None:
         wiring = fuse(erased(wiring), horizontal=True)
@@ -166,6 +166,7 @@ class Program:
         self._reference: _Run | None = None
         self._cpu: _Run | None = None
         self._steps: list[Step] | None = None
+        self._split: Wiring | None = None
         used = {*wiring.inputs, *wiring.outputs, *[k for box in self.boxes for k in (*box.ins, *box.outs)]}
         self.large = max([wiring.wires[k].size for k in used], default=0) >= SMALL
 
@@ -181,7 +182,7 @@ class Program:
     def cpu(self) -> _Run:
         """Stages compiled with LLVM, and the boxes that no stage takes in."""
         if self._cpu is None:
-            self._cpu = _Run(self.wiring, self.cpu_steps)
+            self._cpu = _Run(self.cpu_wiring, self.cpu_steps)
         return self._cpu
 
     @property
@@ -190,8 +191,17 @@ class Program:
         if self._steps is None:
             from catad.engine.cpu.steps import steps
 
-            self._steps = steps(self.wiring)
+            self._steps = steps(self.cpu_wiring)
         return self._steps
+
+    @property
+    def cpu_wiring(self) -> Wiring:
+        """The wiring that the CPU engine runs: long maps are cut."""
+        if self._split is None:
+            from catad.engine.cpu.split import split
+
+            self._split = split(self.wiring)
+        return self._split
 
     @property
     def operations(self) -> int:

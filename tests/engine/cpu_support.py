@@ -113,7 +113,7 @@ def assert_near(got: list[Any], want: list[Any], eps: float = 256.0, note: Any =
 def items(f: ct.D, *spaces: ct.Space) -> list[Stage | Any]:
     """Stages and boxes that the CPU engine runs for `f`."""
     program, _ = program_of(f, spaces[0] if len(spaces) == 1 else ct.product(*spaces))
-    return partition.Partition(program.wiring).items
+    return partition.Partition(program.cpu_wiring).items
 
 
 def steps(f: ct.D, *spaces: ct.Space) -> list[str]:

@@ -141,7 +141,7 @@ def test_a_gradient_through_a_scan_keeps_what_it_says(n=10**6):
     g = ct.compile(ct.grad(f), ct.f64[n])
     program, _ = program_of(g, ct.f64[n])
     wires = {k for kernel, _, outs in program.cpu_steps for k in outs} - set(program.wiring.outputs)
-    kept = sum(program.wiring.wires[k].size * 8 for k in wires)
+    kept = sum(program.cpu_wiring.wires[k].size * 8 for k in wires)
     x = np.linspace(0.0, 1.0, n)
     with ct.use_engine("cpu"):
         g(x)

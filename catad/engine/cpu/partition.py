@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from catad import scalar
+from catad.engine.cpu import split
 from catad.engine.cpu.access import Access, Affine, Guard, behind, moved, spread, straight
 from catad.engine.cpu.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.cpu.work import is_view, passed_on, work_of
@@ -61,6 +63,14 @@ class Partition:
             self._take(box)
         for k in wiring.outputs:
             self._ensure(k)
+
+    @cached_property
+    def makers(self) -> tuple[dict[int, Box], dict[int, int]]:
+        """The box that makes each wire, an alias by copying it, and its place among the boxes of the wiring."""
+        maker = {k: box for box in self.wiring.boxes for k in box.outs}
+        place = {k: n for n, box in enumerate(self.wiring.boxes) for k in box.outs}
+        maker |= {k: copied(self.wiring, k, source) for k, (source, _) in self.aliases.items()}
+        return maker, place
 
     def _take(self, box: Box) -> None:
         if isinstance(box.primitive, Iota):
@@ -176,9 +186,10 @@ class Partition:
             self._ensure(work.reads[1][0])
         sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
         first = max([self.produced.get(k, -1) for k in sources], default=-1)
+        own = split.length(work.data) if isinstance(work.data, Function) else 0
         for g in range(max(first, 0), len(self.items)):
             stage = self.items[g]
-            if not isinstance(stage, Stage) or stage.shape != work.shape or len(stage.ops) >= MOST_WORK:
+            if not isinstance(stage, Stage) or stage.shape != work.shape or not _has_room(stage, own):
                 continue
             for at in self._coordinates(stage, work):
                 args = self._args(stage, g, work, at)
@@ -288,6 +299,7 @@ class Partition:
         return any((load.wire, _steps(load.access)) in read for load in loads)
 
     def _join(self, stage: Stage, g: int, work: Work, at: Coordinates, args: Sequence[_Arg]) -> None:
+        stage.length += split.length(work.data) if isinstance(work.data, Function) else 0
         if work.needs is not None:
             stage.needs.add(work.needs)
         if work.axis:
@@ -337,6 +349,11 @@ class Partition:
         if arg.guards:
             return self._guarded(stage, arg)
         return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))
+
+
+def _has_room(stage: Stage, more: int) -> bool:
+    """Whether a stage may take in work of so many operations."""
+    return len(stage.ops) < MOST_WORK and (more == 0 or stage.length + more <= split.MOST)
 
 
 def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine, int]]:

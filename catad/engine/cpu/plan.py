@@ -14,6 +14,7 @@ import numpy as np
 
 from catad.engine.cpu.access import Access, Affine, Guard
 from catad.engine.cpu.stage import Coordinates, FoldResult, Op, Stage
+from catad.spaces import Tensor
 
 POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
 SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)
@@ -87,7 +88,7 @@ class Ready(NamedTuple):
     needs: tuple[tuple[int, str], ...]
 
 
-def ready(stage: Stage, wanted: Sequence[int], dtypes: Sequence[np.dtype]) -> Ready:
+def ready(stage: Stage, wanted: Sequence[int], wires: Sequence[Tensor]) -> Ready:
     """The stage with stores for the wanted wires, and without what they do not need."""
     sinks, writes = [], []
     for wire in wanted:
@@ -96,7 +97,7 @@ def ready(stage: Stage, wanted: Sequence[int], dtypes: Sequence[np.dtype]) -> Re
             value, own = stage.made[wire]
         else:
             value, own = stage.folded[wire]
-        sinks.append((value, dtypes[wire]))
+        sinks.append((value, wires[wire].dtype))
         writes.append(Place(wire, Access(own)))
     needed = _needed(stage, [value for value, _ in sinks])
     numbers: dict[int, int] = {}

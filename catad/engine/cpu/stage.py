@@ -67,6 +67,7 @@ class Stage:
     made: dict[int, tuple[int, Coordinates]] = field(default_factory=dict)  # wire to value and its coordinates
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
     values: int = 0
+    length: int = 0  # operations of the scalar functions that it has taken in
     members: list[str] = field(default_factory=list)  # what kinds of boxes it has taken in
     needs: set[tuple[int, str]] = field(default_factory=set)  # what wires must be, else other boxes run
 

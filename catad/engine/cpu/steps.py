@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from catad.engine.cpu.absorb import Taken, absorbed
 from catad.engine.cpu.joint import joint
 from catad.engine.cpu.launch import StageKernel
 from catad.engine.cpu.lone import lone, member, together
-from catad.engine.cpu.partition import Item, Partition, copied
+from catad.engine.cpu.partition import Item, Partition
 from catad.engine.cpu.plan import ready
 from catad.engine.cpu.stage import Stage
 from catad.engine.cpu.together import Member
@@ -108,7 +109,7 @@ def _reads(item: Item) -> set[int]:
 
 def _stage(found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int]) -> Step:
     wiring = found.wiring
-    made = ready(stage, outs, [space.dtype for space in wiring.wires])
+    made = ready(stage, outs, wiring.wires)
     members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
     shapes = [wiring.wires[k].shape for k in outs]
     name = " ".join(dict.fromkeys(stage.members))
@@ -123,9 +124,7 @@ def _members(
 
     What is not there, since a stage has taken it in, is made again: so these boxes can run wherever the stage can.
     """
-    maker = {k: box for box in found.wiring.boxes for k in box.outs}
-    place = {k: n for n, box in enumerate(found.wiring.boxes) for k in box.outs}
-    maker |= {k: copied(found.wiring, k, source) for k, (source, _) in found.aliases.items()}
+    maker, place = found.makers
     order: dict[tuple[int, ...], Box] = {}
     ins = dict.fromkeys(reads)
     seen: set[int] = set()
@@ -175,8 +174,13 @@ class _Reference:
     """Boxes run one after the other by their array code."""
 
     def __init__(self, wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> None:
-        self.steps = [(box.primitive.kernel(wiring.spaces(box.ins)), box.ins, box.outs) for box in boxes]
+        self.boxes = [(box.primitive, wiring.spaces(box.ins), box.ins, box.outs) for box in boxes]
         self.ins, self.outs = tuple(ins), tuple(outs)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The array code, made where it is needed: most stages never are."""
+        return [(primitive.kernel(spaces), ins, outs) for primitive, spaces, ins, outs in self.boxes]
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         at = dict(zip(self.ins, arrays, strict=True))
