@@ -114,6 +114,7 @@ def test_what_does_not_meet_a_map_is_refused(use: Any, words: str) -> None:
     assert words in str(caught.value)
 
 
+@pytest.mark.numpy_only
 @pytest.mark.filterwarnings("ignore::catad.errors.CatadNotice")
 def test_matrices_of_wires_make_code_that_is_not_traced() -> None:
     for dense in (lambda L: L.toarray(), lambda L: L.matmat(np.eye(2)), lambda L: np.eye(2) @ L):

@@ -382,6 +382,7 @@ def test_cuts_stop_what_is_not_finite() -> None:
     np.testing.assert_allclose(L.T.solve(L.T(x)), x, rtol=1e-12)
 
 
+@pytest.mark.numpy_only
 @pytest.mark.filterwarnings("ignore::catad.errors.CatadNotice")
 def test_solving_within_a_derivative_by_hand_is_code_that_is_not_traced() -> None:
     f = ct.D(lambda x: (x * x, ct.linear.dense(np.diag(ct.scale(1.0 / (2.0 * x)).solve(np.ones(2))))))
