@@ -98,7 +98,7 @@ def test_bands_in_two_directions() -> None:
     five = [(0, 0), (0, 1), (1, 0), (0, -1), (-1, 0)]
     f = ct.stencil(lambda a, b, c, d, e: a * b + c * d * e, five)
     x = np.random.default_rng(2).standard_normal((5, 6))
-    found = ct.jacobian(f >> f)(x)
+    found = ct.jacobian(f >> f, ct.plan(f >> f, x, cost="operations"))(x)
     np.testing.assert_allclose(found.todense(), ct.linearize(f >> f, x)[1].todense(), rtol=1e-12, atol=1e-15)
     assert len(found.structure.parts) == 13  # type: ignore[attr-defined]  # the points at most two steps away
 
