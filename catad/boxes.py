@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 import numpy as np
 
 from catad import errors
-from catad.spaces import Space, Tensor, flatten
+from catad.spaces import Tensor, flatten
+from catad.syntax import called
 from catad.terms import D, above
 
 if TYPE_CHECKING:
@@ -95,11 +96,10 @@ class Primitive(D):
         return 0
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        """Python that rebuilds the box: its class and its parameters, which `name` names where they have no literal."""
+        """Python that rebuilds the box: its class and its parameters, which `name` gives Python for."""
         if not is_dataclass(self):
             return name(self, type(self).__name__.lower())
-        given = ", ".join([_literal(getattr(self, f.name), name) for f in fields(self) if f.init])
-        return f"{name(type(self), type(self).__name__)}({given})"
+        return called(self, name)
 
     def wired(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
@@ -107,15 +107,6 @@ class Primitive(D):
             raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))
         outs = b.add(self, *leaves)
         return outs[0] if len(outs) == 1 else outs
-
-
-def _literal(value: Any, name: Callable[[Any, str], str]) -> str:
-    """A parameter as Python, where that rebuilds it; else by a name."""
-    if value is None or isinstance(value, (bool, int, str, Space)) or (isinstance(value, float) and np.isfinite(value)):
-        return repr(value)
-    if type(value) is tuple:
-        return f"({''.join([_literal(v, name) + ', ' for v in value])})"
-    return name(value, getattr(value, "__name__", type(value).__name__.lower()))
 
 
 Running = Generator[tuple[Any, Sequence[Any]], list[Any], Any]  # yields programs with their arguments, is sent their results

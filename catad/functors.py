@@ -23,6 +23,7 @@ from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
+from catad.syntax import call
 from catad.terms import D, above, fork, morphism
 from catad.wiring import Box, Builder, Wiring, share, wire
 
@@ -206,7 +207,7 @@ class Linearised(D):
         return rebuild(wiring.cod, ys), tuple(slots)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "linearised")
+        return f"{name(Linearised, 'Linearised')}({part(self.children[0])})"
 
 
 # -- functors on terms
@@ -352,7 +353,7 @@ class Gradient(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         inside = part(self.children[0])
-        return f"ct.grad({inside})" if self.argnums is None else f"ct.grad({inside}, argnums={self.argnums!r})"
+        return call(grad, name, inside, argnums=self.argnums)
 
 
 def _check_differentiable(dom: Space, argnums: int | tuple[int, ...] | None, term: D) -> None:

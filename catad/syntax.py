@@ -1,13 +1,25 @@
 """Terms as text and as records: `repr` as Python that rebuilds the term, and pickling.
 
 Both walk the term without recursion and visit a shared part once, so that they grow with the number of distinct boxes. In
-the text a part that occurs again is named where it first stands, `(t1 := ...)`.
+the text a part that occurs again is named where it first stands, `(t1 := ...)`. Values in a term are written by one function,
+the `name` that `code` is given: numbers, small arrays and tuples as they are, scalar functions by `as_code`, the package's own
+classes as `ct.primitive.<class>` with their fields; what has no text gets a name, which `D.names` explains.
 """
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import math
+import pkgutil
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
+from catad.spaces import Space
 from catad.terms import Compose, D, compose
 
 
@@ -29,72 +41,201 @@ def ordered(term: D) -> list[D]:
 
 def code_of(term: D) -> tuple[str, dict[str, Any]]:
     """Python that rebuilds the term, and what its names stand for."""
-    parts = ordered(term)
-    uses: dict[int, int] = {}
-    for part in parts:
-        for child in part.children:
-            uses[id(child)] = uses.get(id(child), 0) + 1
-    names: dict[str, Any] = {}
-    given: dict[int, str] = {}
+    writer = _Writer(term)
+    return writer.text(), writer.names
 
-    def name(value: Any, wish: str) -> str:
-        if id(value) in given:
-            return given[id(value)]
+
+class _Writer:
+    """The text of a term: templates of its parts, in which what stands for a part is a hole."""
+
+    def __init__(self, term: D) -> None:
+        self.term = term
+        self.names: dict[str, Any] = {}
+        self.given: dict[int, str] = {}
+        self.holes: list[D] = []
+        self.top = term  # the part that is being written
+        uses: dict[int, int] = {}
+        parts = ordered(term)
+        for part in parts:
+            for child in part.children:
+                uses[id(child)] = uses.get(id(child), 0) + 1
+        shared = [part for part in parts if uses.get(id(part), 0) > 1 and part.children]
+        self.label = {id(part): f"t{k + 1}" for k, part in enumerate(shared)}
+
+    def text(self) -> str:
+        """The text of the term; of a labelled part only the first occurrence is written out."""
+        pieces: list[str] = []
+        seen: set[int] = set()
+        stack: list[Any] = [(self.term, False)]
+        while stack:
+            top = stack.pop()
+            if isinstance(top, str):
+                pieces.append(top)
+                continue
+            part, inside = top
+            label = self.label.get(id(part))
+            if label is not None and id(part) in seen:
+                pieces.append(label)
+                continue
+            seen.add(id(part))
+            self.top = part
+            template = part.code(self.hole, self.name)
+            before, after = ("", "") if label is None else (f"({label} := ", ")")
+            if label is None and isinstance(part, Compose) and inside and not template.startswith("ct.compose"):
+                before, after = "(", ")"
+            bits = template.split("\0")
+            inner = [(self.holes[int(bit)], isinstance(part, Compose)) if i % 2 else bit for i, bit in enumerate(bits)]
+            stack.extend(reversed([before, *inner, after]))
+        return "".join(pieces)
+
+    def hole(self, child: D) -> str:
+        self.holes.append(child)
+        return f"\0{len(self.holes) - 1}\0"
+
+    def name(self, value: Any, wish: str) -> str:
+        """Python for a value: its text where it has one, else a name."""
+        if id(value) in self.given:
+            return self.given[id(value)]
+        if value is np:
+            self.names["np"] = np
+            return "np"
+        if isinstance(value, D):
+            return self.named(value, wish) if value is self.top else self.hole(value)
+        text = self.written(value)
+        return self.named(value, wish) if text is None else text
+
+    def named(self, value: Any, wish: str) -> str:
+        """A name for a value, the same each time."""
+        if id(value) in self.given:
+            return self.given[id(value)]
         base = wish if wish.isidentifier() and wish not in ("ct", "np") else "fn" if callable(value) else "value"
         found, k = base, 1
-        while found in names and names[found] is not value:
+        while found in self.names and self.names[found] is not value:
             k += 1
             found = f"{base}_{k}"
-        names[found] = value
-        given[id(value)] = found
+        self.names[found] = value
+        self.given[id(value)] = found
         return found
 
-    label: dict[int, str] = {}
-    for part in parts:
-        if uses.get(id(part), 0) > 1 and part.children:
-            label[id(part)] = f"t{len(label) + 1}"
-    return _assembled(term, label, name), names
+    def written(self, value: Any) -> str | None:
+        """The text of a value; None where it has none, or a long one."""
+        if value is None or isinstance(value, (bool, int, str, Space)):
+            return repr(value)
+        if isinstance(value, (float, np.generic, np.ndarray, np.dtype)):
+            text = _data(value)
+            if text is not None and "np." in text:
+                self.names["np"] = np
+            return text
+        if type(value) in (tuple, list):
+            parts = [self.name(part, "value") for part in value]
+            inside = ", ".join(parts) + "," * (len(parts) == 1)
+            return f"({inside})" if type(value) is tuple else f"[{', '.join(parts)}]"
+        if isinstance(value, type):
+            return f"ct.primitive.{value.__name__}" if is_internal(value) else None
+        own = getattr(type(value), "as_code", None)
+        if own is not None:
+            made: str | None = own(value, self.name)
+            return made
+        if is_internal(type(value)) and (is_dataclass(value) or hasattr(value, "_fields")):
+            return called(value, self.name)
+        return None
 
 
-def _assembled(term: D, label: dict[int, str], name: Any) -> str:
-    """The text of a term; of a labelled part only the first occurrence is written out."""
-    holes: dict[str, D] = {}
+def called(value: Any, name: Callable[[Any, str], str]) -> str:
+    """A dataclass or named tuple as its class and its fields, without those at the end that are their defaults."""
+    cls = type(value)
+    if is_dataclass(value):
+        given = [(f.name, f.default) for f in fields(value) if f.init]
+    else:
+        given = [(key, cls._field_defaults.get(key, MISSING)) for key in cls._fields]
+    while given and given[-1][1] is not MISSING and same_number(getattr(value, given[-1][0]), given[-1][1]):
+        given.pop()
+    texts = []
+    for key, _ in given:
+        part = getattr(value, key)
+        text = name(part, str(getattr(part, "name", key)))
+        as_field = getattr(type(part), "as_field", None)  # a function that is read, not one to be read
+        texts.append(text if as_field is None else as_field(part, text))
+    return f"{name(cls, cls.__name__)}({', '.join(texts)})"
 
-    def hole(child: D) -> str:
-        key = f"\0{len(holes)}\0"
-        holes[key] = child
-        return key
 
-    pieces: list[str] = []
-    seen: set[int] = set()
-    stack: list[Any] = [(term, False)]
-    while stack:
-        top = stack.pop()
-        if isinstance(top, str):
-            pieces.append(top)
-            continue
-        part, inside = top
-        if id(part) in label and id(part) in seen:
-            pieces.append(label[id(part)])
-            continue
-        template = part.code(hole, name)
-        before, after = "", ""
-        if id(part) in label:
-            seen.add(id(part))
-            before, after = f"({label[id(part)]} := ", ")"
-        elif isinstance(part, Compose) and inside and not template.startswith("ct.compose"):
-            before, after = "(", ")"
-        bits = template.split("\0")
-        out: list[Any] = [before]
-        for i, bit in enumerate(bits):
-            if i % 2:
-                child = holes.pop(f"\0{bit}\0")
-                out.append((child, isinstance(part, Compose)))
-            else:
-                out.append(bit)
-        out.append(after)
-        stack.extend(reversed(out))
-    return "".join(pieces)
+def call(constructor: Callable[..., Any], name: Callable[[Any, str], str], *texts: str, **options: Any) -> str:
+    """A call of a public constructor: arguments that are texts already, then parameters, but for those at their defaults."""
+    known = _parameters(constructor)
+    said = list(texts)
+    for key, value in options.items():
+        default = known[key]
+        if default is MISSING:
+            said.append(name(value, key))
+        elif not same_number(value, default):
+            said.append(f"{key}={name(value, key)}")
+    return f"ct.{constructor.__name__}({', '.join(said)})"
+
+
+@lru_cache(256)
+def _parameters(constructor: Callable[..., Any]) -> dict[str, Any]:
+    """The defaults of a constructor's parameters."""
+    found = inspect.signature(constructor).parameters.values()
+    return {p.name: MISSING if p.default is p.empty else p.default for p in found}
+
+
+def same_number(value: Any, default: Any) -> bool:
+    """Whether a parameter is what it is by default; 0.0 is not -0.0, 1 is not True."""
+    return type(value) is type(default) and repr(value) == repr(default)
+
+
+_ENTRIES = 16  # of an array that is written out
+
+
+def _data(value: Any) -> str | None:
+    """A number, array or dtype as Python; None for large arrays, and for types of number that have no short text."""
+    if isinstance(value, np.dtype):
+        return f"np.dtype({value.str!r})"
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return repr(value) if math.isfinite(value) else _nonfinite(value)
+    if value.dtype.kind not in "biuf" or value.size > _ENTRIES:
+        return None
+    if isinstance(value, np.generic):
+        number = str(value) if value.dtype.kind != "f" or np.isfinite(value) else _nonfinite(float(value))
+        return f"np.{value.dtype.name}({number})" if value.dtype.kind != "b" else f"np.bool_({number})"
+    if not value.size:
+        return f"np.zeros({value.shape!r}, {value.dtype.name!r})"
+
+    def nested(part: Any) -> str:
+        if part.ndim:
+            return f"[{', '.join([nested(one) for one in part])}]"
+        return str(part[()]) if part.dtype.kind != "f" or np.isfinite(part) else _nonfinite(float(part))
+
+    plain = value.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
+    return f"np.array({nested(value)}{'' if plain else f', {value.dtype.name!r}'})"
+
+
+def _nonfinite(number: float) -> str:
+    return "np.nan" if number != number else "np.inf" if number > 0 else "-np.inf"
+
+
+# -- the package's own classes, which have no public name: `ct.primitive.<class>`
+
+_HOMES = ("catad.linear", "catad.vector")  # and the functors
+
+
+def is_internal(cls: type) -> bool:
+    """Whether a class is the package's own, found by its name."""
+    return cls.__module__.startswith("catad.") and internal_classes().get(cls.__name__) is cls
+
+
+@lru_cache(1)
+def internal_classes() -> dict[str, type]:
+    """The classes of boxes, families and what they are told, by name."""
+    found: dict[str, type] = {}
+    paths = [(f"{home}.", importlib.import_module(home).__path__) for home in _HOMES]
+    names = [info.name for start, path in paths for info in pkgutil.iter_modules(path, start)]
+    for name in (*names, "catad.functors"):
+        own = {
+            key: v for key, v in vars(importlib.import_module(name)).items() if isinstance(v, type) and v.__module__ == name
+        }
+        found |= {key: v for key, v in own.items() if key not in found}
+    return found
 
 
 # -- pickling

@@ -100,7 +100,7 @@ class D:
         raise NotImplementedError
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        """Python that rebuilds the term; `part` gives that of a child, `name` a name for what has no literal."""
+        """Python that rebuilds the term; `part` gives that of a child, `name` that of a value: a literal, or a name."""
         raise NotImplementedError
 
     # -- equality: syntactic, up to associativity of >> and its unit

@@ -14,6 +14,7 @@ from catad.linear.reindex import Move, Reindex, Reshaped
 from catad.scalar import Function, Node
 from catad.scalar.ir import postorder
 from catad.spaces import Space, space_of
+from catad.syntax import is_internal
 from catad.terms import Compose, D
 from catad.vector.constant import Constant
 from catad.vector.map import _PUBLIC, Map, MapOf
@@ -71,23 +72,29 @@ def label_of(term: D, depth: int = 3) -> str:
 
 def _tidied(text: str) -> str:
     """Code as a label: without the package, defaults, and the names of what only wraps."""
-    internal = re.match(r"ct\.(?:linear|vector)\.(\w+)", text)
+    internal = re.match(r"ct\.primitive\.([A-Z]\w*)", text)
     if internal:  # a primitive without a public name: its class name in lower case, without its axis
         name = re.sub(r"(?<!^)(?=[A-Z])", "_", internal[1]).lower()
         text = re.sub(r", \d+\)$", ")", name + text[internal.end() :])
-    given = re.match(r"ct\.primitive\.\w+\((\w+)", text)
+    given = re.match(r"ct\.primitive\.[a-z]\w*\((\w+)", text)
     if given:  # a primitive made of functions: the name of the first
         return given[1]
     if not text.startswith("ct."):  # a primitive that says nothing of its text
         text = text.removesuffix("()")
-    text = re.sub(r"\bct\.(linear\.|vector\.)?", "", text)
+    text = re.sub(r"\bct\.(linear\.|vector\.|primitive\.)?", "", text)
     text = re.sub(r"(, )?\b\w+=(None|False)(?=[,)])", "", text).replace("(, ", "(")
     inside = re.fullmatch(r"const\(([^()]+)\)", text)
     return inside[1] if inside else text
 
 
 def _named(value: Any, wish: str) -> str:
-    """What stands for a value that has no literal."""
+    """What stands for a value."""
+    if value is None or isinstance(value, (bool, int, float, str, Space)):
+        return repr(value)
+    if type(value) is tuple:
+        return f"({', '.join([_named(part, wish) for part in value])}{',' * (len(value) == 1)})"
+    if isinstance(value, type):
+        return f"ct.primitive.{value.__name__}" if is_internal(value) else value.__name__
     if isinstance(value, Function):
         return function_label(value)
     if isinstance(value, Monoid):

@@ -16,7 +16,6 @@ from catad.boxes import Primitive, box
 from catad.linear import pairwise
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor
-from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -88,9 +87,6 @@ class Contract(Primitive):
             summed = labels - set(self.out)
             return math.prod(self.sizes[label] for label in labels) if summed else 0
         return math.prod(self.sizes[label] for label in labels)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Contract({self.operands!r}, {self.out!r}, {self.sizes!r})"
 
 
 def contract(b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out: Labels, sizes: Sequence[int]) -> Wire:

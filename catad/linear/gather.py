@@ -12,7 +12,7 @@ The weight `w` is optional. A selection, a permutation, a histogram and the one-
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ from catad.linear.entries import Entries, of_moves
 from catad.linear.solver import Solver, divisor, singular
 from catad.linear.structure import Rule, Structure, cast, family
 from catad.spaces import Tensor
-from catad.terms import D, above
+from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -111,9 +111,6 @@ class Take(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Take({tuple(self.how)!r})"
-
     def __post_init__(self) -> None:
         self.how = Indexing(*self.how)
 
@@ -150,9 +147,6 @@ class Put(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[1].size
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Put({tuple(self.how)!r})"
 
     def __post_init__(self) -> None:
         self.how = Indexing(*self.how)

@@ -6,7 +6,6 @@ the Jacobian is a gather whose positions are out of range at the cuts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from catad.boxes import Primitive, box
 from catad.linear.gather import Gather, Indexing, spread_over
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor
-from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -46,9 +44,6 @@ class Linked(Primitive):
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
         return b.add(Linked(self.axis + 1, self.back), *carried)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Linked({self.axis}, {self.back})"
-
 
 @box
 class Origin(Primitive):
@@ -71,9 +66,6 @@ class Origin(Primitive):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(Origin(self.axis + 1, self.back), *ins)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Origin({self.axis}, {self.back})"
 
 
 def uncut(space: Tensor, axis: int) -> Structure:

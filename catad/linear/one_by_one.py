@@ -18,7 +18,6 @@ from catad.linear.gather import spread_over
 from catad.linear.matrix_free import Batched, carried
 from catad.linear.structure import Rule
 from catad.spaces import Product, Tensor
-from catad.terms import D
 from catad.wiring import Builder
 
 if TYPE_CHECKING:
@@ -85,9 +84,6 @@ class OneByOne(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return self.size * self.one.cost(_of_one(ins), _of_one(outs))
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "one_by_one")
 
 
 def _checked(one: Primitive, given: Any, outs: tuple[Tensor, ...]) -> Any:

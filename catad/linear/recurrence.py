@@ -28,7 +28,6 @@ from catad.linear.prefixes import prefixes
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.spaces import Tensor
-from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -158,9 +157,6 @@ class Recur(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * self.copies * sum(entry != ZERO for row in self.grid for entry in row)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Recur({self.grid!r}, {self.axis!r}, {self.reverse!r}, {self.copies!r}, {self.cut!r})"
 
 
 def local(combine: Callable[[Sequence[Placed]], Structure], parts: Sequence[Placed]) -> Placed:

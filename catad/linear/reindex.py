@@ -22,7 +22,6 @@ from catad.linear.patterns import Grid, Pattern, Range
 from catad.linear.solver import Solver, singular
 from catad.linear.structure import Rule, Structure, WeightedMove, family
 from catad.spaces import Tensor
-from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -129,9 +128,6 @@ class Move(Primitive):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(Move((whole(size), *self.axes), self.fill), *ins)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.linear.Move({tuple(tuple(ax) for ax in self.axes)!r}, {self.fill!r})"
-
     def __post_init__(self) -> None:
         self.axes = tuple(Axis(*ax) for ax in self.axes)
 
@@ -155,9 +151,6 @@ class Reshaped(Primitive):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(Reshaped((size, *self.shape)), *ins)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.reshape({self.shape!r})"
 
 
 def _range_of(ax: Axis) -> Range:
@@ -188,6 +181,7 @@ class _Moves(Structure):
     @property
     def only_moves(self) -> bool:
         return True
+
 
 @family
 class Reindex(_Moves):

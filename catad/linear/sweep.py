@@ -102,7 +102,9 @@ class Sweep(Nesting):
         """For each slot the argument leaf that it shows: an input, or a part of the state that no step changes; else None."""
         wiring = wire(valued, dom)
         k = len(self.state.leaves)
-        steady = [i for i, (before, after) in enumerate(zip(wiring.inputs, wiring.outputs[:k], strict=False)) if before == after]
+        steady = [
+            i for i, (before, after) in enumerate(zip(wiring.inputs, wiring.outputs[:k], strict=False)) if before == after
+        ]
         at = {wiring.inputs[i]: i for i in (*steady, *range(k, len(wiring.inputs)))}
         return [at.get(slot) for slot in wiring.outputs[k + len(self.output.leaves) :]]
 
@@ -123,9 +125,6 @@ class Sweep(Nesting):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         total: int = self.n * above().cost_of(self.body, Product((self.state, self.input)))
         return total
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "sweep")
 
 
 def wider(space: Space, size: int) -> Space:
@@ -166,7 +165,7 @@ class Stepped(D):
         return (*made[: self.states], *steady), tuple(made[self.states :])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "stepped")
+        return f"{name(Stepped, 'Stepped')}({name(self.structure, 'structure')}, {self.states}, {self.fixed!r})"
 
 
 @family

@@ -5,6 +5,8 @@ that is known by its partials. `Primitive` with `box` is the long form, of which
 `Builder` and `Wire`s, and return a `Rule`, which `rule_from` makes of a linear map. docs/extending.md writes one of each.
 """
 
+from typing import TYPE_CHECKING
+
 from catad.boxes import Primitive, box
 from catad.linear.structure import Rule
 from catad.primitive.function import function
@@ -26,3 +28,13 @@ __all__ = [
     "pointwise",
     "rule_from",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):  # the package's own boxes, as their repr names them
+        from catad.syntax import internal_classes
+
+        found = internal_classes().get(name)
+        if found is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return found

@@ -20,12 +20,15 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..errors import ScalarError, text
+
+if TYPE_CHECKING:
+    from .source import Source
 
 Tree = Any
 """The nesting of leaves: `None` is a leaf, a tuple of trees is a tuple."""
@@ -146,7 +149,7 @@ class Loop:
 
 
 class Function:
-    """A scalar function: `outputs` over `arity` params; equal iff the same IR (the name is for display only).
+    """A scalar function: `outputs` over `arity` params; equal iff the same IR (name and `source` are for display only).
 
     `tree` is the nesting of the outputs and `param_trees` that of the params, one tree a parameter: `None` for a
     leaf, a tuple of trees for a tuple.
@@ -156,16 +159,32 @@ class Function:
     (True, None, (None,))
     """
 
-    __slots__ = ("__weakref__", "_hash", "arity", "name", "outputs", "param_trees", "tree")
+    __slots__ = ("__weakref__", "_hash", "arity", "name", "outputs", "param_trees", "source", "tree")
 
     arity: int
     outputs: tuple[Node, ...]
     tree: Tree
     param_trees: tuple[Tree, ...]
     name: str
+    source: Source | None
 
-    def __init__(self, arity: int, outputs: tuple[Node, ...], tree: Tree, param_trees: tuple[Tree, ...], name: str) -> None:
-        parts = {"arity": arity, "outputs": outputs, "tree": tree, "param_trees": param_trees, "name": name}
+    def __init__(
+        self,
+        arity: int,
+        outputs: tuple[Node, ...],
+        tree: Tree,
+        param_trees: tuple[Tree, ...],
+        name: str,
+        source: Source | None = None,
+    ) -> None:
+        parts = {
+            "arity": arity,
+            "outputs": outputs,
+            "tree": tree,
+            "param_trees": param_trees,
+            "name": name,
+            "source": source,
+        }
         for key, part in parts.items():
             object.__setattr__(self, key, part)
         object.__setattr__(self, "_hash", hash((arity, outputs, tree, param_trees)))
@@ -195,7 +214,22 @@ class Function:
 
     def renamed(self, name: str) -> Function:
         """The same function under another name."""
-        return Function(self.arity, self.outputs, self.tree, self.param_trees, name)
+        return Function(self.arity, self.outputs, self.tree, self.param_trees, name, self.source)
+
+    def read_from(self, source: Source | None) -> Function:
+        """The same function, with the Python that it was read from."""
+        return Function(self.arity, self.outputs, self.tree, self.param_trees, self.name, source)
+
+    def as_code(self, name: Callable[[Any, str], str]) -> str | None:
+        """A lambda that `read` takes as this function; None where it has no text and goes by a name."""
+        from .text import written
+
+        return written(self, name)
+
+    def as_field(self, text: str) -> str:
+        """Python for the function itself, where `text` is a lambda that reads as it."""
+        nested = any(tree is not None for tree in self.param_trees)
+        return f"ct.scalar.read({text}{f', {self.param_trees!r}' if nested else ''})" if text.startswith("lambda") else text
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(text("scalar functions are immutable", given=f"an assignment to {name}"))
@@ -217,7 +251,8 @@ class Function:
 
     def __reduce__(self) -> tuple[Callable[..., Function], tuple[Any, ...]]:
         table = flatten(self.outputs)
-        return _unpickle_function, (self.arity, table, self.tree, self.param_trees, self.name)
+        source = self.source if self.source is not None and _plain(self.source.values) else None
+        return _unpickle_function, (self.arity, table, self.tree, self.param_trees, self.name, source)
 
     _hash: int
 
@@ -316,8 +351,16 @@ def _unpickle_node(table: tuple[Any, ...]) -> Node:
     return unflatten_nodes(table)[0]
 
 
-def _unpickle_function(arity: int, table: Any, tree: Tree, trees: tuple[Tree, ...], name: str) -> Function:
-    return Function(arity, unflatten_nodes(table), tree, trees, name)
+def _unpickle_function(
+    arity: int, table: Any, tree: Tree, trees: tuple[Tree, ...], name: str, source: Source | None = None
+) -> Function:
+    return Function(arity, unflatten_nodes(table), tree, trees, name, source)
+
+
+def _plain(values: Mapping[str, Any]) -> bool:
+    """Whether these are numbers and tuples of numbers, which any process can take."""
+    flat = [leaf for value in values.values() for leaf in leaves(value)]
+    return all(isinstance(leaf, (bool, int, float, np.generic)) for leaf in flat)
 
 
 # -- display

@@ -13,7 +13,7 @@ from .. import errors
 from ..errors import NeedsTree, ScalarError, text
 from .bytecode import Activation, CodeFunction, activation_of, refuse_kind, run_code
 from .callables import handler_of, scalar
-from .find_source import find_source
+from .find_source import Definition, find_source
 from .frames import (
     RESULT,
     RETURNED,
@@ -31,6 +31,7 @@ from .loops import pruned
 from .read_control import Statements
 from .signatures import CACHED, arity_of, is_array_function, most_of, not_readable, said_arity, takes
 from .simplify import FALSE, TRUE, apply, substitute
+from .source import source_of
 
 MAX_DEPTH = 30
 """How deep calls may be nested while reading; recursion that does not end soon is an error."""
@@ -47,6 +48,7 @@ class Reader(Statements):
         self.open_params = set(open_params)
         self.path = TRUE
         self.depth = 0
+        self.definition: Definition | None = None  # of the function itself
 
     def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call anything the language knows."""
@@ -133,6 +135,8 @@ class Reader(Statements):
         if found is None:
             return self.run_code(activation_of(function), defaults, keywords, args, kwargs)
         definition, lines = found
+        if self.depth == 0:
+            self.definition = definition
         frame = enter(definition, lines, function, None, self.depth + 1)
         return self.run(definition, frame, defaults, keywords, args, kwargs)
 
@@ -253,7 +257,7 @@ def read(fn: Any, param_trees: Sequence[Tree] | None = None) -> Function:
     reader = Reader(flat if param_trees is None else ())
     value = reader.call_value(fn, list(args), {})
     outputs = pruned([scalar(leaf) for leaf in leaves(value)])
-    return Function.make(arity, outputs, tree_of(value), trees, _name(fn))
+    return Function.make(arity, outputs, tree_of(value), trees, _name(fn)).read_from(source_of(fn, reader.definition))
 
 
 def _count(fn: Any) -> int:

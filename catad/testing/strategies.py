@@ -93,7 +93,7 @@ def terms(dom: Space, polynomial: bool = False, smooth: bool = False, boxes: int
         >>> from catad.testing import terms
         >>> from hypothesis import find
         >>> find(terms(ct.f64[2], smooth=True), lambda f: f.spaces(ct.f64[2]) == ct.f64[()])
-        ct.sum(axis=None, keepdims=False)
+        ct.sum()
     """
     hypothesis("terms")
     from catad.testing.vocabulary import Style, term

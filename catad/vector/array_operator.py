@@ -71,9 +71,6 @@ class Lawful(Primitive):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return ins
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "lawful")
-
 
 def _far(xp: Any, got: Any, want: Any, scale: float) -> bool:
     """Whether two elements differ by more than rounding explains; what is not finite explains everything."""
@@ -152,7 +149,7 @@ class ArrayScan(_ArrayOperator):
         return rebuild(b.space(x), outs[len(element.leaves) :])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = "".join(f", {k}={v!r}" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
+        more = "".join(f", {k}=True" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
         return f"ct.scan({part(self.children[0])}, {name(self.neutral, 'neutral')}{more})"
 
 

@@ -9,7 +9,7 @@ of its own. Indices out of range sort into one bin more, which nobody reads.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ from catad.linear.gather import Put, Take, rows_of
 from catad.linear.linked import Linked
 from catad.scalar import Function
 from catad.spaces import Tensor
-from catad.terms import D
 from catad.vector.index import Integers
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid
@@ -71,9 +70,6 @@ class SortByBin(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(SortByBin(self.bins, self.axis + 1), *ins)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.SortByBin({self.bins}, {self.axis})"
 
 
 def alone_in_bin(b: Builder, index: Wire, bins: int) -> Wire:

@@ -52,7 +52,7 @@ class Meaning(D):
         return out[0] if len(out) == 1 else out
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, f"{self.what}_by_bin")
+        return f"{name(Meaning, 'Meaning')}({self.what!r}, {name(self.monoid, 'monoid')}, {self.bins})"
 
 
 def _folds(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
@@ -173,9 +173,6 @@ class WinnerByBin(Integers, ByBin):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return _batched(self.general, b, ins[:2], flags[:2], size)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.WinnerByBin({name(self.monoid, 'monoid')}, {self.bins})"
-
 
 @box
 class PrefixByBin(CarriedByBin):
@@ -201,9 +198,6 @@ class PrefixByBin(CarriedByBin):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * ins[1].size * operations(self.monoid)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.PrefixByBin({name(self.monoid, 'monoid')}, {self.bins})"
 
 
 @box
@@ -251,9 +245,6 @@ class ProductOfOthersByBin(ByBin):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return _batched(self.general, b, ins[:2], flags[:2], size)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.ProductOfOthersByBin({self.bins})"
 
 
 def _batched(general: D, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:

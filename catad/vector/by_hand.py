@@ -80,9 +80,6 @@ class Custom(PassedOn):
         structure = Batched(self.structure, flags[n:], size)
         return b.add(Custom(structure, self.xs, self.ys), *carried, *ins[n:])
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "custom")
-
 
 class Opaque(Primitive):
     """A hand-written morphism whose code cannot be traced, at one space: x leaves to (y leaves..., slots...)."""

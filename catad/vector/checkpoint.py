@@ -66,9 +66,6 @@ class Call(Nesting):
         total: int = above().cost_of(self.f, self.dom)
         return total
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "call")
-
 
 @share
 class Checkpoint(D):

@@ -61,7 +61,8 @@ class Constant(Primitive):
         raise AssertionError("a constant has no argument to batch")
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "constant")
+        number = "" if self.number is None else f", {name(self.number, 'number')}"
+        return f"{name(Constant, 'Constant')}({name(self.array, 'array')}{number})"
 
 
 class Const(D):
@@ -95,11 +96,6 @@ class Const(D):
         return rebuild(self.space, [b.add(leaf)[0] for leaf in leaves])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        value = rebuild(self.space, [leaf.array for leaf in self.children])
-        if isinstance(self.space, Tensor) and self.space.ndim == 0:
-            number = value.item()
-            if self.children[0].number is not None and number == number and abs(number) != float("inf"):
-                return f"ct.const({number!r})"
         numbers = [leaf.array[()] if leaf.number is None else leaf.number for leaf in self.children]
         return f"ct.const({name(rebuild(self.space, numbers), 'value')})"
 

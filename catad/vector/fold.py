@@ -24,6 +24,7 @@ from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, Structure
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
+from catad.syntax import call
 from catad.terms import D
 from catad.vector.generate import Iota
 from catad.vector.log_sum_exp import log_sum_exp
@@ -191,9 +192,6 @@ class Fold(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[0].size * scalar.operations(self.monoid.op)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.Fold({name(self.monoid, 'monoid')}, {self.axis})"
-
 
 Others = Callable[["Builder", Sequence["Wire"], Sequence["Wire"], int], "list[Wire]"]
 
@@ -289,8 +287,7 @@ class FoldOf(D):
         return rebuild(b.space(x), folded(b, self.monoid, wires, axis, free))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = (f", axis={self.axis}" if self.axis else "") + params_code(self.monoid)
-        return f"ct.fold({operator_code(self.monoid, name)}{more})"
+        return call(fold, name, operator_code(self.monoid, name), axis=self.axis, **params_code(self.monoid))
 
 
 @constructor("neutral", morphisms="op")

@@ -194,9 +194,6 @@ class FoldByBin(CarriedByBin):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[1].size * operations(self.monoid)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.FoldByBin({name(self.monoid, 'monoid')}, {self.bins})"
-
 
 def _params(d: int, first: int) -> list[Node]:
     return [scalar.param(first + k) for k in range(d + 1)]

@@ -15,6 +15,7 @@ from catad.calls import constructor, integer
 from catad.linear.contract import contract
 from catad.linear.gather import Put, rows_of
 from catad.spaces import flatten, rebuild
+from catad.syntax import call
 from catad.terms import D
 from catad.vector.bins import with_numbers
 from catad.vector.constant import index_of
@@ -95,7 +96,7 @@ class HistogramOf(D):
         return rebuild(b.space(x[1]), by_bin(b, self.monoid, index, values, self.bins, free))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.histogram({operator_code(self.monoid, name)}, bins={self.bins}{params_code(self.monoid)})"
+        return call(histogram, name, operator_code(self.monoid, name), bins=self.bins, **params_code(self.monoid))
 
 
 @share
@@ -138,7 +139,7 @@ class ReduceByIndex(D):
         return mapped(b, chosen, [*dst, *folded, *free, everywhere])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.reduce_by_index({operator_code(self.monoid, name)}{params_code(self.monoid)})"
+        return call(reduce_by_index, name, operator_code(self.monoid, name), **params_code(self.monoid))
 
 
 @constructor(morphisms="op")

@@ -56,9 +56,6 @@ class InRange(Integers):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *ins)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.InRange({self.size})"
-
 
 @box
 class LastWriter(Integers):
@@ -88,9 +85,6 @@ class LastWriter(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(LastWriter(self.size, self.axis + 1), *ins)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.LastWriter({self.size}, {self.axis})"
 
 
 def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:

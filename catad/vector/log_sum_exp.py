@@ -9,8 +9,7 @@ Where the greatest number is infinite, those that equal it share the derivative,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from catad import scalar
 from catad.boxes import box
@@ -21,7 +20,6 @@ from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.scalar import Function, Node, apply, param
 from catad.spaces import Tensor
-from catad.terms import D
 from catad.vector.by_hand import PassedOn
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid
@@ -65,9 +63,6 @@ class _AlongAxis(PassedOn):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         return b.add(type(self)(self.axis + 1), *carried)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.{type(self).__name__}({self.axis})"
 
 
 @box

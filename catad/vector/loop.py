@@ -27,6 +27,7 @@ from catad.linear.sweep import Sweep, wider
 from catad.loop_counts import Recount, assumed
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
+from catad.syntax import call
 from catad.terms import D, above, fork, morphism
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
@@ -105,8 +106,7 @@ class Iterate(D):
         return b.apply(rest, (middle, tail) if self.inputs else middle)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = (", inputs=True" if self.inputs else "") + (f", memory={self.memory}" if self.memory else "")
-        return f"ct.iterate({part(self.children[0])}, {self.n}{more})"
+        return call(iterate, name, part(self.children[0]), n=self.n, inputs=self.inputs, memory=self.memory)
 
 
 def _first_step(b: Builder, state: Any, given: Any) -> Any:
@@ -213,9 +213,6 @@ class Counted(Sweep):
             return super().rule(ins, outs)
         return Rule(diagonal_block([identity(space) for space in floats]))
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "counted")
-
 
 @box
 class After(Integers):
@@ -246,9 +243,6 @@ class After(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "after")
 
 
 def _scaled(number: Tensor, space: Tensor) -> Structure:
@@ -282,7 +276,7 @@ class While(D):
         return rebuild(b.space(x), out)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "step")
+        return f"{name(While, 'While')}({', '.join(map(part, self.children))})"
 
 
 def _read(b: Builder, position: Wire, wire: Wire) -> Wire:
@@ -318,7 +312,7 @@ class WhileLoop(D):
         return rebuild(space, b.add(After(), count, *states))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.while_loop({part(self.children[0])}, {part(self.children[1])}, max_steps={self.max_steps})"
+        return call(while_loop, name, *map(part, self.children), max_steps=self.max_steps)
 
 
 @constructor(morphisms="condition f")

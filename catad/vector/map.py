@@ -112,7 +112,7 @@ class Map(Primitive):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         public = _PUBLIC.get(self.function)
-        return f"ct.{public}" if public else f"ct.map({name(self.function, self.function.name or 'fn')})"
+        return f"{name(Map, 'Map')}(ct.scalar.read(ct.{public}))" if public else super().code(part, name)
 
 
 def lined_up(b: Builder, ins: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:
@@ -239,7 +239,7 @@ class MapOf(D):
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         label = self.function.name if self.function is not None else None
         public = _PUBLIC.get(self.function) if self.function is not None else None
-        if public is not None:
+        if public is not None and public not in LEAFWISE:
             return f"ct.{public}"
         value = self.fn if self.function is None else self.function
         wish = label or str(getattr(self.fn, "__name__", "fn"))
@@ -251,6 +251,19 @@ class MapOf(D):
 
 
 _PUBLIC: dict[Function, str] = {}  # functions that the vocabulary has a name for
+LEAFWISE = (
+    "add",
+    "sub",
+    "neg",
+    "div",
+    "pow",
+)  # whose public name also acts on products, leaf by leaf, and so is another term
+
+
+def function_code(function: Function, name: Callable[[Any, str], str]) -> str:
+    """Python that is read as a scalar function: its public name, or what `name` gives for it."""
+    public = _PUBLIC.get(function)
+    return f"ct.{public}" if public else name(function, function.name)
 
 
 def _trees(x: Any, count: int, fn: Any) -> tuple[Any, ...]:

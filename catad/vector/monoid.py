@@ -8,7 +8,7 @@ values of the first call, within rounding: a wrong one is an error, never a sile
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,6 +19,8 @@ from catad import errors, scalar
 from catad.calls import constructor
 from catad.scalar import Function
 from catad.spaces import as_leaves, flatten, space_of
+from catad.syntax import called
+from catad.vector.map import function_code
 
 _NEST = "return a number, or a tuple nested as the neutral element is"
 _CONVERT = "make the result of the elements' dtype, or give elements of the dtype that the operator returns"
@@ -65,6 +67,19 @@ class Monoid:
         outputs = scalar.substitute(self.op, swapped)
         op = Function.make(2 * d + self.free, outputs, self.op.tree, self.op.param_trees, self.op.name)
         return Monoid(op, self.neutral, self.tree, None, self.free, self.lifts)
+
+    def as_code(self, name: Callable[[Any, str], str]) -> str | None:
+        """The call of `ct.monoid` that makes it; None for one that stands for another."""
+        if self.lifts is not None or self.pairs is not None:
+            return called(self, name)
+        options = f", inverse={function_code(self.inverse, name)}" if self.inverse is not None else ""
+        options += f", params={self.free}" if self.free else ""
+        return f"ct.monoid({function_code(self.op, name)}, {name(self.element, 'neutral')}{options})"
+
+    @property
+    def element(self) -> Any:
+        """The neutral element, nested as all elements are."""
+        return scalar.unflatten(self.tree, self.neutral)
 
     def identity(self, leaf: int, dtype: np.dtype[Any]) -> Any:
         """One number of the neutral element as a NumPy scalar."""

@@ -42,7 +42,7 @@ class FromBothSides(D):
         return before * after
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "from_both_sides")
+        return f"{name(FromBothSides, 'FromBothSides')}({self.axis})"
 
 
 @box
@@ -88,6 +88,3 @@ class ProductOfOthers(Primitive):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 3 * ins[0].size
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.ProductOfOthers({self.axis})"

@@ -16,7 +16,7 @@ from catad.calls import constructor
 from catad.scalar import Function
 from catad.spaces import flatten, rebuild
 from catad.terms import D, Fork, then
-from catad.vector.map import Map, MapOf, named
+from catad.vector.map import LEAFWISE, Map, MapOf, named
 
 if TYPE_CHECKING:
     from catad.errors.places import Place
@@ -59,7 +59,7 @@ def _leafwise(name: str) -> Leafwise:
     return Leafwise(f"ct.{name}", scalar.vocabulary[name].function)
 
 
-add, sub, neg, div, pow = (_leafwise(name) for name in ("add", "sub", "neg", "div", "pow"))
+add, sub, neg, div, pow = (_leafwise(name) for name in LEAFWISE)
 _OPERATORS = {"add": add, "sub": sub, "div": div, "pow": pow}
 
 

@@ -27,9 +27,10 @@ from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
 from catad.scalar import Function
 from catad.spaces import Tensor, rebuild
+from catad.syntax import call
 from catad.terms import D
 from catad.vector.cuts import cut_of
-from catad.vector.map import mapped
+from catad.vector.map import function_code, mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pairs import cheaper_pairs
 from catad.vector.shape import broadcast_to, moved
@@ -188,9 +189,6 @@ class Scan(Primitive):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * scalar.operations(self.monoid.op)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.Scan({name(self.monoid, 'monoid')}, {self.axis})"
-
 
 Slot = tuple["Node", "float | None"]  # an expression, and what stands at the first step instead
 
@@ -339,26 +337,20 @@ class ScanOf(D):
         return rebuild(b.space(x), scanned(b, self.monoid, wires, axis, self.exclusive, self.reverse, free))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = "".join(f", {k}={v!r}" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
-        more += (f", axis={self.axis}" if self.axis else "") + params_code(self.monoid)
-        return f"ct.scan({operator_code(self.monoid, name)}{more})"
+        options = {"exclusive": self.exclusive, "reverse": self.reverse, "axis": self.axis}
+        return call(scan, name, operator_code(self.monoid, name), **options, **params_code(self.monoid))
 
 
 def operator_code(monoid: Monoid, name: Callable[[Any, str], str]) -> str:
     """Python for the operator and its neutral element."""
-    neutral = rebuild_tree(monoid.tree, list(monoid.neutral))
     if monoid.inverse is not None:
         return name(monoid, "monoid")
-    return f"{name(monoid.op, monoid.op.name or 'op')}, {name(neutral, 'neutral') if _special(monoid) else repr(neutral)}"
+    return f"{function_code(monoid.op, name)}, {name(monoid.element, 'neutral')}"
 
 
-def params_code(monoid: Monoid) -> str:
-    """Python for the number of free numbers, where there are any."""
-    return f", params={monoid.free}" if monoid.free and monoid.inverse is None else ""
-
-
-def _special(monoid: Monoid) -> bool:
-    return any(isinstance(n, float) and not np.isfinite(n) for n in monoid.neutral)
+def params_code(monoid: Monoid) -> dict[str, int]:
+    """The parameter for the number of free numbers, where the operator does not say it."""
+    return {} if monoid.inverse is not None else {"params": monoid.free}
 
 
 def check_params(free: Sequence[Wire], element: Wire, axis: int, term: D) -> None:

@@ -22,6 +22,7 @@ from catad.calls import constructor
 from catad.linear.contract import contract
 from catad.linear.linked import Linked
 from catad.spaces import Tensor, rebuild
+from catad.syntax import call
 from catad.terms import D
 from catad.vector.bins import segmented
 from catad.vector.histogram import by_bin
@@ -69,9 +70,6 @@ class NumberedByFlags(Integers):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(NumberedByFlags(self.segments, self.axis + 1), *ins)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.NumberedByFlags({self.segments}, {self.axis})"
-
 
 @box
 class NumberedByLengths(Integers):
@@ -105,9 +103,6 @@ class NumberedByLengths(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(NumberedByLengths(self.n, self.axis + 1), *ins)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.NumberedByLengths({self.n}, {self.axis})"
 
 
 def numbered(b: Builder, given: Any, element: Wire, by: str, segments: int, term: D) -> tuple[Wire, int]:
@@ -192,9 +187,8 @@ class SegmentedScan(_Segmented):
         return rebuild(b.space(values), out)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = "".join(f", {k}={v!r}" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
-        more += ("" if self.by == "flags" else f", by={self.by!r}") + params_code(self.monoid)
-        return f"ct.segmented_scan({operator_code(self.monoid, name)}{more})"
+        options = {"exclusive": self.exclusive, "reverse": self.reverse, "by": self.by}
+        return call(segmented_scan, name, operator_code(self.monoid, name), **options, **params_code(self.monoid))
 
 
 @share
@@ -215,8 +209,8 @@ class SegmentedFold(_Segmented):
         return rebuild(b.space(values), by_bin(b, self.monoid, number, wires, count, free))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        more = f", segments={self.segments}" if self.by == "flags" else f", by={self.by!r}"
-        return f"ct.segmented_fold({operator_code(self.monoid, name)}{more}{params_code(self.monoid)})"
+        options = {"by": self.by} if self.by == "lengths" else {"segments": self.segments}
+        return call(segmented_fold, name, operator_code(self.monoid, name), **options, **params_code(self.monoid))
 
 
 def _check_by(by: Any) -> None:

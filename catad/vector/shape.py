@@ -19,6 +19,7 @@ from catad.linear.contract import contract
 from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor
+from catad.syntax import call
 from catad.terms import D, above
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Shaped(D):
         return self.lay(b, x, self)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{self.name}({', '.join(f'{k}={v!r}' for k, v in self.parameters.items())})"
+        return call(globals()[self.name], name, **self.parameters)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
         return _made, (self.name, tuple(self.parameters.items()))
@@ -139,7 +140,8 @@ class SumOfElements(Shaped):
     __slots__ = ()
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.fold(ct.add, 0.0, axis={self.parameters['axis']})"
+        axis = self.parameters["axis"]
+        return f"ct.fold(ct.add, 0.0{f', axis={axis}' if axis else ''})"
 
 
 def _summed(b: Builder, x: Wire, axis: int | Sequence[int] | None, keepdims: bool, term: D) -> Wire:
@@ -325,9 +327,6 @@ class Concatenate(Primitive):
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         return b.add(Concatenate(self.axis + 1, self.count), *carried)
 
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.Concatenate({self.axis}, {self.count})"
-
 
 def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Any:
     """A row of moves, each after a change of dtype where the argument is narrower than the result."""
@@ -370,7 +369,7 @@ class Joined(D):
         return b.add(Concatenate(at, len(leaves)), *leaves)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{'stack' if self.new else 'concatenate'}(axis={self.axis})"
+        return call(stack if self.new else concatenate, name, axis=self.axis)
 
 
 @constructor()

@@ -19,6 +19,7 @@ from catad.boxes import box
 from catad.calls import constructor, integer
 from catad.linear.gather import Indexing, Take
 from catad.spaces import Tensor
+from catad.syntax import call
 from catad.terms import D
 from catad.vector.index import Integers
 from catad.vector.scan import along
@@ -47,9 +48,6 @@ class StableOrder(Integers):
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         n = ins[0].shape[self.axis]
         return ins[0].size * n.bit_length()
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.StableOrder({self.axis})"
 
 
 def along_axis(shape: tuple[int, ...], axis: int) -> Indexing:
@@ -80,7 +78,7 @@ class Sorted(D):
         return order if self.positions else b.add(Take(along_axis(x.shape, axis)), order, x)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{'argsort' if self.positions else 'sort'}({'' if self.axis == -1 else f'axis={self.axis}'})"
+        return call(argsort if self.positions else sort, name, axis=self.axis)
 
 
 @constructor()

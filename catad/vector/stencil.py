@@ -19,6 +19,7 @@ from catad import errors
 from catad.calls import constructor, integer
 from catad.linear.reindex import Axis, whole
 from catad.linear.reindex import axis as ap
+from catad.syntax import call
 from catad.terms import D
 from catad.vector.map import MapOf
 from catad.vector.scan import along
@@ -71,9 +72,7 @@ class Stencil(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         offsets = tuple([o for (o,) in self.offsets]) if self.one else self.offsets
-        more = "" if self.boundary == "zero" else f", boundary={self.boundary!r}"
-        more += f", axis={self.axis}" if self.axis else ""
-        return f"ct.stencil({part(self.children[0])}, {offsets!r}{more})"
+        return call(stencil, name, part(self.children[0]), offsets=offsets, boundary=self.boundary, axis=self.axis)
 
 
 def _pieces(n: int, o: int, boundary: str) -> list[Axis]:

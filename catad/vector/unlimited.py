@@ -197,7 +197,7 @@ class Others(D):
         return _divided(b, x, totals, lambda w: contract(b, [rest], [w], labels, x.shape))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "others")
+        return f"{name(Others, 'Others')}({self.axis})"
 
 
 @share
@@ -229,7 +229,7 @@ class OthersByBin(D):
         return mapped(b, [within], [others, own])[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return name(self, "others_by_bin")
+        return f"{name(OthersByBin, 'OthersByBin')}({self.bins})"
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,6 @@ first number that equals it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy as np
 from catad.boxes import Primitive, box
 from catad.linear.gather import spread_over
 from catad.spaces import Tensor
-from catad.terms import D
 from catad.vector.index import Integers
 from catad.vector.monoid import Monoid, with_winner
 
@@ -60,6 +58,3 @@ class Winner(Integers):
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * ins[0].size
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.vector.Winner({name(self.monoid, 'monoid')}, {self.axis})"

@@ -23,7 +23,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "spaces that do not meet": (
         lambda: (ct.exp >> ct.sin >> ct.reshape((2, 2)) >> ct.sum())(X),
         ct.SpaceError,
-        ["cannot reshape to (2, 2)", "given:    ct.f64[3]", "where:    ct.sin >> ct.reshape(shape=(2, 2))"],
+        ["cannot reshape to (2, 2)", "given:    ct.f64[3]", "where:    ct.sin >> ct.reshape((2, 2))"],
     ),
     "spaces that are known to differ": (
         lambda: ct.lift(ct.scale(X)) >> ct.lift(ct.scale(np.ones(4))),

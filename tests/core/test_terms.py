@@ -65,7 +65,8 @@ TERMS: dict[str, ct.D] = {
 def test_repr_is_python_that_rebuilds_the_term(name: str) -> None:
     f = TERMS[name]
     again = eval(repr(f), {"ct": ct, **f.names})
-    assert again == f and hash(again) == hash(f) and repr(again) == repr(f)
+    assert again == f and hash(again) == hash(f)
+    assert eval(repr(again), {"ct": ct, **again.names}) == f  # a lambda without a source prints as its expressions
 
 
 @pytest.mark.parametrize("name", TERMS)
@@ -156,7 +157,7 @@ def chain(n: int) -> ct.D:
 def test_a_chain_of_10_000_boxes() -> None:
     f = chain(10_000)
     assert len(f) == 10_000
-    assert repr(f).startswith("ct.compose(ct.sin, ct.flip(axis=None), ct.cos, ")
+    assert repr(f).startswith("ct.compose(ct.sin, ct.flip(), ct.cos, ")
     assert eval(repr(f), {"ct": ct, **f.names}) == f
     assert pickle.loads(pickle.dumps(f)) == f
     assert f.spaces(ct.f64[8]) == ct.f64[8]

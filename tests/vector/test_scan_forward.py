@@ -313,7 +313,7 @@ def test_prints_and_pickles() -> None:
     assert g == ct.tangent(f)
     assert all(o.same(a, b) for a, b in zip(g((x, x)), ct.tangent(f)((x, x)), strict=True))
     box = forward(f, x).boxes[0].primitive
-    assert pickle.loads(pickle.dumps(box)) == box and "ct.vector.Scan(" in repr(box)
+    assert pickle.loads(pickle.dumps(box)) == box and "ct.primitive.Scan(" in repr(box)
 
 
 @pytest.mark.parametrize("by", ["flags", "lengths"])
