@@ -1,7 +1,11 @@
 """catad: automatic differentiation by composing differentiable functions.
 
 The public vocabulary, and nothing else. Linear maps by name are in `catad.linear`, primitives of one's own in `catad.primitive`,
-laws and checkers in `catad.testing`.
+laws and checkers in `catad.testing`. `dir(catad)` lists it, and `help` of each name says shapes, dtypes, derivative and errors.
+
+>>> import catad as ct, numpy as np
+>>> ct.value_and_grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
+(np.float64(5.0), array([2., 4.]))
 """
 
 import importlib as _importlib
@@ -47,6 +51,7 @@ from catad.planner.entry import plan
 from catad.planner.plan import Plan
 from catad.planner.profile import Profile as CostProfile
 from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
+from catad.rearrange import identity as id
 from catad.spaces import (
     Product,
     Space,
@@ -68,7 +73,6 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
-from catad.terms import identity as id
 from catad.vector.checkpoint import checkpoint
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
@@ -206,6 +210,11 @@ def __getattr__(name: str) -> _types.ModuleType:
     if name == "testing":
         return _importlib.import_module("catad.testing")
     raise AttributeError(f"module 'catad' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, those above and `testing`: what a reader who presses the tab key sees."""
+    return [*__all__, "testing", "__version__"]
 
 
 __all__ = [

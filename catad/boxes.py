@@ -132,7 +132,22 @@ P = TypeVar("P", bound=Primitive)
 def box(cls: type[P]) -> type[P]:
     """Class decorator: a primitive whose parameters are dataclass fields, compared exactly (0.0 is not -0.0, 1 not True).
 
-    Parameters are hashable: numbers, texts, tuples, spaces, morphisms, functions (by identity). See `Primitive` for an example.
+    Parameters are hashable: numbers, texts, tuples, spaces, morphisms, functions (by identity). A method that is needed
+    and missing is an `ExtensionError` when it is needed. See `Primitive` for an example with a derivative.
+
+    >>> import catad as ct
+    >>> @ct.primitive.box
+    ... class Scaled(ct.primitive.Primitive):
+    ...     factor: float
+    ...     arity = 1
+    ...
+    ...     def typed(self, ins):
+    ...         return ins
+    ...
+    ...     def evaluate(self, xp, x):
+    ...         return self.factor * x
+    >>> Scaled(2.0)(3.0), Scaled(2.0) == Scaled(2.0), Scaled(0.0) == Scaled(-0.0)
+    (np.float64(6.0), True, False)
     """
     made: Any = dataclass(eq=False, repr=False)(cls)
     names = [f.name for f in fields(made)]

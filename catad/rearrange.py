@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from catad import errors
 from catad.calls import constructor, integer
+from catad.documented import documented
 from catad.terms import D
+from catad.terms import identity as _identity
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
@@ -81,5 +83,71 @@ def proj(index: int) -> D:
     return Proj(integer(index, "a projection", 0))
 
 
-exl, exr, dup, swap = Structural("exl"), Structural("exr"), Structural("dup"), Structural("swap")
-assoc_l, assoc_r, it = Structural("assoc_l"), Structural("assoc_r"), Structural("it")
+_NO_VALUE = "`SpaceError` for what is no array, number or tuple of values"
+
+
+def _structural(name: str, does: str, spaces: str, transpose: str, example: str, result: str) -> Structural:
+    """A rearrangement with its help."""
+    f = Structural(name)
+    wrong = f"`SpaceError` for a value that is not nested as `{f.pattern}`" if f.pattern else _NO_VALUE
+    lines = [
+        f"`ct.{name}` {does}.",
+        "",
+        f"Spaces: {spaces}, for any spaces; it computes nothing, shapes and dtypes stay.",
+        f"Derivative: linear, it rearranges the tangents alike; transposed, {transpose}.",
+        f"Errors: {wrong}.",
+        "Source: C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.",
+        "",
+        ">>> import catad as ct",
+        f">>> {example}",
+        result,
+    ]
+    return documented(f, "\n".join(lines))
+
+
+def _numbers(*values: str) -> str:
+    return f"({', '.join([f'np.float64({value})' for value in values])})"
+
+
+exl = _structural(
+    "exl", "is the first factor of a pair, `(x, y) -> x`", "A * B -> A", "the other factor is zero",
+    "ct.exl(1.0, 2.0)", "np.float64(1.0)",
+)  # fmt: skip
+exr = _structural(
+    "exr", "is the second factor of a pair, `(x, y) -> y`", "A * B -> B", "the other factor is zero",
+    "ct.exr(1.0, 2.0)", "np.float64(2.0)",
+)  # fmt: skip
+dup = _structural(
+    "dup", "copies a value, `x -> (x, x)`", "A -> A * A", "it adds both",
+    "(ct.dup >> ct.mul)(3.0)", "np.float64(9.0)",
+)  # fmt: skip
+swap = _structural(
+    "swap", "exchanges the factors of a pair, `(x, y) -> (y, x)`", "A * B -> B * A", "it exchanges them again",
+    "ct.swap(1.0, 2.0)", _numbers("2.0", "1.0"),
+)  # fmt: skip
+assoc_l = _structural(
+    "assoc_l", "nests three factors to the left, `(x, (y, z)) -> ((x, y), z)`", "A * (B * C) -> A * B * C",
+    "it is `ct.assoc_r`", "ct.assoc_l(1.0, (2.0, 3.0))", f"({_numbers('1.0', '2.0')}, np.float64(3.0))",
+)  # fmt: skip
+assoc_r = _structural(
+    "assoc_r", "nests three factors to the right, `((x, y), z) -> (x, (y, z))`", "A * B * C -> A * (B * C)",
+    "it is `ct.assoc_l`", "ct.assoc_r((1.0, 2.0), 3.0)", f"(np.float64(1.0), {_numbers('2.0', '3.0')})",
+)  # fmt: skip
+it = _structural(
+    "it", "forgets its argument, `x -> ()`: the one morphism to `ct.Unit`", "A -> ct.Unit", "it is zero",
+    "ct.it(1.0)", "()",
+)  # fmt: skip
+
+identity = documented(
+    _identity,
+    """`ct.id` is the identity, `x -> x`, the unit of `>>`: `ct.id >> f == f == f >> ct.id`.
+
+Spaces: A -> A, for any space; shapes and dtypes stay. A result is an array of its own, never its argument.
+Derivative: the identity.
+Errors: `SpaceError` for what is no array, number or tuple of values.
+
+>>> import catad as ct
+>>> ct.id >> ct.sin == ct.sin, (ct.id & ct.sin)(0.0)
+(True, (np.float64(0.0), np.float64(0.0)))
+""",
+)

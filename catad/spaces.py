@@ -16,6 +16,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.documented import documented
 
 Value = Any  # an array, a number, or a tuple of values
 
@@ -32,7 +33,16 @@ _SHORT = {
 
 
 class Space:
-    """Base of `Tensor` and `Product`. `A * B` is the product of two spaces, nested to the left."""
+    """What values lie in: a `Tensor`, arrays of one shape and dtype, or a `Product` of spaces.
+
+    `A * B` is the product of two spaces, nested to the left. Spaces are immutable and hashable.
+    Raises `TypeError` for `A * B` where B is no space.
+
+    >>> import catad as ct
+    >>> space = ct.f64[3] * ct.f32[2, 2]
+    >>> isinstance(space, ct.Space), space.leaves, space.size
+    (True, (ct.f64[3], ct.f32[2, 2]), 7)
+    """
 
     __slots__ = ("__weakref__", "_leaves")
     _leaves: tuple[Tensor, ...] | None
@@ -60,9 +70,10 @@ class Space:
 
 
 class Tensor(Space):
-    """Arrays of one shape and dtype; written `ct.f64[3, 4]`, a scalar `ct.f64[()]`.
+    """The space of arrays of one shape and dtype; written `ct.f64[3, 4]`, a scalar `ct.f64[()]`.
 
-    Equal tensors are one object, so comparing spaces is comparing identities.
+    Equal tensors are one object, so comparing spaces is comparing identities. Dtypes are float32, float64, bool, and the integers
+    of 8 to 64 bits. Raises `SpaceError` for another dtype, a negative size, or more axes or bytes than an array can have.
 
     >>> import catad as ct
     >>> ct.Tensor((3, 4), "float64")
@@ -125,6 +136,8 @@ class Tensor(Space):
 class Product(Space):
     """A product of spaces; its values are tuples with one element per factor.
 
+    `factors` are the spaces in their order. Raises `SpaceError` for a factor that is no space.
+
     >>> import catad as ct
     >>> ct.f64[3] * ct.i64[()]
     ct.f64[3] * ct.i64[()]
@@ -174,11 +187,22 @@ class Product(Space):
         return f"ct.product({', '.join(map(repr, self.factors))})"
 
 
-Unit = Product(())
+Unit = documented(
+    Product(()),
+    """`ct.Unit` is the space with one value, `()`: the empty product, and the space of tangents of integers and booleans.
+
+>>> import catad as ct
+>>> ct.Unit.size, ct.space_of(()) == ct.Unit, ct.tangent_space(ct.i64[3])
+(0, True, ct.Unit)
+""",
+)
 
 
 def product(*factors: Space) -> Product:
     """The flat product of any number of spaces; `A * B * C` nests to the left instead.
+
+    Its values are tuples with one element for each factor; of no spaces it is `ct.Unit`. Raises `SpaceError` where one is
+    no space.
 
     >>> import catad as ct
     >>> ct.product(ct.f64[2], ct.f64[3], ct.f64[4])
@@ -200,10 +224,37 @@ class Dtype:
         return f"ct.{_SHORT[self.dtype]}"
 
 
-f32, f64 = Dtype("float32"), Dtype("float64")
-i8, i16, i32, i64 = Dtype("int8"), Dtype("int16"), Dtype("int32"), Dtype("int64")
-u8, u16, u32, u64 = Dtype("uint8"), Dtype("uint16"), Dtype("uint32"), Dtype("uint64")
-bool_ = Dtype("bool")
+def _dtype(long: str, what: str, tangent: bool = False) -> Dtype:
+    """A dtype with its help."""
+    made = Dtype(long)
+    name = _SHORT[made.dtype]
+    differentiable = "Its numbers can be differentiated" if tangent else "It has no tangents: its derivatives are `()`"
+    size = f"{8 * made.dtype.itemsize} bits"
+    lines = [
+        f"`ct.{name}` is the dtype {long}, {what}; it makes spaces.",
+        "",
+        f"`ct.{name}[3, 4]` is the space of arrays of shape (3, 4), `ct.{name}[()]` that of scalars, of {size} each.",
+        f"{differentiable}.",
+        "Errors: `SpaceError` for a negative size, or more axes or bytes than an array can have.",
+        "",
+        ">>> import catad as ct, numpy as np",
+        f">>> ct.{name}[3, 4].shape, ct.space_of(np.zeros(2, {long!r})) == ct.{name}[2]",
+        "((3, 4), True)",
+    ]
+    return documented(made, "\n".join(lines))
+
+
+f32 = _dtype("float32", "numbers of single precision (24 significant bits)", tangent=True)
+f64 = _dtype("float64", "numbers of double precision (53 significant bits)", tangent=True)
+i8 = _dtype("int8", "integers from -2**7 to 2**7 - 1")
+i16 = _dtype("int16", "integers from -2**15 to 2**15 - 1")
+i32 = _dtype("int32", "integers from -2**31 to 2**31 - 1")
+i64 = _dtype("int64", "integers from -2**63 to 2**63 - 1")
+u8 = _dtype("uint8", "integers from 0 to 2**8 - 1")
+u16 = _dtype("uint16", "integers from 0 to 2**16 - 1")
+u32 = _dtype("uint32", "integers from 0 to 2**32 - 1")
+u64 = _dtype("uint64", "integers from 0 to 2**64 - 1")
+bool_ = _dtype("bool", "the truth values")
 
 
 def _walk(space: Space) -> Iterator[Tensor]:
@@ -220,10 +271,14 @@ def _walk(space: Space) -> Iterator[Tensor]:
 def tangent_space(space: Space) -> Space:
     """The space of tangents (and of cotangents): the same, with `Unit` in place of integers and booleans.
 
+    Tangents of a tensor have its shape and dtype. Raises `SpaceError` for what is no space.
+
     >>> import catad as ct
     >>> ct.tangent_space(ct.f64[3] * ct.i64[3])
     ct.f64[3] * ct.Unit
     """
+    if not isinstance(space, Space):
+        raise errors.SpaceError(errors.not_a_space(space))
     tangents: Space = rebuild(space, [leaf if leaf.is_float else Unit for leaf in space.leaves], Product)
     return tangents
 
@@ -299,6 +354,9 @@ def as_leaves(value: Value) -> list[Any]:
 
 def space_of(value: Value) -> Space:
     """The space in which a value lies.
+
+    A value is an array, a number, or a tuple of values. Python numbers take the dtype of the arrays beside them; alone, they are
+    float64, int64 or bool. Raises `SpaceError` for anything else, and for arrays of other dtypes.
 
     >>> import catad as ct, numpy as np
     >>> ct.space_of((np.zeros(3, np.float32), 2.0))

@@ -30,7 +30,18 @@ _laid_out = local()
 
 
 class Wire:
-    """A value that is not there yet. Arithmetic on it adds boxes to its builder."""
+    """A value that is not there yet, one array: `space` is its space, `builder` what it belongs to.
+
+    Arithmetic, comparisons and morphisms on wires add boxes to the builder; other operands are wires of the same builder, arrays
+    or numbers. Raises `SpaceError` where shapes or dtypes do not fit.
+
+    >>> import catad as ct
+    >>> b = ct.primitive.Builder()
+    >>> x = b.inputs(ct.f64[3])
+    >>> y = ct.sin(2.0 * x)
+    >>> isinstance(y, ct.primitive.Wire), y.space, len(b.boxes)
+    (True, ct.f64[3], 2)
+    """
 
     __slots__ = ("builder", "number", "space")
 
@@ -122,7 +133,13 @@ setattr(Wire, "__abs__", lambda self: _pointwise(self, "abs", self))  # noqa: B0
 
 
 class Box(NamedTuple):
-    """A primitive with the numbers of the wires that it reads and writes."""
+    """A primitive with the numbers of the wires that it reads and writes, in a `Wiring`.
+
+    >>> import catad as ct
+    >>> (box,) = ct.wire(ct.sin, ct.f64[3]).boxes
+    >>> isinstance(box.primitive, ct.primitive.Primitive), box.ins, box.outs
+    (True, (0,), (1,))
+    """
 
     primitive: Primitive
     ins: tuple[int, ...]
@@ -130,9 +147,14 @@ class Box(NamedTuple):
 
 
 class Wiring:
-    """A graph of boxes in the order in which they can run.
+    """A graph of boxes in the order in which they can run, made by `ct.wire` and by a `Builder`.
 
     `wires[k]` is the space of wire k; `inputs` and `outputs` are the wires of the leaves of `dom` and `cod`.
+
+    >>> import catad as ct
+    >>> wiring = ct.wire(ct.dup >> ct.mul, ct.f64[3])
+    >>> wiring.dom, wiring.cod, wiring.inputs, wiring.outputs
+    (ct.f64[3], ct.f64[3], (0,), (1,))
     """
 
     __slots__ = ("__dict__", "__weakref__", "boxes", "cod", "dom", "inputs", "outputs", "wires")
@@ -157,7 +179,17 @@ class Wiring:
 
 
 class Builder:
-    """Collects the boxes of a wiring. `b.add(primitive, *wires)` adds one box, `b.apply(term, wires)` a whole term."""
+    """Collects the boxes of a wiring. `b.add(primitive, *wires)` adds one box, `b.apply(term, wires)` a whole term.
+
+    `b.add` gives a tuple of wires, one for each result; equal boxes on equal wires are one. `b.apply` gives the wires of the
+    result, nested as its space is. Raises `SpaceError` where wires do not lie in the space that the box or the term takes.
+
+    >>> import catad as ct
+    >>> b = ct.primitive.Builder()
+    >>> x = b.inputs(ct.f64[3] * ct.f64[3])
+    >>> b.apply(ct.mul >> ct.sum(), x).space, b.apply(ct.mul, x).space, len(b.boxes)
+    (ct.f64[()], ct.f64[3], 2)
+    """
 
     def __init__(self, point: Values | None = None) -> None:
         self.point = point

@@ -2,6 +2,11 @@
 
 The constructors make maps of the package's own families. A family of one's own derives from `Structure`, is decorated with
 `family` and registers its products with `product_rule`; docs/extending.md writes one.
+
+>>> import catad as ct, numpy as np
+>>> L = ct.linear.identity(ct.f64[3]) + ct.linear.outer(np.ones(3), np.ones(3))
+>>> L(np.array([1.0, 2.0, 3.0])), L.stored
+(array([7., 8., 9.]), 6)
 """
 
 from catad.linear.constructors import (
@@ -52,3 +57,8 @@ __all__ = [
     "sparse",
     "zero",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return list(__all__)

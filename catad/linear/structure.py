@@ -83,7 +83,12 @@ class Structure(ABC):
     A family says its spaces (`dom`, `cod`, `slots`: fields or properties), how it is applied, its transpose, its name and how
     many entries it has. All else has a default that is right for a map of which no more is known: it is applied to a basis where
     its matrix is wanted, its products stay chains and its sums stay sums. Decorate a family with `family`; register its products
-    with `product_rule`. See docs/extending.md.
+    with `product_rule`. See docs/extending.md. A family that leaves something out is an `ExtensionError`.
+
+    >>> import catad as ct
+    >>> structure = ct.linear.identity(ct.f64[3]).structure
+    >>> isinstance(structure, ct.linear.Structure), structure.dom, structure.kind, structure.nnz, structure.stored
+    (True, (ct.f64[3],), 'identity', 3, 0)
     """
 
     if TYPE_CHECKING:  # attributes, fields or properties of the families
@@ -315,7 +320,13 @@ class WeightedMove(NamedTuple):
 class Rule:
     """The derivative of a box: a structure, and how its slots follow from the wires of arguments and results.
 
-    `coefficients(ins, outs)` adds boxes and returns the slots' wires; there are none where the map is constant.
+    `structure` goes from the tangents of the floating arguments to those of the floating results. `coefficients(ins, outs)` adds
+    boxes and returns the slots' wires, in their spaces; there are none where the map is constant.
+
+    >>> import catad as ct
+    >>> rule = ct.primitive.Rule(ct.linear.identity(ct.f64[3]).structure)
+    >>> rule.structure.kind, rule.coefficients((), ())
+    ('identity', ())
     """
 
     structure: Structure

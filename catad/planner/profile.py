@@ -40,9 +40,13 @@ OTHERS = "others"  # the rates of kernels that were not measured
 
 @dataclass(frozen=True)
 class Profile:
-    """The rates of an engine's kernels, by the names that `kernel_of` gives them.
+    """What an engine's kernels cost in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
 
-    >>> profile = Profile("example", (("others", Rates(1e-6, 1e-9, 0.0)),))
+    `rates` are pairs of a kind and its three rates: seconds for a launch, for a byte, for a scalar operation; "others" stands for
+    kinds that are not named. The profile of the engine in force is measured once and kept in the user's cache folder.
+
+    >>> import catad as ct
+    >>> profile = ct.CostProfile("example", (("others", (1e-6, 1e-9, 0.0)),))
     >>> round(profile.seconds([("Take", 2, 1000, 50)]), 9)
     3e-06
     """

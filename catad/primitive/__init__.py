@@ -3,6 +3,11 @@
 `function` makes a primitive of array code and its linear map, `linear` one that is linear in its arguments, `pointwise` one
 that is known by its partials. `Primitive` with `box` is the long form, of which the others are cases. Its methods are given a
 `Builder` and `Wire`s, and return a `Rule`, which `rule_from` makes of a linear map. docs/extending.md writes one of each.
+
+>>> import catad as ct, numpy as np
+>>> cubed = ct.primitive.pointwise(lambda x: x**3, lambda x, y: 3.0 * x * x)
+>>> ct.grad(cubed >> ct.sum())(np.array([1.0, 2.0]))
+array([ 3., 12.])
 """
 
 from typing import TYPE_CHECKING
@@ -28,6 +33,12 @@ __all__ = [
     "pointwise",
     "rule_from",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return list(__all__)
+
 
 if not TYPE_CHECKING:
 

@@ -1,8 +1,12 @@
 """Laws, checkers and Hypothesis strategies for your own primitives and `ct.D` morphisms.
- `check_grads` compares derivatives with central differences, `check_laws` checks the laws of derivatives on a morphism
+
+`check_grads` compares derivatives with central differences, `check_laws` checks the laws of derivatives on a morphism
 at a point, `check_linear_map` those of a linear map, `check_monoid` those of an operator of `scan`. All raise
 `LawError` with the law, the term, the point, and what was got and expected. The strategies (`spaces`, `points`,
 `terms`, `chains`, `linear_maps`) need Hypothesis, which is imported when one is first called.
+
+>>> import catad as ct
+>>> ct.testing.check_laws(ct.D(lambda x: (x * x, ct.scale(2 * x))), 3.0)
 """
 
 from catad.testing import readings as _readings  # registers its law
@@ -26,3 +30,8 @@ __all__ = [
     "terms",
 ]
 del _readings
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return list(__all__)

@@ -25,22 +25,23 @@ def check_grads(
     tolerance: float | None = None,
 ) -> None:
     """Compare the derivatives of `f` at a point with central differences, nested up to `order`.
-     The derivative of order k is `D[D[...f]]`, compared with central differences of order k - 1's term, so that each step
+
+    The derivative of order k is `D[D[...f]]`, compared with central differences of order k - 1's term, so that each step
     of nesting is checked by itself. Mode "fwd" compares D[f] and T[f], mode "rev" R[f]; directions are random but seeded.
     `step` is the size of a difference and `tolerance` the relative error allowed (both dimensionless); the defaults follow
     from the dtype. The function must be smooth within a few steps of the point: keep away from kinks.
 
-        Raises `LawError` with the law, the term, the point and both values.
+    Raises `LawError` with the law, the term, the point and both values.
 
-        >>> import catad as ct, numpy as np
-        >>> from catad.testing import check_grads
-        >>> check_grads(ct.sin >> ct.sum(), np.array([0.5, 1.5]))
-        >>> wrong = ct.D(lambda x: (x * x, ct.scale(x)))
-        >>> try:
-        ...     check_grads(wrong, 3.0)
-        ... except ct.LawError as error:
-        ...     print(str(error).splitlines()[0])
-        the law derivative, forward does not hold: D[f](x, v) == (f(x + h v) - f(x - h v)) / 2 h
+    >>> import catad as ct, numpy as np
+    >>> from catad.testing import check_grads
+    >>> check_grads(ct.sin >> ct.sum(), np.array([0.5, 1.5]))
+    >>> wrong = ct.D(lambda x: (x * x, ct.scale(x)))
+    >>> try:
+    ...     check_grads(wrong, 3.0)
+    ... except ct.LawError as error:
+    ...     print(str(error).splitlines()[0])
+    the law derivative, forward does not hold: D[f](x, v) == (f(x + h v) - f(x - h v)) / 2 h
     """
     if isinstance(modes, str) or not set(modes) <= {"fwd", "rev"}:
         raise errors.ArgumentError(errors.unknown_check_mode(modes))

@@ -16,18 +16,19 @@ from catad.vector.monoid import Monoid, monoid_of
 
 def check_monoid(op: Any, neutral: Any, values: Sequence[Any], exact: bool = False) -> None:
     """Check that `neutral` is neutral for `op` on both sides and that `op` is associative, on all triples of `values`.
-     `op` and `neutral` are as for `scan`; each value is one element, a number or a tuple nested as `neutral` is. Equality
+
+    `op` and `neutral` are as for `scan`; each value is one element, a number or a tuple nested as `neutral` is. Equality
     is within rounding of the largest number met, or bit for bit where `exact`. Raises `LawError` with the values that break
     a law, and `MonoidError` for an operator that is not closed on its element.
 
-        >>> import catad as ct
-        >>> from catad.testing import check_monoid
-        >>> check_monoid(lambda a, b: a * b, 1.0, [0.5, -2.0, 3.0])
-        >>> try:
-        ...     check_monoid(lambda a, b: a - b, 0.0, [1.0, 2.0])
-        ... except ct.LawError as error:
-        ...     print(str(error).splitlines()[0])
-        the law of the neutral element (left) does not hold: op(e, x) == x
+    >>> import catad as ct
+    >>> from catad.testing import check_monoid
+    >>> check_monoid(lambda a, b: a * b, 1.0, [0.5, -2.0, 3.0])
+    >>> try:
+    ...     check_monoid(lambda a, b: a - b, 0.0, [1.0, 2.0])
+    ... except ct.LawError as error:
+    ...     print(str(error).splitlines()[0])
+    the law of the neutral element (left) does not hold: op(e, x) == x
     """
     if not len(values):
         raise errors.ArgumentError(errors.nothing_to_check("check_monoid"))

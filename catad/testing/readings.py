@@ -1,5 +1,6 @@
 """The laws that there is one derivative, and that it is the derivative.
- `linearize`, `jvp`, `vjp` and `jacobian` at a point agree with D[f] and R[f], and D[f] and D[D[f]] with central
+
+`linearize`, `jvp`, `vjp` and `jacobian` at a point agree with D[f] and R[f], and D[f] and D[D[f]] with central
 differences.
 """
 

@@ -1,5 +1,6 @@
 """Hypothesis strategies: spaces, points, terms that compose, chains and linear maps.
- Hypothesis is imported when a strategy is made, so that the checkers work without it. What is drawn is small, since a
+
+Hypothesis is imported when a strategy is made, so that the checkers work without it. What is drawn is small, since a
 law that fails, fails on small spaces: arrays of up to three axes of up to four entries.
 """
 
@@ -33,8 +34,9 @@ def hypothesis(what: str) -> Any:
 
 
 def spaces(max_leaves: int = 3, dtype: Any = np.float64, integers: bool = False) -> SearchStrategy[Space]:
-    """Tensors and nested products of up to `max_leaves` tensors, of one floating dtype; with `integers`, int64 leaves
-    among them.
+    """Tensors and nested products of up to `max_leaves` tensors, of one floating dtype.
+
+    With `integers`, int64 leaves are among them. Raises `EngineError` where Hypothesis is not installed, as all strategies do.
 
     >>> from hypothesis import find
     >>> from catad.testing import spaces
@@ -53,8 +55,10 @@ def spaces(max_leaves: int = 3, dtype: Any = np.float64, integers: bool = False)
 
 
 def points(space: Space, small_integers: bool = False) -> SearchStrategy[Value]:
-    """Values of a space. Floats are eighths between -2 and 2, so that nothing is lost to rounding or overflow by
-    themselves; with `small_integers` they are whole numbers between -2 and 2, on which polynomial terms are exact.
+    """Values of a space.
+
+    Floats are eighths between -2 and 2, so that nothing is lost to rounding or overflow by themselves; with
+    `small_integers` they are whole numbers between -2 and 2, on which polynomial terms are exact.
     Integer leaves are 0 or 1.
 
     >>> import catad as ct
@@ -83,17 +87,18 @@ def array(draw: Draw, shape: tuple[int, ...], dtype: Any, small_integers: bool) 
 
 
 def terms(dom: Space, polynomial: bool = False, smooth: bool = False, boxes: int = 4) -> SearchStrategy[D]:
-    """Terms that take values of `dom`: chains of up to `boxes` steps, each of which may fork, cross, project, permute,
-        reshape, index, scan, fold, contract or map.
-     With `polynomial` only vocabulary whose value and derivatives are exact on small integers; with `smooth` none with
+    """Terms that take values of `dom`: chains of up to `boxes` steps.
+
+    Each may fork, cross, project, permute, reshape, index, scan, fold, contract or map. With `polynomial`
+    only vocabulary whose value and derivatives are exact on small integers; with `smooth` none with
     kinks (minimum, abs). Terms of products and of floating tensors of either dtype; integer leaves are carried along or
     dropped.
 
-        >>> import catad as ct
-        >>> from catad.testing import terms
-        >>> from hypothesis import find
-        >>> find(terms(ct.f64[2], smooth=True), lambda f: f.spaces(ct.f64[2]) == ct.f64[()])
-        ct.sum()
+    >>> import catad as ct
+    >>> from catad.testing import terms
+    >>> from hypothesis import find
+    >>> find(terms(ct.f64[2], smooth=True), lambda f: f.spaces(ct.f64[2]) == ct.f64[()])
+    ct.sum()
     """
     hypothesis("terms")
     from catad.testing.vocabulary import Style, term

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.calls import constructor
+from catad.documented import documented
 from catad.linear.contract import Labels, contract
 from catad.spaces import flatten
 from catad.terms import D
@@ -100,7 +101,7 @@ def einsum(spec: str) -> D:
 
 
 class Matmul(D):
-    """`ct.matmul`: NumPy's matrix product of a pair, with leading axes broadcast."""
+    """NumPy's matrix product of a pair, with leading axes broadcast."""
 
     __slots__ = ()
 
@@ -143,4 +144,17 @@ class Matmul(D):
         return "ct.matmul"
 
 
-matmul = Matmul()
+matmul = documented(
+    Matmul(),
+    """`ct.matmul(a, b)` is the matrix product of two arrays, as `numpy.matmul`.
+
+Shapes: a (..., m, k) and b (..., k, n) to (..., m, n), leading axes broadcast; of an array with one axis, that is k.
+Dtypes: the common dtype by NEP 50; integers stay integers and wrap around.
+Derivative: `da @ b + a @ db`. At a point it keeps each factor that the other's tangent meets.
+Errors: `SpaceError` for sizes that do not meet, arrays without axes, or another number of arguments.
+
+>>> import catad as ct, numpy as np
+>>> ct.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2))
+array([3., 7.])
+""",
+)

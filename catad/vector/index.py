@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors
 from catad.boxes import Primitive, box
+from catad.documented import documented
 from catad.linear.contract import contract
 from catad.linear.gather import Put, Take, rows_of
 from catad.linear.reindex import Reshaped
@@ -94,7 +95,7 @@ def _tensors(b: Builder, x: Any, count: int, term: D) -> tuple[Wire, ...]:
 
 
 class Indexed(D):
-    """One of the three by name."""
+    """`ct.gather`, `ct.scatter` or `ct.scatter_add`: the name, and how it is laid out."""
 
     __slots__ = ("lay", "name")
 
@@ -165,26 +166,54 @@ def _scatter(b: Builder, x: Any, term: D) -> Wire:
     return written
 
 
-gather = Indexed("gather", _gather)
-"""(array, indices) to the entries of the array at the indices along axis 0; raises `IndexRangeError` on a bad index.
+gather = documented(
+    Indexed("gather", _gather),
+    """`ct.gather(x, index)` reads the entries of x at an array of indices along axis 0.
+
+Shapes: x (n, ...) and index (...) to index.shape + x.shape[1:]; one number as index gives one row.
+Dtypes: any for x, which is that of the result; integers for the index.
+Derivative: linear in x; its Jacobian is a gather, and the transpose a scatter-add. The index has none.
+Errors: `IndexRangeError` for an index that is not in 0 .. n - 1 (a negative one never wraps around); `SpaceError` for an index
+  that is no array of integers, an array without axes, or another number of arguments.
 
 >>> import catad as ct, numpy as np
 >>> ct.gather(np.array([1.0, 2.0, 3.0]), np.array([2, 0]))
 array([3., 1.])
-"""
+>>> ct.grad(ct.gather >> ct.sum())(np.array([1.0, 2.0, 3.0]), np.array([2, 2]))
+(array([0., 0., 2.]), ())
+""",
+)
 
-scatter = Indexed("scatter", _scatter)
-"""(dst, indices, values) to dst with the values written at the indices along axis 0; the last of duplicates wins.
+scatter = documented(
+    Indexed("scatter", _scatter),
+    """`ct.scatter(dst, index, values)` is dst with values written at an array of indices along axis 0; dst itself stays.
+
+Of equal indices the last one wins. An index out of range is dropped; a negative one never wraps around.
+
+Shapes: dst (n, ...), index (...) and values index.shape + dst.shape[1:], to the shape of dst.
+Dtypes: dst and values have one dtype, which is that of the result; integers for the index.
+Derivative: 1 by a value that stands in the result, 0 by one that was overwritten or dropped; so too for the entries of dst.
+Errors: `SpaceError` for an index that is no array of integers, shapes or dtypes that do not fit, or another number of arguments.
 
 >>> import catad as ct, numpy as np
 >>> ct.scatter(np.zeros(3), np.array([2, 2, 5]), np.array([1.0, 2.0, 3.0]))
 array([0., 0., 2.])
-"""
+""",
+)
 
-scatter_add = Indexed("scatter_add", _scatter_add)
-"""(dst, indices, values) to dst with the values added at the indices along axis 0.
+scatter_add = documented(
+    Indexed("scatter_add", _scatter_add),
+    """`ct.scatter_add(dst, index, values)` is dst with values added at an array of indices along axis 0; dst itself stays.
+
+Values with equal indices are all added. An index out of range is dropped; a negative one never wraps around.
+
+Shapes: dst (n, ...), index (...) and values index.shape + dst.shape[1:], to the shape of dst.
+Dtypes: dst and values have one dtype, which is that of the result; integers for the index.
+Derivative: linear in dst and values: the identity by dst, a scatter-add by values, whose transpose is a gather.
+Errors: `SpaceError` for an index that is no array of integers, shapes or dtypes that do not fit, or another number of arguments.
 
 >>> import catad as ct, numpy as np
 >>> ct.scatter_add(np.zeros(3), np.array([2, 2, 5]), np.array([1.0, 2.0, 3.0]))
 array([0., 0., 3.])
-"""
+""",
+)

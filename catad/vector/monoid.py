@@ -29,11 +29,19 @@ SAMPLES = 24  # elements of the first call on which laws are checked
 
 @dataclass(frozen=True, eq=False)
 class Monoid:
-    """An operator with its neutral element, made by `ct.monoid`.
+    """An operator with its neutral element, made by `ct.monoid`, which says its errors.
 
+    `ct.fold`, `ct.scan`, `ct.histogram` and their like take it in place of the operator. Monoids are compared by their operators.
     `tree` is the nesting of an element (None: one number), `inverse` takes an element out of a total, `free` counts the
     numbers that the operator takes beside its two elements, `lifts` is the operator, on the last numbers of an element, whose
     laws are those of this one; so is `pairs`, where this is the operator on its elements with their tangents before them.
+
+    >>> import catad as ct, numpy as np
+    >>> times = ct.monoid(lambda a, b: a * b, 1.0)
+    >>> isinstance(times, ct.Monoid), times.neutral, times.width
+    (True, (1.0,), 1)
+    >>> ct.fold(times)(np.array([2.0, 3.0]))
+    np.float64(6.0)
     """
 
     op: Function

@@ -17,6 +17,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.boxes import Primitive, box
 from catad.calls import constructor, one_axis
+from catad.documented import documented
 from catad.linear.block import chain
 from catad.linear.delta import pointwise
 from catad.linear.linked import Linked
@@ -406,7 +407,7 @@ def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = 
 
 
 class RecurrenceOf(D):
-    """`ct.recurrence`."""
+    """`ct.recurrence` as a term: it has no parameters."""
 
     __slots__ = ()
 
@@ -444,13 +445,18 @@ def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
 
 
 share(ScanOf)
-recurrence = RecurrenceOf()
-"""(A, b) to s with `s_i = A_i s_{i-1} + b_i` and `s_{-1} = 0`, along axis 0.
+recurrence = documented(
+    RecurrenceOf(),
+    """`ct.recurrence(A, b)` is the linear recurrence `s_i = A_i s_{i-1} + b_i` along axis 0, with `s_{-1} = 0`.
 
-A has the shape of b (elementwise), or b has shape (n, d) and A has shape (n, d, d). Its derivative is a recurrence with the
-same A.
+Shapes: A and b (n, ...), entry by entry, or A (n, d, d) and b (n, d), by matrices; the result has the shape of b.
+Dtypes: both floating; the result has the wider of the two.
+Derivative: by b a recurrence with the same A, by A one whose input is `dA_i s_{i-1}`; transposed, the steps go backwards.
+Errors: `SpaceError` for other shapes and dtypes, or another number of arguments.
+Source: G. Blelloch, Prefix Sums and Their Applications, 1990, section 1.4.
 
 >>> import catad as ct, numpy as np
 >>> ct.recurrence(np.full(3, 2.0), np.ones(3))
 array([1., 3., 7.])
-"""
+""",
+)

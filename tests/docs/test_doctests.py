@@ -1,4 +1,4 @@
-"""The examples in the docstrings of every module."""
+"""The examples in the docstrings of every module; those of public names run as they stand in test_public_names.py."""
 
 from __future__ import annotations
 
@@ -21,16 +21,3 @@ def test_doctests(name: str) -> None:
     for test in doctest.DocTestFinder(exclude_empty=True).find(module, name):
         runner.run(test, out=said.append)
     assert not runner.failures, "".join(said)
-
-
-def test_the_public_functions_have_examples() -> None:
-    """Each function that `catad` and `catad.linear` export shows itself at work."""
-    functions = {
-        f"{space.__name__}.{name}": value
-        for space in (catad, catad.linear)
-        for name, value in vars(space).items()
-        if not name.startswith("_") and type(value).__name__ == "function"
-    }
-    assert len(functions) > 40
-    missing = sorted(name for name, value in functions.items() if ">>>" not in (value.__doc__ or ""))
-    assert not missing

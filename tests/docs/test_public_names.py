@@ -12,9 +12,13 @@ import numpy as np
 import pytest
 
 import catad as ct
+import catad.testing
 from catad.vector.pointwise import WORDS
 
 UFUNCS = {name: getattr(ct, name) for name in WORDS}
+SPACES = (ct, ct.linear, ct.primitive, ct.testing)
+PUBLIC = {f"{space.__name__}.{name}": getattr(space, name) for space in SPACES for name in space.__all__}
+VALUES = {name: v for name, v in PUBLIC.items() if not (inspect.isroutine(v) or inspect.isclass(v) or inspect.ismodule(v))}
 DTYPES = (np.float32, np.float64, np.int8, np.int64, np.uint32, np.bool_)
 
 
@@ -90,6 +94,51 @@ def test_help_on_a_value_shows_its_own_text() -> None:
     assert "ct.sin" in shown and "is the sine of each entry" in shown and "Compose" not in shown
 
 
-@pytest.mark.parametrize("name", UFUNCS)
-def test_the_examples_run(name: str) -> None:
-    assert run(name, inspect.getdoc(UFUNCS[name]) or "") >= 2
+def text_of(name: str) -> str:
+    return inspect.getdoc(PUBLIC[name]) or ""
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_examples_that_run_as_they_stand(name: str) -> None:
+    assert run(name, text_of(name)) >= 2
+
+
+def test_every_public_name_has_a_text_of_its_own() -> None:
+    seen: dict[str, Any] = {}
+    for name, thing in PUBLIC.items():
+        text = text_of(name)
+        assert text and seen.setdefault(text, thing) is thing, f"{name} has the text of {seen[text]}"
+        if inspect.isclass(thing):
+            assert "__doc__" in vars(thing) and not text.startswith(f"{thing.__name__}("), f"{name} has no text of its own"
+        elif name in VALUES:
+            assert text != inspect.getdoc(type(thing)), f"{name} has the text of its class"
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_the_text_of_a_value_names_it_and_help_shows_it(name: str) -> None:
+    text, short = text_of(name), name.replace("catad", "ct", 1)
+    assert f"`{short}" in text.split("\n\n")[0]
+    shown = " ".join(pydoc.plain(pydoc.render_doc(PUBLIC[name])).split())
+    assert " ".join(text.split()) in shown
+
+
+@pytest.mark.parametrize("name", [name for name, v in VALUES.items() if isinstance(v, ct.D)])
+def test_the_text_of_a_morphism_states_its_derivative_and_errors(name: str) -> None:
+    text = text_of(name)
+    assert sentence(text, "Derivative") and re.search(r"^(Shapes?|Spaces): ", text, re.M)
+    said = sentence(text, "Errors")
+    for wrong in ("no value", np.ones((2, 3)), (np.ones(2), np.ones(3)), (1.0, np.array([9]), 1.0, 1.0), np.ma.ones(2)):
+        try:
+            PUBLIC[name](wrong)
+        except ct.CatadError as error:
+            known = [cls.__name__ for cls in type(error).__mro__]
+            assert any(f"`{cls}`" in said for cls in known), (wrong, error)
+
+
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: space.__name__)
+def test_dir_shows_the_public_names_alone(space: Any) -> None:
+    beside = {"testing", "__version__"} if space is ct else set()
+    assert set(dir(space)) == {*space.__all__, *beside}
+    assert len(space.__all__) == len(set(space.__all__))
+    for name in dir(space):
+        assert getattr(space, name) is not None

@@ -207,11 +207,12 @@ def set_num_threads(n: int) -> None:
     (the first number of its list), or else the number of processors that this process may run on. With `threadpoolctl` installed,
     its `threadpool_limits` sets it, too, under the API "catad".
 
-    >>> before = get_num_threads()
-    >>> set_num_threads(1)
-    >>> get_num_threads()
+    >>> import catad as ct
+    >>> before = ct.get_num_threads()
+    >>> ct.set_num_threads(1)
+    >>> ct.get_num_threads()
     1
-    >>> set_num_threads(before)
+    >>> ct.set_num_threads(before)
     """
     global _chosen
     if isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 1:
@@ -220,9 +221,12 @@ def set_num_threads(n: int) -> None:
 
 
 def get_num_threads() -> int:
-    """The number of threads that one call of a compiled program uses at most.
+    """The number of threads that one call of a compiled program uses at most (dimensionless, at least 1).
 
-    >>> get_num_threads() >= 1
+    `ct.set_num_threads` says where it comes from.
+
+    >>> import catad as ct
+    >>> ct.get_num_threads() >= 1
     True
     """
     global _chosen
