@@ -373,6 +373,10 @@ def _check_differentiable(dom: Space, argnums: int | tuple[int, ...] | None, ter
 def differential(f: D) -> D:
     """D[f] : A * T(A) -> T(B), the derivative at a point in a direction, as a morphism.
 
+    It is linear in the tangent, which has the shapes and dtypes of the argument, with `()` for integers. Raises `SpaceError`
+    for what is no morphism, `DerivativeError` where a derivative does not exist. Source: R. Blute, R. Cockett and R. Seely,
+    Cartesian Differential Categories, 2009.
+
     >>> import catad as ct
     >>> ct.differential(ct.sin)(0.0, 2.0)
     np.float64(2.0)
@@ -384,6 +388,10 @@ def differential(f: D) -> D:
 def reverse_differential(f: D) -> D:
     """R[f] : A * T(B) -> T(A), the transposed derivative at a point on a cotangent, as a morphism.
 
+    It is linear in the cotangent, which has the shapes and dtypes of the result, with `()` for integers. Raises `SpaceError`
+    for what is no morphism, `DerivativeError` where a derivative does not exist. Source: R. Cockett and others, Reverse
+    Derivative Categories, 2020.
+
     >>> import catad as ct
     >>> ct.reverse_differential(ct.mul)((2.0, 3.0), 1.0)
     (np.float64(3.0), np.float64(2.0))
@@ -394,6 +402,10 @@ def reverse_differential(f: D) -> D:
 @constructor(morphisms="f")
 def tangent(f: D) -> D:
     """T[f] : A * T(A) -> B * T(B), the tangent functor: value and derivative together.
+
+    Tangents have the shapes and dtypes of their points, with `()` for integers. Raises `SpaceError` for what is no morphism,
+    `DerivativeError` where a derivative does not exist. Source: R. Cockett and G. Cruttwell, Differential Structure, Tangent
+    Structure, and SDG, 2014.
 
     >>> import catad as ct
     >>> ct.tangent(ct.exp)(0.0, 2.0)
@@ -407,7 +419,7 @@ def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     """The gradient of a scalar-valued morphism, as a morphism; of the whole input, or of some factors of it.
 
     Its value has the shape of the input, with `()` for integers. Raises `DerivativeError` where the result is not a floating
-    scalar or where there is nothing to differentiate.
+    scalar or where there is nothing to differentiate, `SpaceError` for what is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
@@ -421,6 +433,8 @@ def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
 @constructor(morphisms="f")
 def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     """`fork(f, grad(f, argnums))`: one program, in which the value is computed once.
+
+    The value is a floating scalar, the gradient is as of `ct.grad`. Errors as `ct.grad`.
 
     >>> import catad as ct
     >>> ct.value_and_grad(ct.sin)(0.0)

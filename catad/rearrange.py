@@ -76,6 +76,9 @@ class Proj(D):
 def proj(index: int) -> D:
     """The projection to a factor of a product of any length, counted from 0.
 
+    Shapes and dtypes stay; the transpose puts zeros in the other factors' places. Raises `SpaceError` for an argument
+    without such a factor, `ArgumentError` for an index that is no integer of at least 0.
+
     >>> import catad as ct
     >>> ct.proj(2)(1.0, 2.0, 3.0)
     np.float64(3.0)

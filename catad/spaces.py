@@ -32,6 +32,17 @@ _SHORT = {
 }  # fmt: skip
 
 
+def as_dtype(named: Any) -> np.dtype[Any]:
+    """A dtype that spaces can have, from what names it."""
+    try:
+        dtype: np.dtype[Any] = np.dtype(named)
+    except TypeError:
+        raise errors.SpaceError(errors.unknown_dtype(named)) from None
+    if dtype not in _SHORT:
+        raise errors.SpaceError(errors.unknown_dtype(dtype))
+    return dtype
+
+
 class Space:
     """What values lie in: a `Tensor`, arrays of one shape and dtype, or a `Product` of spaces.
 
@@ -87,12 +98,11 @@ class Tensor(Space):
     _made: ClassVar[WeakValueDictionary[tuple[tuple[int, ...], np.dtype[Any]], Tensor]] = WeakValueDictionary()
 
     def __new__(cls, shape: Sequence[int], dtype: Any) -> Tensor:
-        key = (tuple(int(n) for n in shape), np.dtype(dtype))
+        key = (tuple(int(n) for n in shape), dtype if isinstance(dtype, np.dtype) else as_dtype(dtype))
         found = cls._made.get(key)
         if found is not None:
             return found
-        if key[1] not in _SHORT:
-            raise errors.SpaceError(errors.unknown_dtype(key[1]))
+        as_dtype(key[1])
         if len(key[0]) > MOST_AXES:
             raise errors.SpaceError(errors.too_many_axes(len(key[0]), MOST_AXES))
         if any(n < 0 for n in key[0]):

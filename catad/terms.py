@@ -41,10 +41,11 @@ def above() -> Any:
 class D:
     """A differentiable function, as a term.
 
-    `ct.D(fn)` makes one by hand from `fn : x -> (y, linear map)`: the value together with its derivative at `x`, so
-    that they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). The
-    function is traced into boxes where it can be, and then differentiates again; opaque code gives first derivatives, and is
-    called at the point to find its spaces: unless `spaces(space of x)` says them, as (space of y, map of the same structure).
+    `ct.D(fn)` makes one by hand from `fn : x -> (y, linear map)`: the value together with its derivative at `x`, so that
+    they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). The function is
+    traced into boxes where it can be, and then differentiates again; opaque code gives first derivatives, and is called at
+    the point to find its spaces: unless `spaces(space of x)` says them, as (space of y, map of the same structure). Raises
+    `ArgumentError` for what is no function, `SpaceError` where the map does not go from the space of x to that of y.
 
     >>> import catad as ct
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
@@ -175,7 +176,7 @@ class D:
     def __rmul__(self, number: object) -> D:
         return then(self, above().scaled(number), here())
 
-    if TYPE_CHECKING:  # pointwise, with a morphism or a number; set below the class, one function for each operator
+    if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
 
         def __add__(self, other: object) -> D: ...
         def __radd__(self, other: object) -> D: ...
@@ -260,23 +261,6 @@ class D:
     def factors(self) -> tuple[D, ...]:
         """The boxes of a chain from first to last; of `ct.id` none."""
         return (self,)
-
-
-def _operators(word: str, symbol: str) -> tuple[Callable[[D, object], D], Callable[[D, object], D]]:
-    def own(self: D, other: object) -> D:
-        made: D = above().operated(word, symbol, self, other, here())
-        return made
-
-    def reflected(self: D, other: object) -> D:
-        made: D = above().operated(word, symbol, other, self, here())
-        return made
-
-    return own, reflected
-
-
-for _word, _python, _symbol in [("add", "add", "+"), ("sub", "sub", "-"), ("div", "truediv", "/"), ("pow", "pow", "**")]:
-    for _method, _name in zip(_operators(_word, _symbol), (f"__{_python}__", f"__r{_python}__"), strict=True):
-        setattr(D, _name, _method)
 
 
 class Id(D):
@@ -462,6 +446,9 @@ def then(f: D, g: D, where: Place | None = None) -> D:
 def compose(*terms: D) -> D:
     """First the first term, then the next, and so on; of nothing, the identity.
 
+    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for what is no
+    morphism, it raises `SpaceError`.
+
     >>> import catad as ct
     >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
     True
@@ -476,6 +463,9 @@ def compose(*terms: D) -> D:
 def fork(*terms: D) -> D:
     """`x` to `(f x, g x, ...)`; of one term the 1-tuple, of none `()`.
 
+    Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
+    what is no morphism, and for an argument that one of them does not take.
+
     >>> import catad as ct
     >>> ct.fork(ct.sin, ct.cos)(0.0)
     (np.float64(0.0), np.float64(1.0))
@@ -487,6 +477,9 @@ def fork(*terms: D) -> D:
 
 def cross(*terms: D) -> D:
     """`(x, y, ...)` to `(f x, g y, ...)`.
+
+    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for what is no morphism, and
+    for an argument with another number of factors.
 
     >>> import catad as ct
     >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)

@@ -20,7 +20,7 @@ from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
 from catad.vector.map import map
-from catad.vector.pointwise import add, astype, neg, operated, scaled, sub, with_numbers
+from catad.vector.pointwise import add, astype, neg, scaled, sub, with_numbers
 from catad.wiring import codomain, wire
 
 __all__ = [
@@ -48,7 +48,6 @@ __all__ = [
     "neg",
     "notice",
     "one_by_one",
-    "operated",
     "pattern",
     "plan",
     "program_of",

@@ -399,6 +399,8 @@ def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
 def wire(term: D, dom: Space) -> Wiring:
     """Lay a term out at a space. The wiring is kept with the term.
 
+    Raises `SpaceError` for what is no morphism, what is no space, and where the term does not take a value of it.
+
     >>> import catad as ct
     >>> h = ct.sin >> ct.exp
     >>> len(ct.wire(ct.fork(h, h), ct.f64[3]).boxes)

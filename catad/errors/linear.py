@@ -40,6 +40,15 @@ def no_view_of_a_map(linear: object) -> str:
     )
 
 
+def no_steps(space: object) -> str:
+    return text(
+        "a recurrence goes along axis 0 of an array",
+        given=space,
+        expected="a floating tensor with at least one axis",
+        do="write e.g. ct.linear.cumulative_sum(ct.f64[3])",
+    )
+
+
 def not_a_linear_map(thing: object) -> str:
     return text(
         "a linear map is expected",

@@ -31,6 +31,8 @@ Train = Callable[[LinearMap], LinearMap]
 def identity(space: Space) -> LinearMap:
     """The identity on a space.
 
+    Raises `SpaceError` where a leaf of the space is not floating, and for what is no space.
+
     >>> import catad as ct
     >>> ct.linear.identity(ct.f64[3])
     identity f64[3] -> f64[3], stored 0, dense 9
@@ -39,6 +41,8 @@ def identity(space: Space) -> LinearMap:
 
 
 def _floats(space: Space) -> tuple[Tensor, ...]:
+    if not isinstance(space, Space):
+        raise errors.SpaceError(errors.not_a_space(space))
     for leaf in space.leaves:
         if not leaf.is_float:
             raise errors.SpaceError(errors.not_a_vector_space(leaf))
@@ -47,6 +51,8 @@ def _floats(space: Space) -> tuple[Tensor, ...]:
 
 def zero(dom: Space, cod: Space) -> LinearMap:
     """The map that sends everything to zero.
+
+    Raises `SpaceError` where a leaf of a space is not floating, and for what is no space.
 
     >>> import catad as ct
     >>> ct.linear.zero(ct.f64[3], ct.f64[2])
@@ -58,8 +64,9 @@ def zero(dom: Space, cod: Space) -> LinearMap:
 def scale(a: Any) -> LinearMap:
     """The map `da -> a * da` on the space of `a`: a number, or elementwise on an array.
 
-    A Python number takes its dtype from what the map is composed with or applied to. Source: the `scale` of
-    "automatic differentiation for accelerate" (Google Summer of Code 2018).
+    A Python number takes its dtype from what the map is composed with or applied to. Source: the `scale` of "automatic
+    differentiation for accelerate" (Google Summer of Code 2018). Raises `SpaceError` for what is no array or number, and for
+    integers in an array.
 
     >>> import catad as ct
     >>> ct.scale(3.0)(2.0)
@@ -78,10 +85,15 @@ def scale(a: Any) -> LinearMap:
 def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
     """The map whose array of shape `cod + dom` is given; without `dom` the last axis is the argument.
 
+    The array is floating, and so are the spaces, in its dtype. Raises `SpaceError` for an array that is not, or whose last
+    sizes are not those of `dom`.
+
     >>> import catad as ct, numpy as np
     >>> ct.linear.dense(np.arange(6.0).reshape(2, 3))
     dense f64[3] -> f64[2], stored 6, dense 6
     """
+    if not isinstance(dom, Tensor | None):
+        raise errors.SpaceError(errors.not_a_space(dom))
     n = 1 if dom is None else dom.ndim
     array = as_slot(array)
     if array.ndim < n or (dom is not None and array.shape[array.ndim - n :] != dom.shape):
@@ -126,6 +138,8 @@ def einsum(spec: str, coefficients: Array, dom: Tensor) -> LinearMap:
 def outer(u: Array, v: Array) -> LinearMap:
     """The rank-one map `x -> u * <v, x>`, kept as its two factors.
 
+    Shapes: x has that of v, the result that of u; both are floating. Raises `SpaceError` for what is no floating array.
+
     >>> import catad as ct, numpy as np
     >>> ct.linear.outer(np.ones(2), np.arange(3.0)).stored
     5
@@ -141,6 +155,9 @@ def outer(u: Array, v: Array) -> LinearMap:
 def gather(index: Array, dom: Tensor) -> LinearMap:
     """Reading along axis 0 by an index array; an index out of range reads zero.
 
+    Shapes: dom (n, ...) to index.shape + dom.shape[1:], in the dtype of dom. Raises `SpaceError` where the index is no array
+    of integers, or dom is not floating or has no axes.
+
     >>> import catad as ct, numpy as np
     >>> ct.linear.gather(np.array([2, 0]), ct.f64[3])(np.array([1.0, 2.0, 3.0]))
     array([3., 1.])
@@ -155,6 +172,9 @@ def gather(index: Array, dom: Tensor) -> LinearMap:
 
 def scatter_add(index: Array, cod: Tensor) -> LinearMap:
     """Adding along axis 0 by an index array, the transpose of `gather`; an index out of range is dropped.
+
+    Shapes: index.shape + cod.shape[1:] to cod (n, ...), in the dtype of cod. Raises `SpaceError` where the index is no array
+    of integers, or cod is not floating or has no axes.
 
     >>> import catad as ct, numpy as np
     >>> ct.linear.scatter_add(np.array([2, 0, 2]), ct.f64[3])(np.ones(3))
@@ -203,12 +223,14 @@ def _of_diagonals(matrix: Any, dom: Tensor, cod: Tensor) -> LinearMap:
 def recurrence(links: Array, reverse: bool = False) -> LinearMap:
     """The map from b to s with `s_i = a_i s_{i-1} + b_i`, `a` of the shape of b; axis 0 counts the steps.
 
+    Both floating, of one dtype. Raises `SpaceError` for what is no floating array with an axis.
+
     >>> import catad as ct, numpy as np
     >>> ct.linear.recurrence(np.array([0.0, 2.0, 2.0]))(np.ones(3))
     array([1., 3., 7.])
     """
     links = as_slot(links)
-    space = Tensor(links.shape, links.dtype)
+    space = _steps(Tensor(links.shape, links.dtype))
     structure = Recurrence(((0,),), 0, reverse, (space,), (space,))
     return linear_map(space, space, structure, (links,))
 
@@ -216,20 +238,39 @@ def recurrence(links: Array, reverse: bool = False) -> LinearMap:
 def cumulative_sum(space: Tensor, reverse: bool = False) -> LinearMap:
     """The recurrence whose links are all 1.
 
+    Axis 0 of the space counts the steps; with `reverse` the sums run from the end. Raises `SpaceError` for a space that is
+    not floating or has no axes.
+
     >>> import catad as ct, numpy as np
     >>> ct.linear.cumulative_sum(ct.f64[3])(np.ones(3))
     array([1., 2., 3.])
     """
+    space = _steps(space)
     return LinearMap(space, space, Recurrence(((ONE,),), 0, reverse, (space,), ()), ())
+
+
+def _steps(space: Space) -> Tensor:
+    """A floating tensor with an axis that counts steps."""
+    leaves = _floats(space)
+    if not isinstance(space, Tensor) or not space.ndim:
+        raise errors.SpaceError(errors.no_steps(space))
+    return leaves[0]
 
 
 def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: Any = ()) -> LinearMap:
     """The map applied by `forward : (coefficients, x) -> y`, its transpose by `backward : (coefficients, w) -> v`.
 
+    Both are morphisms that are linear in their second factor, and transposes of each other at each `coefficients`, which is
+    not checked: `ct.testing.check_linear_map` does. Raises `SpaceError` for what is no space, and for coefficients that are
+    no value.
+
     >>> import catad as ct
     >>> ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, ct.f64[3], ct.f64[3]).kind
     'matrix-free'
     """
+    for end in (dom, cod):
+        if not isinstance(end, Space):
+            raise errors.SpaceError(errors.not_a_space(end))
     slots = [leaf if isinstance(leaf, Wire) else as_leaves(leaf)[0] for leaf in flatten(coefficients)]
     space = space_like(coefficients, [Tensor(slot.shape, slot.dtype) for slot in slots])
     return LinearMap(dom, cod, MatrixFree(forward, backward, dom, cod, space), slots)
@@ -237,6 +278,8 @@ def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: A
 
 def inl(a: Space, b: Space) -> LinearMap:
     """The injection `x -> (x, 0)` into `a * b`.
+
+    The transpose is the projection. Raises `SpaceError` where a leaf of a space is not floating, and for what is no space.
 
     >>> import catad as ct
     >>> ct.inl(ct.f64[()], ct.f64[()])(2.0)
@@ -248,6 +291,8 @@ def inl(a: Space, b: Space) -> LinearMap:
 def inr(a: Space, b: Space) -> LinearMap:
     """The injection `y -> (0, y)` into `a * b`.
 
+    The transpose is the projection. Raises `SpaceError` where a leaf of a space is not floating, and for what is no space.
+
     >>> import catad as ct
     >>> ct.inr(ct.f64[()], ct.f64[()])(2.0)
     (np.float64(0.0), np.float64(2.0))
@@ -257,6 +302,8 @@ def inr(a: Space, b: Space) -> LinearMap:
 
 def jam(a: Space) -> LinearMap:
     """The sum `(x, y) -> x + y` on `a * a`, the transpose of copying.
+
+    Raises `SpaceError` where a leaf of the space is not floating, and for what is no space.
 
     >>> import catad as ct
     >>> ct.jam(ct.f64[()])((2.0, 3.0))
@@ -268,44 +315,64 @@ def jam(a: Space) -> LinearMap:
 def fork(*maps: LinearMap) -> LinearMap:
     """`x -> (L x, M x, ...)`: the maps above each other.
 
+    Its result is a product, one factor for each map. Raises `SpaceError` where the maps take values of different spaces, and
+    for what is no linear map.
+
     >>> import catad as ct
     >>> ct.linear.fork(ct.scale(2.0), ct.scale(3.0))(1.0)
     (np.float64(2.0), np.float64(3.0))
     """
-    _same([m.dom for m in maps], "fork", maps)
+    _same("dom", maps)
     return block([[m] for m in maps], maps[0].dom, Product(tuple(m.cod for m in maps)))
 
 
 def join(*maps: LinearMap) -> LinearMap:
     """`(x, y, ...) -> L x + M y + ...`: the maps beside each other; `L | M` joins two.
 
+    Its argument is a product, one factor for each map. Raises `SpaceError` where the maps give values of different spaces,
+    and for what is no linear map.
+
     >>> import catad as ct
     >>> (ct.scale(2.0) | ct.scale(3.0))((1.0, 10.0))
     np.float64(32.0)
     """
-    _same([m.cod for m in maps], "join", maps)
+    _same("cod", maps)
     return block([list(maps)], Product(tuple(m.dom for m in maps)), maps[0].cod)
 
 
 def cross(*maps: LinearMap) -> LinearMap:
     """`(x, y, ...) -> (L x, M y, ...)`: the maps along a diagonal.
 
+    Its argument and result are products, one factor for each map. Raises `SpaceError` for what is no linear map.
+
     >>> import catad as ct
     >>> ct.linear.cross(ct.scale(2.0), ct.scale(3.0))((1.0, 10.0))
     (np.float64(2.0), np.float64(30.0))
     """
+    _linear(maps)
     rows = [[m if r == c else zero(maps[c].dom, m.cod) for c in range(len(maps))] for r, m in enumerate(maps)]
     return block(rows, Product(tuple(m.dom for m in maps)), Product(tuple(m.cod for m in maps)))
 
 
-def _same(spaces: Sequence[Space], what: str, maps: Sequence[LinearMap]) -> None:
-    for space, other in zip(spaces, maps, strict=True):
-        if space != spaces[0]:
+def _linear(maps: Sequence[LinearMap]) -> None:
+    """There is a map at least, and nothing but maps."""
+    for m in maps or ((),):
+        if not isinstance(m, LinearMap):
+            raise errors.SpaceError(errors.not_a_linear_map(m))
+
+
+def _same(end: str, maps: Sequence[LinearMap]) -> None:
+    """The maps have one domain, or one codomain."""
+    _linear(maps)
+    for other in maps:
+        if getattr(other, end) != getattr(maps[0], end):
             raise errors.SpaceError(errors.sum_of_unequal_spaces(maps[0], other))
 
 
 def block(rows: Sequence[Sequence[LinearMap]], dom: Space, cod: Space) -> LinearMap:
     """A grid of maps from the factors of `dom` to those of `cod`.
+
+    Its argument and result are products. Raises `SpaceError` where a map does not lie between its factors.
 
     >>> import catad as ct
     >>> R = ct.f64[()]
@@ -346,7 +413,8 @@ def compForward(J: Any) -> Callable[[Any], Train]:
     """Forward mode by hand: takes a train `k` to the train `m -> J @ k(m)`; `ct.id` starts a train.
 
     Each step multiplies at once. A 2-D array stands for its dense map. Source: "automatic differentiation for accelerate"
-    (Google Summer of Code 2018), `compForward x = (matrixMultiply x .)`.
+    (Google Summer of Code 2018), `compForward x = (matrixMultiply x .)`. `k(m)` has the space of J's argument as its result,
+    else a `SpaceError`, as for what is no linear map.
 
     >>> import catad as ct, numpy as np
     >>> A, B = np.ones((2, 3)), np.ones((3, 4))
@@ -361,6 +429,8 @@ def compReverse(J: Any) -> Callable[[Any], Train]:
     """Reverse mode by hand: takes a train `k` to the train `m -> k(m @ J)`; `ct.id` starts a train.
 
     Source: as `compForward`; `compReverse x = (. flip matrixMultiply x)`.
+
+    `m` has the space of J's result as its argument, else a `SpaceError`, as for what is no linear map.
 
     >>> import catad as ct, numpy as np
     >>> A, B = np.ones((2, 3)), np.ones((3, 4))

@@ -86,10 +86,11 @@ def _leaves(wires: Any) -> tuple[Wire, ...]:
 def pointwise(fn: Callable[..., Any], *partials: Callable[..., Any] | None) -> D:
     """A primitive that acts entry by entry, for functions that `ct.map` cannot read: array code, and a partial for each argument.
 
-    `fn(*arrays)` broadcasts as NumPy's functions do, and gives the widest floating dtype of its arguments (float64 where there
-    is none). Each of `partials` takes the arguments and then the result, as wires, and gives the partial derivative by its
-    argument: an expression of these, a number, or None where it is zero. So derivatives of every order follow. Raises
-    `SpaceError` where arguments do not broadcast, `ExtensionError` where `fn` gives another space.
+    `fn(*arrays)` broadcasts as NumPy's functions do, and gives the widest floating dtype of its arguments (float64 where
+    there is none). Each of `partials` takes the arguments and then the result, as wires, and gives the partial derivative by
+    its argument: an expression of these, a number, or None where it is zero. So derivatives of every order follow. Raises
+    `SpaceError` where arguments do not broadcast, `ExtensionError` where `fn` gives another space. Raises `ArgumentError`
+    for what is no function.
 
     >>> import catad as ct
     >>> from scipy import special

@@ -9,7 +9,7 @@ import numpy as np
 from catad import errors
 from catad.functors import differential, reverse_differential, tangent
 from catad.spaces import Value, space_of
-from catad.terms import D
+from catad.terms import D, morphism
 from catad.testing.differences import Slope, slope
 from catad.testing.values import as_point, direction, inner, norm, require
 
@@ -31,7 +31,9 @@ def check_grads(
     `step` is the size of a difference and `tolerance` the relative error allowed (both dimensionless); the defaults follow
     from the dtype. The function must be smooth within a few steps of the point: keep away from kinks.
 
-    Raises `LawError` with the law, the term, the point and both values.
+    Raises `LawError` with the law, the term, the point and both values. Raises `SpaceError` for
+    a point that is no value and what is no morphism,
+    `ArgumentError` for other modes.
 
     >>> import catad as ct, numpy as np
     >>> from catad.testing import check_grads
@@ -47,7 +49,7 @@ def check_grads(
         raise errors.ArgumentError(errors.unknown_check_mode(modes))
     rng = np.random.default_rng(seed)
     x, _ = as_point(primals)
-    term = f
+    term = morphism(f, "check_grads")
     for k in range(1, order + 1):
         name = "derivative" if k == 1 else f"derivative of order {k}"
         for _ in range(directions if k == 1 else 1):

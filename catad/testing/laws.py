@@ -23,7 +23,7 @@ from catad.documented import documented
 from catad.functors import differential, reverse_differential, tangent
 from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_of
-from catad.terms import D, compose, cross, fork, identity
+from catad.terms import D, compose, cross, fork, identity, morphism
 from catad.testing.values import ROUNDING, as_point, direction, inner, norm, nothing, require, unit_roundoff
 from catad.vector.constant import const
 from catad.vector.map import map as pointwise
@@ -140,19 +140,20 @@ def check_laws(
 ) -> None:
     """Check every law that can be said of one morphism, at a point.
 
-    They are those of the category, of products, left additivity, CD.1-7, RD.1-7, adjointness, tangent functor, batching, that
-    `jvp`, `vjp`, `linearize` and `jacobian` agree, and that D[f] is the derivative. With `exact`, both sides of every law agree
-    bit for bit: for polynomial terms at points of small integers. Otherwise they agree within rounding of the largest number
-    met. `order=1` leaves out the laws on second derivatives; `only` selects laws by name (the keys of `catad.testing.LAWS`). The
-    laws alone hold for many a wrong derivative (of x * x, say, x dx), so one more compares with central differences, where
-    they converge: entries with a kink are passed over. Raises `LawError`.
+    They are those of the category, of products, left additivity, CD.1-7, RD.1-7, adjointness, tangent functor, batching,
+    that `jvp`, `vjp`, `linearize` and `jacobian` agree, and that D[f] is the derivative. With `exact`, both sides of every
+    law agree bit for bit: for polynomial terms at points of small integers. Otherwise they agree within rounding of the
+    largest number met. `order=1` leaves out the laws on second derivatives; `only` selects laws by name (the keys of
+    `catad.testing.LAWS`). The laws alone hold for many a wrong derivative (of x * x, say, x dx), so one more compares with
+    central differences, where they converge: entries with a kink are passed over. Raises `LawError`, and `SpaceError`
+    for a point that is no value and what is no morphism.
 
     >>> import catad as ct
     >>> from catad.testing import check_laws
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
     >>> check_laws(square, 3.0)
     """
-    case = Case(f, primals, seed, exact)
+    case = Case(morphism(f, "check_laws"), primals, seed, exact)
     chosen = (
         [LAWS[name] for name in only] if only is not None else [found for found in LAWS.values() if found.order <= order]
     )

@@ -90,8 +90,9 @@ class Checkpoint(D):
 def checkpoint(f: D) -> D:
     """The same function; for derivatives it keeps only its argument and computes everything within f again.
 
-    Linearising stores the argument instead of the coefficients of f's boxes; applying the derivative costs f once more.
-    (A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 12.)
+    Linearising stores the argument instead of the coefficients of f's boxes; applying the derivative costs f once more. (A.
+    Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 12.) Spaces are those of f, to any order of derivative.
+    Raises `SpaceError` for what is no morphism.
 
     >>> import catad as ct
     >>> ct.grad(ct.checkpoint(ct.sin >> ct.exp))(0.0)

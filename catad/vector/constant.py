@@ -105,7 +105,8 @@ def const(value: Value) -> D:
     """The constant morphism with a value: an array, a number, or a tuple of values; its domain is any space.
 
     The array is copied. Its derivative is zero. A Python float is weak: it takes the dtype of the floating arrays in the
-    argument, and is float64 where there are none. A Python integer is int64, since it may be an index.
+    argument, and is float64 where there are none. A Python integer is int64, since it may be an index. Raises `SpaceError`
+    for what is no value.
 
     >>> import catad as ct
     >>> (ct.fork(ct.id, ct.const(2.0)) >> ct.mul)(3.0)

@@ -89,7 +89,9 @@ def parsed(spec: str, wires: Sequence[Wire], term: D) -> tuple[list[Labels], Lab
 def einsum(spec: str) -> D:
     """A sum of products by NumPy's subscripts, on one or more factors; contracted from left to right.
 
-    Without `->` the result has the labels that occur once, in alphabetical order. Linear in each operand.
+    Without `->` the result has the labels that occur once, in alphabetical order. Linear in each operand. Shapes: by the
+    labels; a label that occurs twice in one factor is its diagonal. Dtype: the common one by NEP 50; integers stay integers.
+    Raises `ArgumentError` for subscripts that cannot be read, `SpaceError` where sizes or the number of factors do not fit.
 
     >>> import catad as ct, numpy as np
     >>> ct.einsum("ij,j->i")(np.ones((2, 3)), np.ones(3))

@@ -304,6 +304,8 @@ def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
     is a normal number, else 1 and 4; a minimum or maximum 1 and 4; a declared inverse 1 and 3;
     `logaddexp` 4 and 6; any other operator on numbers 1 and 7, of which two are exclusive scans and four move their ends.
 
+    The result has the shape of the elements without `axis`, and their dtype.
+
     >>> import catad as ct, numpy as np
     >>> product = ct.fold(lambda a, b: a * b, 1.0)
     >>> ct.value_and_grad(product)(np.array([2.0, 3.0, 0.0]))

@@ -67,6 +67,8 @@ class Generate(D):
 def iota(n: int) -> D:
     """The integers `0 .. n - 1`, whatever the argument.
 
+    The shape is (n,), the dtype int64. Its derivative is zero. Raises `ArgumentError` where n is no integer of at least 0.
+
     >>> import catad as ct
     >>> ct.iota(3)(())
     array([0, 1, 2])
@@ -77,6 +79,9 @@ def iota(n: int) -> D:
 @constructor(morphisms="fn")
 def generate(shape: int | Sequence[int], fn: Any) -> D:
     """The array whose entry at (i, j, ...) is fn(i, j, ...), for a scalar function of integers; whatever the argument.
+
+    The shape is `shape`, the dtype that of fn for int64. Its derivative is zero. Raises `ArgumentError` for a size that is
+    no integer of at least 0, `ScalarError` where the function cannot be read.
 
     >>> import catad as ct
     >>> ct.generate((2, 3), lambda i, j: 10.0 * i + j)(())

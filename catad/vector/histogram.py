@@ -156,6 +156,9 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
     1 and 3; a declared inverse 6 beside the value's; any other operator on numbers 1 and 3, of which one folds each bin from both
     sides.
 
+    Shapes: (...) integers and (..., more) values to (bins, more), in the dtype of the values. Raises `ArgumentError` where
+    `bins` is no integer of at least 0.
+
     >>> import catad as ct, numpy as np
     >>> ct.histogram(ct.add, 0.0, 3)(np.array([0, 2, 2, -1]), np.array([1.0, 2.0, 3.0, 4.0]))
     array([1., 0., 5.])

@@ -130,9 +130,9 @@ def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
 def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
     """f applied n times, `s -> f(f(...f(s)))`; with `inputs=True`, `(s, u) -> s_n` with `s_{i+1} = f(s_i, u_i)`.
 
-    The state is a value of any space, the inputs have one leading axis of length n. With `memory=k` derivatives keep at most k
-    states (a number of states, dimensionless) and take steps again. Differentiates to any order. Raises `SpaceError` where f
-    changes the space of its state.
+    The state is a value of any space, the inputs have one leading axis of length n. With `memory=k` derivatives keep at most
+    k states (a number of states, dimensionless) and take steps again. Differentiates to any order. Raises `SpaceError` where
+    f changes the space of its state. Raises `ArgumentError` where n or memory is no such integer.
 
     >>> import catad as ct
     >>> newton = ct.iterate(ct.map(lambda y, x: ((y + x / y) / 2.0, x)) << ct.id, 6)
@@ -320,9 +320,10 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     """f applied while `condition`, a morphism from the state to a boolean scalar, holds.
 
     The steps are counted on the data of each call; derivatives are those of that many steps. Raises `ArgumentError` after
-    `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number; the
-    work is that of the longest, and f is also run on zeros, without effect. For many short loops on numbers, a `while` in
-    a scalar function is faster.
+    `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number;
+    the work is that of the longest, and f is also run on zeros, without effect. For many short loops on numbers, a `while`
+    in a scalar function is faster. The state is a value of any space, which f keeps. Raises `SpaceError` where it does not,
+    and for what is no morphism.
 
     >>> import catad as ct
     >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))

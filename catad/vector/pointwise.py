@@ -13,13 +13,13 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.calls import constructor
+from catad.errors.places import Place, here
 from catad.scalar import Function
-from catad.spaces import flatten, rebuild
+from catad.spaces import as_dtype, flatten, rebuild
 from catad.terms import D, Fork, then
 from catad.vector.map import LEAFWISE, Map, MapOf, named
 
 if TYPE_CHECKING:
-    from catad.errors.places import Place
     from catad.wiring import Builder, Wires
 
 WORDS: dict[str, MapOf] = {name: named(name, word.function) for name, word in scalar.vocabulary.items()}
@@ -76,6 +76,21 @@ def operated(word: str, symbol: str, f: Any, g: Any, where: Place) -> D:
     return then(one, WithNumber(word, symbol, number, isinstance(f, D)), where)
 
 
+def _operators(word: str, symbol: str) -> tuple[Callable[[D, object], D], Callable[[D, object], D]]:
+    def own(self: D, other: object) -> D:
+        return operated(word, symbol, self, other, here())
+
+    def reflected(self: D, other: object) -> D:
+        return operated(word, symbol, other, self, here())
+
+    return own, reflected
+
+
+for _word, _python, _symbol in [("add", "add", "+"), ("sub", "sub", "-"), ("div", "truediv", "/"), ("pow", "pow", "**")]:
+    for _method, _name in zip(_operators(_word, _symbol), (f"__{_python}__", f"__r{_python}__"), strict=True):
+        setattr(D, _name, _method)
+
+
 class WithNumber(Leafwise):
     """`ct.id + 2.0`, `2.0 - ct.id` and their like."""
 
@@ -105,6 +120,9 @@ class WithNumber(Leafwise):
 def scaled(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`.
 
+    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for what is no
+    real number.
+
     >>> import catad as ct
     >>> ct.scaled(2.0)(1.0, 3.0)
     (np.float64(2.0), np.float64(6.0))
@@ -120,11 +138,14 @@ def scaled(number: Any) -> D:
 def astype(dtype: Any) -> D:
     """Conversion to a dtype; between floating dtypes it is linear, to and from integers its derivative is zero.
 
+    Shapes stay; a product is converted leaf by leaf. Dtypes are those of spaces. Conversion to integers cuts towards zero;
+    what is beyond them becomes the nearest, and NaN the least. Raises `SpaceError` for what names no dtype of a space.
+
     >>> import catad as ct
     >>> ct.astype("float32")(1.5)
     np.float32(1.5)
     """
-    dtype = np.dtype(dtype)
+    dtype = as_dtype(dtype)
     function = Function.make(1, [scalar.cast(dtype, scalar.param(0))], name=f"astype_{dtype}")
     return Leafwise(f"ct.astype({str(dtype)!r})", function)
 

@@ -391,6 +391,9 @@ def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = 
     Forward mode of an operator on tuples, without kinks, is one scan of pairs of tangent and value where that takes no more
     operations (the count is in `catad.vector.scan.Scan`).
 
+    The result has the shape and dtype of the elements. Raises `ArgumentError` for an axis that is no integer, `SpaceError`
+    for elements that are nested otherwise or have no such axis.
+
     >>> import catad as ct, numpy as np
     >>> ct.scan(lambda a, b: a + b, 0.0)(np.array([1.0, 2.0, 3.0]))
     array([1., 3., 6.])

@@ -69,6 +69,9 @@ def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...
 def reshape(shape: int | Sequence[int]) -> D:
     """The same entries in C order in another shape; one size may be -1.
 
+    The dtype stays; the transpose is the reshape back. Raises `SpaceError` where the number of entries differs,
+    `ArgumentError` for sizes that are no such integers.
+
     >>> import catad as ct, numpy as np
     >>> ct.reshape((2, -1))(np.arange(6.0))
     array([[0., 1., 2.],
@@ -92,6 +95,9 @@ def reshape(shape: int | Sequence[int]) -> D:
 def transpose(axes: Sequence[int] | None = None) -> D:
     """Permute the axes; None reverses them.
 
+    The dtype stays; the transpose is the inverse permutation. Raises `SpaceError` where `axes` are not a permutation of the
+    array's, `ArgumentError` for axes that are no integers.
+
     >>> import catad as ct, numpy as np
     >>> ct.transpose()(np.zeros((2, 3))).shape
     (3, 2)
@@ -112,6 +118,8 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     """The sum over some axes (None: all); an empty sum is 0.
 
     Floats keep their dtype. As in NumPy, truth values and integers of fewer than 64 bits are summed as int64, or as uint64.
+    The axes that are summed over are left out of the shape, or have size 1 with `keepdims`. The transpose stretches. Raises
+    `SpaceError` for an axis that is missing, `ArgumentError` for one that is no integer.
 
     >>> import catad as ct, numpy as np
     >>> ct.sum(axis=0)(np.ones((2, 3)))
@@ -157,6 +165,9 @@ def _summed(b: Builder, x: Wire, axis: int | Sequence[int] | None, keepdims: boo
 def broadcast_to(shape: int | Sequence[int]) -> D:
     """Stretch to a shape by NumPy's rules.
 
+    Shapes: an array or number to `shape`; the dtype stays. Its transpose sums over what was stretched. Raises `SpaceError`
+    where the array does not stretch to it, `ArgumentError` for sizes that are no integers.
+
     >>> import catad as ct
     >>> ct.broadcast_to((2,))(3.0)
     array([3., 3.])
@@ -186,6 +197,9 @@ def broadcast_to(shape: int | Sequence[int]) -> D:
 def replicate(n: int) -> D:
     """n copies along a new leading axis.
 
+    Shapes: (...) to (n, ...); the dtype stays. The transpose sums over the copies. Raises `ArgumentError` where n is no
+    integer of at least 0.
+
     >>> import catad as ct
     >>> ct.replicate(3)(2.0)
     array([2., 2., 2.])
@@ -209,6 +223,9 @@ def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
 @constructor()
 def flip(axis: int | Sequence[int] | None = None) -> D:
     """Reverse the order along some axes (None: all).
+
+    The shape and the dtype stay; it is its own transpose. Raises `SpaceError` for an axis that is missing, `ArgumentError`
+    for one that is no integer.
 
     >>> import catad as ct, numpy as np
     >>> ct.flip()(np.array([1.0, 2.0]))
@@ -234,6 +251,9 @@ axis_ = axis  # `axis` is also the name of a parameter here
 def slice(start: int | None = None, stop: int | None = None, step: int | None = None, axis: int = 0) -> D:
     """The slice `start:stop:step` along one axis, with Python's meaning of negative and missing bounds.
 
+    The dtype stays; the transpose puts zeros beside. Raises `SpaceError` where the axis is missing, `ArgumentError` for a
+    step of 0, and for bounds, steps and axes that are no integers.
+
     >>> import catad as ct, numpy as np
     >>> ct.slice(1, None, 2)(np.arange(6.0))
     array([1., 3., 5.])
@@ -257,6 +277,10 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
 @constructor()
 def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
     """Put `value` before and after along one axis; negative widths cut off. The dtype stays, so it must hold the value.
+
+    Shapes: (..., n, ...) to (..., before + n + after, ...). The transpose cuts off. Raises `NumberRangeError` where the
+    dtype does not hold the value, `SpaceError` where the axis is missing or more is cut off than there is, `ArgumentError`
+    for widths and axes that are no integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.pad(1, 2)(np.ones(2))
@@ -376,6 +400,10 @@ class Joined(D):
 def concatenate(axis: int = 0) -> D:
     """The leaves of a product after each other along an axis.
 
+    Shapes: any number of arrays whose sizes agree but along `axis`, where they are added. Dtype: the common one by NEP 50.
+    Its transpose cuts. Raises `SpaceError` where other sizes differ or the axis is missing, `ArgumentError` for an axis that
+    is no integer.
+
     >>> import catad as ct, numpy as np
     >>> ct.concatenate()(np.zeros(1), np.ones(2))
     array([0., 1., 1.])
@@ -386,6 +414,9 @@ def concatenate(axis: int = 0) -> D:
 @constructor()
 def stack(axis: int = 0) -> D:
     """The leaves of a product, all of one shape, along a new axis.
+
+    Shapes: k arrays (...) to (..., k, ...), k at `axis`. Dtype: the common one by NEP 50. Raises `SpaceError` where shapes
+    differ or the axis is out of range, `ArgumentError` for an axis that is no integer.
 
     >>> import catad as ct
     >>> ct.stack()(1.0, 2.0)

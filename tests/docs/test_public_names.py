@@ -21,6 +21,12 @@ PUBLIC = {f"{space.__name__}.{name}": getattr(space, name) for space in SPACES f
 VALUES = {name: v for name, v in PUBLIC.items() if not (inspect.isroutine(v) or inspect.isclass(v) or inspect.ismodule(v))}
 DTYPES = (np.float32, np.float64, np.int8, np.int64, np.uint32, np.bool_)
 
+UNCHECKED = {  # a class to decorate, a sequence, a graph: Python says what is wrong with another thing
+    *("catad.plan_chain", "catad.plan_graph", "catad.linear.block", "catad.linear.sparse"),
+    *("catad.linear.family", "catad.primitive.box", "catad.primitive.rule_from"),
+    *("catad.testing.check_monoid", "catad.testing.spaces"),
+}
+
 
 def run(name: str, text: str) -> int:
     """Run the examples of a text as a user would who has read no more than it; how many there are."""
@@ -133,6 +139,42 @@ def test_the_text_of_a_morphism_states_its_derivative_and_errors(name: str) -> N
         except ct.CatadError as error:
             known = [cls.__name__ for cls in type(error).__mro__]
             assert any(f"`{cls}`" in said for cls in known), (wrong, error)
+
+
+def named_errors(name: str) -> set[str]:
+    """The errors in the text of a function, and in those of functions to which it refers for more."""
+    found: set[str] = set()
+    names, seen = [name], {""}
+    while names:
+        name = names.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        text = text_of(name)
+        found |= set(re.findall(r"`(\w*Error)`", text))
+        names += [f"catad.{other}" for other in re.findall(r"[Ee]rrors (?:of the operator )?as `(?:ct\.)?(\w+)`", text)]
+    return found
+
+
+class Odd:
+    """What no function takes."""
+
+
+FUNCTIONS = [name for name, thing in PUBLIC.items() if inspect.isfunction(thing)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_text_of_a_function_names_the_error_of_a_wrong_argument(name: str) -> None:
+    parameters = [p for p in inspect.signature(PUBLIC[name]).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+    needed = [p for p in parameters if p.default is p.empty]
+    for count in {len(needed), len(parameters)}:
+        try:
+            PUBLIC[name](*[Odd()] * count)
+        except ct.CatadError as error:
+            known = {cls.__name__ for cls in type(error).__mro__}
+            assert known & named_errors(name), f"the text does not name {type(error).__name__}: {error.message}"
+        except (TypeError, AttributeError):
+            assert name in UNCHECKED, "a wrong argument surfaces as a Python error"
 
 
 @pytest.mark.parametrize("space", SPACES, ids=lambda space: space.__name__)
