@@ -6,7 +6,7 @@ They run the functors of `catad.functors` on arrays. A point is given as one val
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from catad import errors
@@ -20,9 +20,10 @@ from catad.linear.structure import Structure
 from catad.loop_counts import recounted
 from catad.planner.keep import plan_structure
 from catad.planner.plan import Plan
-from catad.planner.request import MODES, checked
+from catad.planner.request import MODES, Mode, checked
 from catad.spaces import (
     Product,
+    Result,
     Space,
     Tensor,
     Value,
@@ -114,7 +115,7 @@ def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Sp
     return recounted(call)
 
 
-def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
+def linearize(f: D, *primals: Value) -> tuple[Result, LinearMap]:
     """The value at a point, and the derivative there as a linear map from tangents to tangents.
 
     The map is a product of structured maps that is not multiplied out; `L(dx)` is forward mode, `L.T(w)` reverse mode.
@@ -133,7 +134,7 @@ def linearize(f: D, *primals: Value) -> tuple[Value, LinearMap]:
     return rebuild(cod, out[:n]), linear
 
 
-def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Value, Value]:
+def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Result, Result]:
     """The value at a point and the derivative in a direction, in one program (forward mode).
 
     `primals` and `tangents` are tuples with one element for each factor, or with one for the whole domain; a tangent has the
@@ -154,16 +155,16 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Valu
     xp = common_module([*leaves, *own])
     term, space = Tangent(f), Product((dom, tangent_space(dom)))
 
-    def call() -> tuple[Value, Value]:
+    def call() -> tuple[Result, Result]:
         with at_point(space, lambda: (xp, [*leaves, *own])):
             program, cod = program_of(term, space)
-        pair: tuple[Value, Value] = rebuild(cod, program(xp, [*leaves, *own]))
+        pair: tuple[Result, Result] = rebuild(cod, program(xp, [*leaves, *own]))
         return pair
 
     return recounted(call)
 
 
-def vjp(f: D, *primals: Value) -> tuple[Value, Callable[[Value], tuple[Value, ...]]]:
+def vjp(f: D, *primals: Value) -> tuple[Result, Pullback]:
     """The value at a point, and the pullback: cotangent of the result to a tuple of cotangents, one for each primal.
 
     A cotangent has the shapes and dtypes of the result, with `()` or None for integers; so have the results of the pullback
@@ -191,7 +192,7 @@ class Pullback:
         self.structure, self.slots, self.dom, self.cod, self.xp = structure, slots, dom, cod, xp
         self.many_primals = many
 
-    def __call__(self, cotangent: Value) -> tuple[Value, ...]:
+    def __call__(self, cotangent: Value) -> tuple[Result, ...]:
         from catad.engine.program import run_structure
 
         leaves = _tangent_leaves(cotangent, self.cod, self.xp, "cotangent")
@@ -200,7 +201,7 @@ class Pullback:
         whole = rebuild(self.dom, [next(out) if leaf.is_float else () for leaf in self.dom.leaves])
         return whole if self.many_primals else (whole,)
 
-    def many(self, cotangents: Value) -> tuple[Value, ...]:
+    def many(self, cotangents: Value) -> tuple[Result, ...]:
         """Many cotangents at once: each leaf has one more axis, the first, and so have the results.
 
         They are pulled back together, or factors are multiplied first, as the plan for so many cotangents says.
@@ -233,7 +234,7 @@ def _unpickled(structure: Structure, slots: tuple[Any, ...], dom: Space, cod: Sp
     return Pullback(structure, slots, dom, cod, importlib.import_module(module), many)
 
 
-def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Value:
+def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Result:
     """The Hessian of a scalar function times a tangent, forward over reverse: no Hessian is made.
 
     `primals` and `tangents` are as for `ct.jvp`; the result has the shapes and dtypes of the primals, with `()` for
@@ -252,7 +253,7 @@ class Jacobian:
 
     __slots__ = ("f", "mode")
 
-    def __init__(self, f: D, mode: str | Plan = "auto") -> None:
+    def __init__(self, f: D, mode: Mode | Plan = "auto") -> None:
         if not isinstance(mode, Plan) and mode not in MODES:
             raise errors.PlanError(errors.unknown_mode(mode))
         self.f, self.mode = f, mode
@@ -274,7 +275,7 @@ class Jacobian:
 
 
 @constructor(morphisms="f")
-def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
+def jacobian(f: D, mode: Mode | Plan = "auto") -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
     `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. The map
@@ -289,7 +290,7 @@ def jacobian(f: D, mode: str | Plan = "auto") -> Jacobian:
 
 
 @constructor(morphisms="f")
-def hessian(f: D, mode: str | Plan = "auto") -> Jacobian:
+def hessian(f: D, mode: Mode | Plan = "auto") -> Jacobian:
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 
     The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` is as for `ct.jacobian`. Raises

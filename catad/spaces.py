@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -19,6 +19,8 @@ from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.documented import documented
 
 Value = Any  # an array, a number, or a tuple of values
+Result = np.ndarray[Any, np.dtype[Any]]  # the type of results: arrays of all libraries have NumPy's methods; a tuple is unpacked
+Elements: TypeAlias = "float | np.generic | tuple[Elements, ...]"  # numbers, nested as the elements of a fold are
 
 MOST_AXES = 64  # of an array of NumPy
 

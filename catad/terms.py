@@ -9,13 +9,13 @@ their factors, a homomorphism of monoids, so that it does not depend on the brac
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from catad import errors
 from catad.errors.places import Place, here
-from catad.spaces import Space, Value, flatten
+from catad.spaces import Result, Space, Value, flatten
 
 if TYPE_CHECKING:
     from catad.kept import Kept
@@ -25,6 +25,7 @@ _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials o
 _BASE = 1_000_003_193_817
 
 
+Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
 _upward: Any = None
 
 
@@ -66,9 +67,7 @@ class D:
     _kept: Kept  # what was made of the term
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is D:
-            return above().by_hand(*args, **kwargs)
-        return object.__new__(cls)
+        return above().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
 
     # -- what a term is
 
@@ -150,42 +149,42 @@ class D:
 
     # -- composition
 
-    def __rshift__(self, other: object) -> D:
+    def __rshift__(self, other: D) -> D:
         return then(self, morphism(other, ">>"), here())
 
-    def __rrshift__(self, other: object) -> D:
+    def __rrshift__(self, other: D) -> D:
         return then(morphism(other, ">>"), self, here())
 
-    def __lshift__(self, other: object) -> D:
+    def __lshift__(self, other: D) -> D:
         return then(morphism(other, "<<"), self, here())
 
-    def __rlshift__(self, other: object) -> D:
+    def __rlshift__(self, other: D) -> D:
         return then(self, morphism(other, "<<"), here())
 
-    def __and__(self, other: object) -> D:
+    def __and__(self, other: D) -> D:
         return Fork((self, morphism(other, "&")), here(), by_and=True)
 
-    def __rand__(self, other: object) -> D:
+    def __rand__(self, other: D) -> D:
         return Fork((morphism(other, "&"), self), here(), by_and=True)
 
-    def __mul__(self, other: object) -> D:
+    def __mul__(self, other: D) -> D:
         if not isinstance(other, D):
             raise errors.SpaceError(errors.scaled_on_the_right(other))
         return Cross((self, other), here())
 
-    def __rmul__(self, number: object) -> D:
+    def __rmul__(self, number: Operand) -> D:
         return then(self, above().scaled(number), here())
 
     if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
 
-        def __add__(self, other: object) -> D: ...
-        def __radd__(self, other: object) -> D: ...
-        def __sub__(self, other: object) -> D: ...
-        def __rsub__(self, other: object) -> D: ...
-        def __truediv__(self, other: object) -> D: ...
-        def __rtruediv__(self, other: object) -> D: ...
-        def __pow__(self, other: object) -> D: ...
-        def __rpow__(self, other: object) -> D: ...
+        def __add__(self, other: D | Operand) -> D: ...
+        def __radd__(self, other: D | Operand) -> D: ...
+        def __sub__(self, other: D | Operand) -> D: ...
+        def __rsub__(self, other: D | Operand) -> D: ...
+        def __truediv__(self, other: D | Operand) -> D: ...
+        def __rtruediv__(self, other: D | Operand) -> D: ...
+        def __pow__(self, other: D | Operand) -> D: ...
+        def __rpow__(self, other: D | Operand) -> D: ...
 
     def __neg__(self) -> D:
         return then(self, above().neg, here())
@@ -197,7 +196,7 @@ class D:
 
     # -- functors
 
-    def __call__(self, *args: Value) -> Value:
+    def __call__(self, *args: Value) -> Result:
         """The value at a point; `f(x, y)` is `f((x, y))`."""
         if not args:
             raise errors.SpaceError(errors.no_arguments(self))
@@ -206,8 +205,8 @@ class D:
             if type(x) is not np.ndarray:
                 for leaf in flatten(x):
                     if hasattr(type(leaf), "builder"):  # a wire
-                        return leaf.builder.apply(self, leaf.builder.wires(x))
-            return above().run(self, x)
+                        return cast(Result, leaf.builder.apply(self, leaf.builder.wires(x)))
+            return cast(Result, above().run(self, x))
         except errors.CatadError as error:
             if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
                 raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from catad.linear.delta import identity
 from catad.linear.operator import Operator
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.structure import Structure
-from catad.spaces import Space, Tensor, Value, flatten, rebuild
+from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
 from catad.terms import above
 from catad.wiring import Wire
 
@@ -64,18 +64,20 @@ class LinearMap(Operator):
 
     # -- apply
 
-    def __call__(self, x: Value) -> Value:
+    def __call__(self, x: Value) -> Result:
         """The image of a value of the domain."""
         leaves = flatten(x)
         if any(isinstance(leaf, Wire) for leaf in (*leaves, *self.slots)):
-            return self._applied_to_wires(x)
+            laid: Result = self._applied_to_wires(x)
+            return laid
         found = self._argument(leaves)
         if found is None:
             if self.weak and len(leaves) == 1 and getattr(leaves[0], "dtype", np.dtype(int)).kind == "f":
                 return self._retyped(leaves[0].dtype)(x)
             raise errors.SpaceError(errors.not_in_domain(above().space_of(x), self.dom, self))
         xp = common_module([*found, *self.slots])
-        return rebuild(self.cod, above().run_structure(self.structure, xp, self.slots, found))
+        value: Result = rebuild(self.cod, above().run_structure(self.structure, xp, self.slots, found))
+        return value
 
     def _argument(self, leaves: list[Any]) -> list[Any] | None:
         """The leaves as arrays of the domain, Python numbers in the dtypes that it has; None where they do not lie in it."""
@@ -159,6 +161,10 @@ class LinearMap(Operator):
         both = chain([(first.structure, tuple(range(n))), (second.structure, numbers)])
         return linear_map(first.dom, second.cod, both, (*first.slots, *second.slots))
 
+    @overload
+    def __matmul__(self, other: LinearMap) -> LinearMap: ...
+    @overload
+    def __matmul__(self, other: Value) -> Result: ...
     def __matmul__(self, other: Any) -> Any:
         """The matrix product: `L @ M` is first M, then L; `L @ x` applies the map to a value or an array.
 

@@ -13,7 +13,7 @@ import numpy as np
 from catad import errors
 from catad.arrays import Array
 from catad.linear import as_matrix, columns, solving
-from catad.spaces import Space
+from catad.spaces import Result, Space, Value
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -63,7 +63,7 @@ class Operator:
 
     # -- products with arrays
 
-    def matvec(self: Any, v: Array) -> Array:
+    def matvec(self: Any, v: Value) -> Result:
         """The image of a flattened vector: shape `(n,)` to `(m,)`, or `(n, 1)` to `(m, 1)`, where `(m, n) = L.shape`.
 
         A flattened vector has the leaves of a value end to end, each in C order. Integers and narrower floats are taken;
@@ -73,9 +73,10 @@ class Operator:
         >>> ct.scale(np.array([[1.0, 2.0], [3.0, 4.0]])).matvec(np.ones(4))
         array([1., 2., 3., 4.])
         """
-        return columns.matvec(self, v)
+        found: Result = columns.matvec(self, v)
+        return found
 
-    def rmatvec(self, w: Array) -> Array:
+    def rmatvec(self, w: Value) -> Result:
         """The image of a flattened vector under the transpose: shape `(m,)` to `(n,)`, as `matvec`.
 
         >>> import catad as ct, numpy as np
@@ -84,7 +85,7 @@ class Operator:
         """
         return self.T.matvec(w)
 
-    def matmat(self: Any, B: Array) -> Array:
+    def matmat(self: Any, B: Value) -> Result:
         """The images of the columns of a matrix: shape `(n, k)` to `(m, k)`, all columns of a block at once.
 
         Raises as `matvec`.
@@ -95,9 +96,10 @@ class Operator:
                [1., 1., 0.],
                [1., 1., 1.]])
         """
-        return columns.matmat(self, B)
+        found: Result = columns.matmat(self, B)
+        return found
 
-    def rmatmat(self, B: Array) -> Array:
+    def rmatmat(self, B: Value) -> Result:
         """The images of the columns under the transpose: shape `(m, k)` to `(n, k)`, as `matmat`.
 
         >>> import catad as ct, numpy as np
@@ -113,7 +115,7 @@ class Operator:
 
     # -- as a matrix
 
-    def todense(self: Any, force: bool = False) -> Array:
+    def todense(self: Any, force: bool = False) -> Result:
         """The array of shape `cod + dom`; between products, the matrix on flattened vectors.
 
         Raises `DenseLimitError` above 10^7 numbers unless forced.
@@ -123,13 +125,14 @@ class Operator:
         array([[1., 0.],
                [0., 2.]])
         """
-        return as_matrix.todense(self, force)
+        found: Result = as_matrix.todense(self, force)
+        return found
 
-    def toarray(self, force: bool = False) -> Array:
+    def toarray(self, force: bool = False) -> Result:
         """The same as `todense`."""
         return self.todense(force)
 
-    def diagonal(self: Any, k: int = 0) -> Array:
+    def diagonal(self: Any, k: int = 0) -> Result:
         """The entries `[i, i + k]` of the matrix on flattened vectors, as an array of one axis, by structure.
 
         Families that know their entries read them off, and a band takes as many products as it has diagonals.
@@ -141,7 +144,8 @@ class Operator:
         >>> L.diagonal()
         array([1., 2., 3.])
         """
-        return as_matrix.diagonal(self, k)
+        found: Result = as_matrix.diagonal(self, k)
+        return found
 
     def trace(self, k: int = 0) -> Any:
         """The sum of `diagonal(k)`, a number.
@@ -167,7 +171,7 @@ class Operator:
         """
         return solving.solver(self)
 
-    def solve(self: Any, b: Any, rtol: float | None = None) -> Any:
+    def solve(self: Any, b: Any, rtol: float | None = None) -> Result:
         """The `x` with `L(x) == b`, by structure: `L.solver` says in which way.
 
         `b` is a value of the codomain, and the result one of the domain. As with `@`, another array of one axis is a flattened
@@ -186,9 +190,10 @@ class Operator:
         >>> ct.linear.cumulative_sum(ct.f64[3]).solve(np.array([1.0, 3.0, 6.0]))
         array([1., 2., 3.])
         """
-        return solving.solve(self, b, rtol)
+        found: Result = solving.solve(self, b, rtol)
+        return found
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Result:
         """`np.asarray(L)` is `L.todense()`, as SciPy's solvers take a Jacobian or a Hessian.
 
         >>> import catad as ct, numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from catad import errors
 from catad.kept import keep
@@ -17,20 +17,20 @@ from catad.planner.keep import plan_factors, plan_structure
 from catad.planner.plan import Plan, Program_, factors_of_maps, spaces_text
 from catad.planner.profile import Profile
 from catad.planner.recompute import fitting
-from catad.planner.request import Request, checked
+from catad.planner.request import Bracketing, Mode, Request, checked
 from catad.spaces import Product, Space, Tensor, space_of
 from catad.terms import D, morphism
 from catad.wiring import Builder
 
 
 def plan(
-    f_or_chain: Any,
+    f_or_chain: D | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,
-    want: str = "jacobian",
-    mode: Any = "auto",
+    want: Literal["jacobian", "hessian"] = "jacobian",
+    mode: Mode | Bracketing = "auto",
     memory: float | None = None,
     budget: int | None = None,
-    cost: str | Profile | Callable[[Structure, Structure], float] | None = None,
+    cost: Literal["operations", "time"] | Profile | Callable[[Structure, Structure], float] | None = None,
     explicit: bool = False,
 ) -> Plan:
     """In which order to multiply the linear maps of a program or of a chain.

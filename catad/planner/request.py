@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from catad.planner.brackets import Tree
 from catad.planner.cost import Model, checked_limit
 from catad.planner.profile import Profile, stored
 
-MODES = ("auto", "forward", "reverse", "elimination")
+Mode = Literal["auto", "forward", "reverse", "elimination"]
+MODES: tuple[str, ...] = get_args(Mode)
+Bracketing: TypeAlias = "int | Sequence[Bracketing]"  # `[[0, 1], 2]`: which factors are multiplied first
 COSTS = ("operations", "time")
 
 

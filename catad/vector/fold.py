@@ -23,7 +23,7 @@ from catad.linear.reindex import Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, Structure
 from catad.scalar import Function
-from catad.spaces import Tensor, rebuild
+from catad.spaces import Elements, Tensor, rebuild
 from catad.syntax import call
 from catad.terms import D
 from catad.vector.generate import Iota
@@ -291,7 +291,7 @@ class FoldOf(D):
 
 
 @constructor("neutral", morphisms="op")
-def fold(op: Any, neutral: Any = None, axis: int = 0, params: int = 0) -> D:
+def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis: int = 0, params: int = 0) -> D:
     """The reduction by an associative operator along an axis, the others carried along; of nothing, the neutral element.
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.

@@ -77,7 +77,7 @@ def iota(n: int) -> D:
 
 
 @constructor(morphisms="fn")
-def generate(shape: int | Sequence[int], fn: Any) -> D:
+def generate(shape: int | Sequence[int], fn: Callable[..., Any]) -> D:
     """The array whose entry at (i, j, ...) is fn(i, j, ...), for a scalar function of integers; whatever the argument.
 
     The shape is `shape`, the dtype that of fn for int64. Its derivative is zero. Raises `ArgumentError` for a size that is

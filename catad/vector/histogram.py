@@ -14,7 +14,7 @@ from catad import errors, scalar
 from catad.calls import constructor, integer
 from catad.linear.contract import contract
 from catad.linear.gather import Put, rows_of
-from catad.spaces import flatten, rebuild
+from catad.spaces import Elements, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D
 from catad.vector.bins import with_numbers
@@ -143,7 +143,7 @@ class ReduceByIndex(D):
 
 
 @constructor(morphisms="op")
-def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> D:
+def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, bins: int = -1, params: int = 0) -> D:
     """(indices, values) to the folds of the values that share an index, for the bins `0 .. bins - 1`.
 
     Values are taken in their order; an empty bin holds the neutral element; an index out of range is dropped, negative ones too.
@@ -168,7 +168,7 @@ def histogram(op: Any, neutral: Any = None, bins: int = -1, params: int = 0) -> 
 
 
 @constructor(morphisms="op")
-def reduce_by_index(op: Any, neutral: Any = None, params: int = 0) -> D:
+def reduce_by_index(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, params: int = 0) -> D:
     """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
     As `ct.histogram` on indices and values, then the operator on dst and the bins: where nothing arrives it is

@@ -18,7 +18,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.calls import constructor
 from catad.scalar import Function
-from catad.spaces import as_leaves, flatten, space_of
+from catad.spaces import Elements, Value, as_leaves, flatten, space_of
 from catad.syntax import called
 from catad.vector.map import function_code
 
@@ -118,7 +118,13 @@ def monoid_of(op: Any, neutral: Any = None, params: int = 0) -> Monoid:
 
 
 @constructor("neutral domain", morphisms="op inverse")
-def monoid(op: Any, neutral: Any, inverse: Any = None, params: int = 0, domain: Any = None) -> Monoid:
+def monoid(
+    op: Callable[..., Any],
+    neutral: Elements,
+    inverse: Callable[..., Any] | None = None,
+    params: int = 0,
+    domain: Value = None,
+) -> Monoid:
     """An associative operator with its neutral element, for `fold`, `scan`, `histogram` and their like.
 
     `op` takes two elements, numbers or tuples nested as `neutral`, and then `params` numbers that are free: they come as further

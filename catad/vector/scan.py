@@ -27,7 +27,7 @@ from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
 from catad.scalar import Function
-from catad.spaces import Tensor, rebuild
+from catad.spaces import Elements, Tensor, rebuild
 from catad.syntax import call
 from catad.terms import D
 from catad.vector.cuts import cut_of
@@ -376,7 +376,14 @@ def along(x: Wire, axis: int, term: D) -> int:
 
 
 @constructor("neutral", morphisms="op")
-def scan(op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = False, axis: int = 0, params: int = 0) -> D:
+def scan(
+    op: Callable[..., Any] | Monoid,
+    neutral: Elements | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    axis: int = 0,
+    params: int = 0,
+) -> D:
     """All prefixes of an associative operator along an axis, the others carried along.
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from catad.boxes import box
 from catad.calls import constructor
 from catad.linear.contract import contract
 from catad.linear.linked import Linked
-from catad.spaces import Tensor, rebuild
+from catad.spaces import Elements, Tensor, rebuild
 from catad.syntax import call
 from catad.terms import D
 from catad.vector.bins import segmented
@@ -220,7 +220,12 @@ def _check_by(by: Any) -> None:
 
 @constructor(morphisms="op")
 def segmented_scan(
-    op: Any, neutral: Any = None, exclusive: bool = False, reverse: bool = False, by: str = "flags", params: int = 0
+    op: Callable[..., Any] | Monoid,
+    neutral: Elements | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    by: Literal["flags", "lengths"] = "flags",
+    params: int = 0,
 ) -> D:
     """(flags, values) to the prefixes within each segment, of the shape and nesting of the values.
 
@@ -247,7 +252,13 @@ def segmented_scan(
 
 
 @constructor(morphisms="op")
-def segmented_fold(op: Any, neutral: Any = None, segments: int | None = None, by: str = "flags", params: int = 0) -> D:
+def segmented_fold(
+    op: Callable[..., Any] | Monoid,
+    neutral: Elements | None = None,
+    segments: int | None = None,
+    by: Literal["flags", "lengths"] = "flags",
+    params: int = 0,
+) -> D:
     """(flags, values) to the fold of each segment, or with `by="lengths"` (lengths, values) to them.
 
     `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the shape

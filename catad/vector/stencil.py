@@ -11,7 +11,7 @@ and what the boundary puts in place of the rest.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -105,7 +105,12 @@ def _read(offsets: Any) -> tuple[tuple[Offset, ...], bool]:
 
 
 @constructor("offsets", morphisms="fn")
-def stencil(fn: Any, offsets: Sequence[int] | Sequence[Sequence[int]], boundary: str = "zero", axis: int = 0) -> D:
+def stencil(
+    fn: Callable[..., Any],
+    offsets: Sequence[int] | Sequence[Sequence[int]],
+    boundary: Literal["zero", "wrap", "reflect"] = "zero",
+    axis: int = 0,
+) -> D:
     """A scalar function of the neighbours of each entry: `y[i] = fn(x[i + o_1], ..., x[i + o_k])`, of the shape of x.
 
     `fn` is as for `ct.map` and takes one number for each offset. `offsets` are integers, along `axis`, or tuples of d integers,

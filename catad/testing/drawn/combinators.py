@@ -239,7 +239,7 @@ def stencils(rng: Generator, xs: Leaves) -> Step | None:
     (x,) = xs
     if not x.ndim or x.shape[0] < 3:
         return None
-    boundary = str(rng.choice(["zero", "wrap", "reflect"]))
+    boundary: Any = str(rng.choice(["zero", "wrap", "reflect"]))
     fn = lambda a, b, c: 0.5 * a * b - 0.25 * c  # noqa: E731
     term = ct.stencil(fn, (-1, 0, 2), boundary=boundary)
     return Step(("stencil",), term, lambda xp, ys: (plain.stencil(xp, fn, (-1, 0, 2), boundary, ys[0]),), traced=_traced(x))
