@@ -55,10 +55,12 @@ def agrees(f: ct.D, x: float, want: tuple[float, float, float], hvp: bool = True
         assert ct.hvp(f >> ct.sum(), point, v) == pytest.approx(2.0 * e)
 
 
+@pytest.mark.quick(1)
 def test_checkpoints_within_each_other(engine: str) -> None:
     agrees(nested(ct.sin, 300, ct.checkpoint), 0.5, sines(0.5, 1))
 
 
+@pytest.mark.quick(1)
 def test_checkpoints_with_work_between(engine: str) -> None:
     f = nested(ct.sin, 300, lambda f: ct.sin >> ct.checkpoint(f))
     y, d, _ = sines(0.5, 301)
@@ -94,6 +96,7 @@ def test_checkpoints_around_arrays_of_any_weight(engine: str) -> None:
     np.testing.assert_allclose(ct.grad(f >> ct.sum())(half), np.cos(half))
 
 
+@pytest.mark.quick(1)
 def test_loops_within_each_other(engine: str) -> None:
     f = nested(ct.sin, 300, lambda f: ct.iterate(f, 1))
     assert f(np.array([0.5])) == pytest.approx(math.sin(0.5))
@@ -109,6 +112,7 @@ def test_more_axes_than_arrays_have() -> None:
         ct.Tensor((1,) * 65, "float64")
 
 
+@pytest.mark.quick(1)
 def test_loops_of_checkpoints_keep_arguments_alone(engine: str) -> None:
     f = nested(ct.sin, 100, lambda f: ct.iterate(ct.checkpoint(f), 1))
     agrees(f, 0.5, sines(0.5, 1), hvp=False)

@@ -84,7 +84,7 @@ def test_third_derivatives_against_differences_of_the_second(name: str) -> None:
     against(f, lambda t: second((x + t * v, v), (v, o)), third(((x, v), (v, o)), ((v, o), (o, o))))
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_forward_reverse_and_explicit_agree_at_second_order(name: str) -> None:
     f = PROGRAMS[name]

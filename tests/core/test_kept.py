@@ -64,6 +64,7 @@ ANEW = {
 }
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", ANEW)
 def test_a_morphism_built_anew_finds_the_program_of_an_equal_one(made: list, name: str, engine: str) -> None:
@@ -200,6 +201,7 @@ def halved(x):
     return x
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("within", WITHIN)
 def test_loops_within_follow_the_data_from_call_to_call(within: str, engine: str) -> None:

@@ -32,6 +32,7 @@ def on_wires(fn: Callable[[Any], Any]) -> ct.D:
     return ct.D(checked)
 
 
+@pytest.mark.quick(60)
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 @pytest.mark.parametrize("number", [1, 300, -1, True, 2**40, 1.5])
 @pytest.mark.parametrize("op", ["add", "mul"])
@@ -124,6 +125,7 @@ def test_equal_layouts_are_still_found() -> None:
     assert nested.spaces((ct.f64[2] * ct.f64[3]) * ct.f64[4]) == (ct.f64[2] * ct.f64[3]) * ct.f64[4]
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("dtype", [*WHOLE, np.dtype(bool), np.dtype(np.float32)], ids=str)
 def test_sums_have_the_dtype_of_numpy(dtype: np.dtype) -> None:
     x = (np.arange(1200).reshape(300, 4) % 120).astype(dtype)

@@ -110,6 +110,7 @@ def spoil(*values: Any) -> None:
         array[...] = 77
 
 
+@pytest.mark.quick(40)
 @pytest.mark.parametrize(("name", "engine"), BOTH)
 def test_writes_into_arguments_and_results_change_no_derivative(name: str, engine: Any) -> None:
     f, make = CASES[name]

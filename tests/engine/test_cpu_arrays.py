@@ -181,6 +181,7 @@ def test_results_may_be_written_to_and_share_nothing_among_each_other():
 LARGE_SHAPES = [(9001,), (3, 9001), (9001, 3), (70, 513), (513, 70), (2, 600, 9), (4, 8200)]
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("past", [False, True])
 @pytest.mark.parametrize("n", [1, 3])
 def test_sizes_around_tiles_chunks_and_blocks(monkeypatch, past, n):

@@ -105,7 +105,7 @@ def agree(run: Callable[[], list[Any]], dtype: str) -> None:
         np.testing.assert_allclose(b, a, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_histograms_and_their_gradients(name: str, dtype: str) -> None:
@@ -117,7 +117,7 @@ def test_histograms_and_their_gradients(name: str, dtype: str) -> None:
         agree(lambda f=f, index=index, x=x: value_and_pullback(f, index, x), dtype)  # type: ignore[misc]
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", OPERATORS)
 @pytest.mark.parametrize("bins", [3, 300, 40_000])
 def test_many_values_in_pieces(name: str, bins: int) -> None:
@@ -135,6 +135,7 @@ def test_many_values_in_pieces(name: str, bins: int) -> None:
     agree(lambda: leaves(f(constant, x)), "float32")
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 def test_indices_of_any_integer_dtype(name: str) -> None:
     """Out of range ones are dropped: negative ones, and such as are negative when read as signed numbers."""

@@ -47,6 +47,7 @@ DAMAGES = {
 }
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_files_are_ignored_and_written_anew(cache, counts, damage: str) -> None:
     unload()

@@ -200,13 +200,13 @@ def test_many_programs_in_bounded_memory(cache, counts, monkeypatch) -> None:
     unload()
     held = len(target._modules)  # by programs of other tests
     sizes = []
-    for k in range(300):
+    for k in range(150):
         assert call(target.compiled(half(k + 0.125), ["half"]), "half", 2.0) == 2 * k + 0.25
-        if k in (49, 299):
+        if k in (49, 149):
             gc.collect()
             sizes.append(resident())
-    assert counts == {"compiled": 300} and len(target._modules) <= held + 16
-    assert sizes[1] - sizes[0] < 250 * 25_000
+    assert counts == {"compiled": 150} and len(target._modules) <= held + 16
+    assert sizes[1] - sizes[0] < 100 * 25_000
 
 
 # ---- threads and forks ---------------------------------------------------------------------------------------------------

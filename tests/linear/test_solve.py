@@ -141,6 +141,7 @@ MAPS: dict[str, tuple[Any, str]] = {
 COMPILED = ("recurrence", "recurrence transposed", "chain", "triangular blocks", "gather", "band", "low rank")
 
 
+@pytest.mark.quick(25)
 @pytest.mark.parametrize(("name", "engine"), [*[(k, "reference") for k in MAPS], *[(k, "cpu") for k in COMPILED]])
 def test_solutions_by_structure_are_those_of_the_matrix(name: str, engine: str) -> None:
     make, method = MAPS[name]

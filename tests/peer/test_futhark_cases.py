@@ -92,6 +92,7 @@ def check(found: Any, expected: Any, program: Program) -> None:
     assert np.all(np.abs(got - expected) <= allowed), (got, expected)
 
 
+@pytest.mark.quick(240)
 @pytest.mark.parametrize(("record", "case", "program", "mode"), chosen(True))
 def test_published_numbers(record: Any, case: Any, program: Program, mode: str) -> None:
     data = inputs(case, program)
@@ -113,6 +114,7 @@ def drawn(case: Any, program: Program, seed: int) -> Data:
     return {k: np.asarray(v) if k in kept else np.asarray(v, np.float64) for k, v in data.items()}
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize(("record", "case", "program", "mode"), chosen(False))
 def test_all_modes_agree(record: Any, case: Any, program: Program, mode: str) -> None:
     """Cases that state no numbers: the property is that the modes give the same derivative."""

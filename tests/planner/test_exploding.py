@@ -44,6 +44,7 @@ def by_columns(f: ct.D, x: Any) -> Any:
     return np.stack(columns, axis=-1)
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize(("name", "engine"), [*[(name, "reference") for name in CASES], ("2 rotations", "cpu")])
 def test_the_jacobian_is_right_and_no_larger_than_dense(name: str, engine: str) -> None:
     f, x = CASES[name]

@@ -101,6 +101,7 @@ def test_the_bound_does_not_always_meet_the_optimum() -> None:
     assert gaps > 3
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize(("seed", "weighted"), CASES[:20])
 def test_exact_search_with_and_without_bounds(seed: int, weighted: bool) -> None:
     case = random_case(seed, 8, weighted=weighted)

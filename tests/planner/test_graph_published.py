@@ -50,6 +50,7 @@ def test_plans_of_the_default_budget(name: str, most: int, optimal: bool) -> Non
         assert answer["planned"] <= most and answer["optimal"] >= optimal
 
 
+@pytest.mark.slow
 def test_a_long_search() -> None:
     (answer,) = answers("elimination_graphs/RoeFlux_1d", Options(budget=10)).values()
     assert answer["planned"] <= 299

@@ -53,7 +53,7 @@ def random_program(seed: int, depth: int) -> tuple[ct.D, Any]:
     return f, rng.standard_normal(start) / 4
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("seed", range(60))
 def test_modes_agree(seed: int) -> None:
     f, x = random_program(seed, 2 + seed % 6)

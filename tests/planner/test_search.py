@@ -24,7 +24,7 @@ def executed(planned: Plan) -> int:
     return sum(p.cost(wiring.spaces(ins), wiring.spaces(outs)) for p, ins, outs in wiring.boxes)
 
 
-@pytest.mark.quick(40)
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("seed", range(120))
 def test_every_bracketing_of_a_random_chain(seed: int) -> None:
     maps = random_chain(seed, 2 + seed % 4)
@@ -46,7 +46,7 @@ def test_every_bracketing_of_a_random_chain(seed: int) -> None:
     np.testing.assert_array_equal(matrix(best.multiply(maps)), expected)
 
 
-@pytest.mark.quick(14)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_every_bracketing_of_random_blocks(seed: int) -> None:
     maps = random_blocks(seed, 2 + seed % 3)
@@ -144,7 +144,7 @@ def test_memory_limits_the_peak() -> None:
 
 
 def test_memory_under_a_random_chain() -> None:
-    for seed in range(25):
+    for seed in range(10):
         maps = random_chain(seed, 5)
         trees = [b for plain in bracketings(0, len(maps) - 1) for b in with_bases(plain, maps)]
         every = [plan(maps, mode=b).cost for b in trees[:2000]]

@@ -153,7 +153,7 @@ def combinations(op):
     return [[dtype] * OPS[op].arity for dtype in DTYPES] + (PAIRS if OPS[op].arity == 2 else [])
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("op", EXACT)
 def test_operations_are_those_of_numpy(op):
     f, seen = op_function(op), 0

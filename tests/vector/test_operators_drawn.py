@@ -175,6 +175,7 @@ def test_each_operator_to_second_order(name: str) -> None:
         o.agree_twice(ct.reduce_by_index(*op.pair), (dst, index, x))
 
 
+@pytest.mark.quick(2)
 @pytest.mark.parametrize("name", ["affine", "matrix", "max-plus", "argmax", "or"])
 def test_a_batch_of_combinators_is_one_by_one(name: str) -> None:
     """`ct.map` of a fold, scan or histogram, with values and derivatives."""
