@@ -1,14 +1,17 @@
 """What holds for all tests: a cache of compiled code for this session alone, and the profiles of Hypothesis.
 
 A test draws 15 examples where it says no other number. The profile "ci" draws the same ones on every run; it is loaded where CI
-or HYPOTHESIS_PROFILE=ci is set. With --slow a test draws 250 fresh ones, and the tests marked `slow` run as well, for a night.
+or HYPOTHESIS_PROFILE=ci is set. With --slow a test draws 250 fresh ones, the tests marked `slow` run as well, and so do all cases
+of the tables marked `quick(n)`, of which n run without it: that is for a night.
 
 Compiled code is kept in a temporary folder, which the processes of one session share, so that no test finds what an earlier
-one, or the user, has compiled; where CATAD_TESTS_CACHE names a folder, sessions share that.
+one, or the user, has compiled; where CATAD_TESTS_CACHE names a folder, sessions share that. A profile of what kernels cost lies
+there too, so that plans by time are the same on every machine, however busy it is.
 """
 
 import atexit
 import gc
+import json
 import os
 import shutil
 import sys
@@ -20,6 +23,18 @@ _owner = None
 if "CATAD_TESTS_CACHE" not in os.environ:  # the first process of the session
     os.environ["CATAD_TESTS_CACHE"], _owner = tempfile.mkdtemp(prefix="catad-tests-"), os.getpid()
 os.environ["CATAD_CACHE_DIR"] = _cache = os.environ["CATAD_TESTS_CACHE"]  # before catad is imported
+
+
+RATES = {  # of a small laptop: seconds for a launch, a byte and an operation
+    "Contract": (1.3e-5, 6e-11, 0.0), "Map": (1e-5, 8e-11, 0.0), "Move": (1e-5, 8e-11, 0.0), "Put": (4.6e-5, 1e-10, 0.0),
+    "Recur": (4.8e-5, 8e-11, 0.0), "Reshaped": (1e-5, 0.0, 0.0), "Take": (2.5e-5, 5e-11, 0.0), "matmul": (2.2e-5, 0.0, 3.4e-11),
+    "others": (2.2e-5, 8e-11, 0.0),
+}  # fmt: skip
+if _owner is not None:
+    for engine in ("reference", "cpu", "auto"):
+        kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in RATES.items()}
+        with open(os.path.join(_cache, f"profile-{engine}.json"), "w", encoding="utf-8") as file:
+            json.dump({"catad profile": 1, "engine": engine, "kernels": kernels}, file)
 
 
 @atexit.register
@@ -95,10 +110,12 @@ def pytest_collection_finish(session):
 
 @pytest.fixture(scope="module", autouse=True)
 def _programs_of_one_file():
-    """No file finds the programs of another, and memory stays small."""
+    """No file finds the programs of another; what is left of one does not slow down collecting garbage in the next."""
     yield
     if "catad.kept" in sys.modules:
         sys.modules["catad.kept"].forget()
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):

@@ -24,6 +24,12 @@ from catad.scalar.find_source import find_source
 X = np.array([-2.0, 0.5, 3.0])
 
 
+@pytest.fixture(autouse=True)
+def _no_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes a file that was written in the same second, of the same size, for the one that it has compiled."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
 def imported(path: Path, text: str, name: str = "f") -> Callable[..., Any]:
     """A function of a file, as an import gives it."""
     path.write_text(text)
