@@ -7,6 +7,7 @@ Python takes the text of an instance from its class. `documented` gives a value 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -17,17 +18,20 @@ class _Texts:
 
     def __init__(self, own: str | None) -> None:
         self.own = own
-        self.texts: dict[int, tuple[Any, str]] = {}  # with the value, so that it stays and no other gets its identity
+        # by identity, with the value, so that it stays and no other gets its identity
+        self.texts: dict[int, tuple[Any, str | Callable[[], str]]] = {}
 
     def __get__(self, value: Any, owner: type | None = None) -> str | None:
         found = self.texts.get(id(value)) if value is not None else None
-        return self.own if found is None else found[1]
+        if found is None:
+            return self.own
+        return found[1] if isinstance(found[1], str) else found[1]()
 
 
-def documented(value: T, text: str) -> T:
+def documented(value: T, text: str | Callable[[], str]) -> T:
     """The value itself, with a text of its own, for public values that live as long as their module; not for those of a call.
 
-    The class of the value is written in Python.
+    The class of the value is written in Python. A text that is composed may be a function, called when somebody reads it.
 
     >>> class Unit:
     ...     "A unit of length."

@@ -434,7 +434,7 @@ def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
 def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
     """`fork(f, grad(f, argnums))`: one program, in which the value is computed once.
 
-    The value is a floating scalar, the gradient is as of `ct.grad`. Errors as `ct.grad`.
+    The value is a floating scalar, the gradient has the shapes and dtypes of the argument. Errors as `ct.grad`.
 
     >>> import catad as ct
     >>> ct.value_and_grad(ct.sin)(0.0)

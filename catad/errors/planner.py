@@ -221,6 +221,23 @@ def bad_seed(seed: object) -> str:
     return text("a seed that is none", given=f"seed={abbreviated(seed)}", expected="a whole number")
 
 
+def no_chain(thing: object) -> str:
+    return text(
+        "a chain that cannot be read",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a list of factors (rows, columns, edges), the one that is applied first first",
+    )
+
+
+def no_graph(thing: object) -> str:
+    return text(
+        "ct.plan_graph takes a graph",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a ct.Graph",
+        do="write ct.Graph(edges, inputs, outputs); for a program or a chain of maps, ct.plan",
+    )
+
+
 def bad_bare_factor(factor: object, k: int) -> str:
     return text(
         "a factor of a chain that cannot be read",

@@ -14,7 +14,7 @@ constraints, 2020; for plain matrices S. Godbole, 1973.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +122,8 @@ def matrix_chain(sizes: Sequence[tuple[int, int]]) -> int:
 def checked_chain(chain: Sequence[Sequence[int]]) -> tuple[tuple[int, int, int], ...]:
     """The factors of a chain, each checked, and that neighbours meet."""
     factors: list[tuple[int, int, int]] = []
+    if not isinstance(chain, Iterable):
+        raise errors.PlanError(errors.no_chain(chain))
     for k, factor in enumerate(chain):
         if (
             not isinstance(factor, Sequence)

@@ -174,7 +174,8 @@ def reduce_by_index(op: Callable[..., Any] | Monoid, neutral: Elements | None = 
     As `ct.histogram` on indices and values, then the operator on dst and the bins: where nothing arrives it is
     `op(dst, neutral)`, and dst as it is where the neutral element is not finite.
     Work O(n + bins), depth O(log n), as of the histogram; passes over the n values, of the result and of its gradient: `*`
-    1 and 4. Errors as `ct.histogram`; dst, with one row for each bin, has the values' dtype.
+    1 and 4. Errors as `ct.histogram`. Shapes: dst (bins, ...), and the result
+    has its shape; dst has the values' dtype.
 
     >>> import catad as ct, numpy as np
     >>> ct.reduce_by_index(ct.add, 0.0)(np.ones(3), np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))

@@ -261,9 +261,10 @@ def segmented_fold(
 ) -> D:
     """(flags, values) to the fold of each segment, or with `by="lengths"` (lengths, values) to them.
 
-    `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the shape
-    (k, ...), with k the number of segments; a segment of length 0, which lengths can give, has the neutral element. By flags the
-    number of segments is data: `segments=` says it, and another number is an error at run time.
+    `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the
+    shape (k, ...) and the dtype of the values, with k the number of segments; a segment of length 0, which lengths can give,
+    has the neutral element. By flags the number of segments is data: `segments=` says it, and another number is an error at
+    run time.
 
     It is a histogram whose bins are the segments, and so is its derivative: one gather for `+` and for a minimum or maximum,
     the folds of each segment from both sides for any other operator. Work O(n + k), depth O(log n), beside the sort of

@@ -19,6 +19,7 @@ UFUNCS = {name: getattr(ct, name) for name in WORDS}
 SPACES = (ct, ct.linear, ct.primitive, ct.testing)
 PUBLIC = {f"{space.__name__}.{name}": getattr(space, name) for space in SPACES for name in space.__all__}
 VALUES = {name: v for name, v in PUBLIC.items() if not (inspect.isroutine(v) or inspect.isclass(v) or inspect.ismodule(v))}
+FUNCTIONS = [name for name, thing in PUBLIC.items() if inspect.isfunction(thing)]
 DTYPES = (np.float32, np.float64, np.int8, np.int64, np.uint32, np.bool_)
 
 UNCHECKED = {  # a class to decorate, a sequence, a graph: Python says what is wrong with another thing
@@ -156,11 +157,17 @@ def named_errors(name: str) -> set[str]:
     return found
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_text_of_a_function_states_shapes_and_dtypes(name: str) -> None:
+    result = str(inspect.signature(PUBLIC[name]).return_annotation)
+    if result in ("D", "LinearMap") or "Value" in result:
+        text = text_of(name).split(">>>")[0]
+        assert re.search(r"[Ss]hape|[Ss]pace|\(n,", text), "nothing on shapes"
+        assert re.search(r"dtype|[Ss]pace|floating|int64", text), "nothing on dtypes"
+
+
 class Odd:
     """What no function takes."""
-
-
-FUNCTIONS = [name for name, thing in PUBLIC.items() if inspect.isfunction(thing)]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

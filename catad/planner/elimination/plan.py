@@ -114,6 +114,8 @@ def plan_graph(graph: Graph, budget: float | None = None, seed: int = 0) -> Grap
     >>> ct.plan_graph(lion)
     <plan 1 input, 3 outputs, 2 vertices: 12 multiplications (reverse 12, forward 12, Markowitz 12), optimal>
     """
+    if not isinstance(graph, Graph):
+        raise errors.PlanError(errors.no_graph(graph))
     seconds = checked_budget(budget)
     seed = checked_seed(seed)
     inner, preds, succs, sizes = graph.inner, graph.preds, graph.succs, graph.sizes

@@ -57,7 +57,27 @@ def ufunc(
     """
     name, *others = names.split()
     f = WORDS[name] if value is None else value
-    *before, last = (args or "x y z"[: 2 * vocabulary[name].arity - 1]).split()
+    parameters = (args or "x y z"[: 2 * vocabulary[name].arity - 1]).split()
+
+    def text() -> str:
+        return _text(f, name, others, parameters, does, dtype, derivative, errors, source) + f">>> {example}\n{result}"
+
+    return documented(f, text)
+
+
+def _text(
+    f: D,
+    name: str,
+    others: list[str],
+    parameters: list[str],
+    does: str,
+    dtype: tuple[str, str],
+    derivative: str,
+    errors: str,
+    source: str,
+) -> str:
+    """The help but for its example."""
+    *before, last = parameters
     known = f" Another name is `ct.{others[0]}`." if others else ""
     leafwise = isinstance(f, Leafwise)
     if before:
@@ -77,4 +97,4 @@ def ufunc(
         "",
     ]
     wrapped = [fill(line, _WIDTH, subsequent_indent="  " if line in lines[2:] else "") for line in lines]
-    return documented(f, "\n".join([*wrapped, ">>> import catad as ct, numpy as np", f">>> {example}", result]))
+    return "\n".join([*wrapped, ">>> import catad as ct, numpy as np\n"])
