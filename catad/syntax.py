@@ -108,7 +108,8 @@ class _Writer:
         """A name for a value, the same each time."""
         if id(value) in self.given:
             return self.given[id(value)]
-        base = wish if wish.isidentifier() and wish not in ("ct", "np") else "fn" if callable(value) else "value"
+        other = "fn" if callable(value) or hasattr(type(value), "as_field") else "value"
+        base = wish if wish.isidentifier() and wish not in ("ct", "np") else other
         found, k = base, 1
         while found in self.names and self.names[found] is not value:
             k += 1

@@ -33,7 +33,10 @@ def source_of(fn: Any, definition: Definition | None) -> Source | None:
         return Source("", {})
     if not isinstance(definition, ast.Lambda):
         return None
-    text, free, defaults = _unparsed(definition)
+    try:
+        text, free, defaults = _unparsed(definition)
+    except RecursionError:  # writing nests deeper than reading
+        return None
     scope = dict(zip(fn.__code__.co_freevars, [_held(cell) for cell in fn.__closure__ or ()], strict=True))
     values = dict(zip(defaults, (*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).values()), strict=False))
     for name in free:

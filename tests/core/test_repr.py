@@ -98,6 +98,8 @@ def test_a_lambda_prints_as_its_text_with_the_numbers_around_it() -> None:
 def test_what_has_no_short_text_goes_by_a_name() -> None:
     large = ct.const(np.arange(100.0))
     assert repr(large) == "ct.const(value)" and list(large.names) == ["value"] and rebuilt(large) == large
+    longer = ct.map(eval(f"lambda x: {' + '.join(['x * 1.5'] * 100)}"))
+    assert repr(longer) == "ct.map(fn)" and rebuilt(longer) == longer
     by_hand = ct.D(lambda x: (x * x, ct.scale(2 * x)))  # known by its code, not by what it computes
     assert repr(by_hand) == "ct.D(fn)" and rebuilt(by_hand) == by_hand
     assert "Take" not in dir(ct.primitive) and not hasattr(ct.primitive, "NoSuchBox")
