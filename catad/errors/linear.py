@@ -49,6 +49,15 @@ def no_steps(space: object) -> str:
     )
 
 
+def not_sparse(thing: object) -> str:
+    return text(
+        "a sparse matrix is expected",
+        given=f"{abbreviated(thing)} of type {type(thing).__name__}",
+        expected="a matrix or an array with two axes of scipy.sparse or cupyx.scipy.sparse",
+        do="write ct.linear.dense(array) for an array",
+    )
+
+
 def not_a_linear_map(thing: object) -> str:
     return text(
         "a linear map is expected",

@@ -187,7 +187,7 @@ def sparse(matrix: Any) -> LinearMap:
     """The map of a sparse matrix of SciPy or CuPy, `(m, n)` floats in any format, between spaces of one axis.
 
     The entries are read, weighted, and added where they belong; of the format "dia", each diagonal is a diagonal map and a
-    shift. Raises `SpaceError` for other dtypes.
+    shift. Raises `SpaceError` for other dtypes, and for what is no sparse matrix.
 
     >>> import catad as ct, numpy as np
     >>> from scipy.sparse import csr_matrix, dia_matrix
@@ -196,6 +196,8 @@ def sparse(matrix: Any) -> LinearMap:
     >>> ct.linear.sparse(dia_matrix([[1.0, 2.0], [0.0, 3.0]])).solver
     solver: triangular, O(n^2)
     """
+    if len(getattr(matrix, "shape", ())) != 2 or not hasattr(matrix, "tocoo"):
+        raise errors.SpaceError(errors.not_sparse(matrix))
     rows, columns = matrix.shape
     dom, cod = Tensor((columns,), matrix.dtype), Tensor((rows,), matrix.dtype)
     if not dom.is_float:

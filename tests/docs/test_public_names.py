@@ -22,8 +22,8 @@ VALUES = {name: v for name, v in PUBLIC.items() if not (inspect.isroutine(v) or 
 FUNCTIONS = [name for name, thing in PUBLIC.items() if inspect.isfunction(thing)]
 DTYPES = (np.float32, np.float64, np.int8, np.int64, np.uint32, np.bool_)
 
-UNCHECKED = {  # a class to decorate, a sequence, a graph: Python says what is wrong with another thing
-    *("catad.plan_chain", "catad.plan_graph", "catad.linear.block", "catad.linear.sparse"),
+UNCHECKED = {  # a class to decorate or a sequence: Python says what is wrong with another thing
+    "catad.linear.block",
     *("catad.linear.family", "catad.primitive.box", "catad.primitive.rule_from"),
     *("catad.testing.check_monoid", "catad.testing.spaces"),
 }

@@ -25,6 +25,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "an injection into no space": (lambda: ct.inl(R, 3), "a space is"),
     "no space of the argument": (lambda: ct.linear.dense(np.ones((2, 3)), 3), "a space is"),
     "a map between no spaces": (lambda: ct.linear.matrix_free(ct.exr, ct.exr, 3, R), "a space is"),
+    "an array for a sparse matrix": (lambda: ct.linear.sparse(np.ones((2, 2))), "a sparse matrix is expected"),
     "a dtype that is none": (lambda: ct.astype("float65"), "a space holds"),
     "a dtype of no space": (lambda: ct.astype("complex64"), "a space holds"),
     "a tensor of no dtype": (lambda: ct.Tensor((2,), "float65"), "a space holds"),
