@@ -31,5 +31,5 @@ def test_pyright_finds_the_planted_mistakes_and_no_other() -> None:
     command = shutil.which("pyright")
     if command is None:
         pytest.skip("pyright is not installed")
-    output = subprocess.run([command, str(PROGRAMS)], capture_output=True, text=True, check=False).stdout
+    output = subprocess.run([command, str(PROGRAMS)], capture_output=True, text=True, check=False, timeout=300).stdout
     assert lines_of(output) >= marked(), output
