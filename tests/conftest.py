@@ -25,7 +25,7 @@ if "CATAD_TESTS_CACHE" not in os.environ:  # the first process of the session
 os.environ["CATAD_CACHE_DIR"] = _cache = os.environ["CATAD_TESTS_CACHE"]  # before catad is imported
 
 
-RATES = {  # of a small laptop: seconds for a launch, a byte and an operation
+RATES = {  # rounded, as measured on a machine of two cores: seconds for a launch, a byte and an operation
     "Contract": (1.3e-5, 6e-11, 0.0), "Map": (1e-5, 8e-11, 0.0), "Move": (1e-5, 8e-11, 0.0), "Put": (4.6e-5, 1e-10, 0.0),
     "Recur": (4.8e-5, 8e-11, 0.0), "Reshaped": (1e-5, 0.0, 0.0), "Take": (2.5e-5, 5e-11, 0.0), "matmul": (2.2e-5, 0.0, 3.4e-11),
     "others": (2.2e-5, 8e-11, 0.0),
