@@ -29,7 +29,7 @@ EXACT = 12  # vertices up to which the exact search is tried
 SIZED = 300  # vertices up to which the order for the sizes alone is looked for
 SECONDS = 0.01  # what `plan_graph` may take for that
 USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
-PRODUCT = 5e-6  # seconds that looking at a product takes; multiply-adds take about 1e-9
+PRODUCT, OPERATION = 5e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add
 OVER = 1e30  # added to the cost of what needs more memory than there is
 
 
@@ -245,7 +245,7 @@ def _worth(own: Search, tried: dict[tuple[Entry, ...], float], least: float) -> 
     if value >= OVER:
         memory, own.memory, own.written = own.memory, None, []
         value, own.memory = own.price(order), memory
-    return USES * (value - least) / PRODUCT * (1e-9 if model is None else 1.0)
+    return USES * (value - least) / PRODUCT * (OPERATION if model is None else 1.0)
 
 
 def _annealed(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> None:
