@@ -226,7 +226,7 @@ class EngineError(CatadError, RuntimeError):
     >>> ct.use_engine("abacus")
     Traceback (most recent call last):
         ...
-    catad.errors.EngineError: there is no such engine here
+    catad.errors.EngineError: there is no such engine
       ...
     """
 

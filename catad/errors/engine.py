@@ -7,7 +7,7 @@ from catad.errors.base import abbreviated, text
 
 def no_llvm(why: str) -> str:
     return text(
-        "the compiled engine is not there; the reference engine runs instead",
+        "the compiled engine is not available; the reference engine runs instead",
         given=why,
         expected="llvmlite, and a system that lets programs write code and run it",
         do='install llvmlite, or say `ct.use_engine("reference")` to choose what happens now',
@@ -25,7 +25,7 @@ def llvm_failed(stage: str, said: str, saved: str) -> str:
 
 def unknown_symbol(names: object, saved: str) -> str:
     return text(
-        "compiled code calls what this process does not have",
+        "compiled code calls functions that this process does not have",
         given=abbreviated(names),
         expected="functions of the C library, or of its mathematical part",
         where=f"the IR is in {saved}",
@@ -68,4 +68,4 @@ def no_such_language(name: object, known: object) -> str:
 
 
 def no_such_engine(name: object, known: object) -> str:
-    return text("there is no such engine here", given=abbreviated(name), expected=f"one of {known}")
+    return text("there is no such engine", given=abbreviated(name), expected=f"one of {known}")

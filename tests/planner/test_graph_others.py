@@ -98,7 +98,7 @@ def test_a_chain_tells_its_rivals() -> None:
         ([(2, 3)], None, "factor 0"),
         ([(2, 0, 1)], None, "at least 1"),
         ([(2, 3, -1)], None, "factor 0"),
-        ([], None, "nothing that can be planned"),
+        ([], None, "this cannot be planned"),
         ([(2, 3, 1)], -1, "memory=-1"),
         ([(2, 3, 1)], float("nan"), "memory=nan"),
     ],
