@@ -1,7 +1,8 @@
 """catad: automatic differentiation by composing differentiable functions.
 
-The public vocabulary, and nothing else. Linear maps by name are in `catad.linear`, primitives of one's own in `catad.primitive`,
-laws and checkers in `catad.testing`. `dir(catad)` lists it, and `help` of each name says shapes, dtypes, derivative and errors.
+This module has the public names, and nothing else. `catad.linear` has constructors of linear maps, `catad.primitive` the
+tools for new primitives, `catad.testing` laws and checkers. `dir(catad)` lists it, and `help` of each name says shapes,
+dtypes, derivative and errors.
 
 >>> import catad as ct, numpy as np
 >>> ct.value_and_grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))

@@ -1,4 +1,4 @@
-"""What the lower layers call of the upper ones, by one late import each (`terms.above`).
+"""The functions of upper layers that lower layers call, by one late import each (`terms.above`).
 
 The methods of `D`, `Wire` and `LinearMap` run functors that live above them; everything else imports downwards only.
 """

@@ -169,7 +169,7 @@ def function(
 
     Arrays that are not in the stated spaces are an `ExtensionError`. What the functions read is what stood there when the
     primitive was made; morphisms that they name are looked up at the first use. Source: the helpers of C. Elliott's concat.
-    Raises `ArgumentError` for what is no function.
+    Raises `ArgumentError` for an argument that is no function.
 
     >>> import catad as ct, numpy as np
     >>> def derivative(x, y):

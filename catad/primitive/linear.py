@@ -97,7 +97,8 @@ def linear(
     - `vectorized=True`, with `transpose`, says that both take further leading axes that all arguments have.
 
     Arrays that are not in these spaces are an `ExtensionError`; `ct.testing.check_laws` tells whether the transpose is one.
-    Raises `ArgumentError` for what is no function, and where neither or both of `transpose` and `structure` are given.
+    Raises `ArgumentError` for an argument that is no function, and where neither or both of `transpose` and `structure` are
+    given.
 
     >>> import catad as ct, numpy as np
     >>> running = ct.primitive.linear(np.cumsum, structure=ct.linear.cumulative_sum)

@@ -92,7 +92,7 @@ def checkpoint(f: D) -> D:
 
     Linearising stores the argument instead of the coefficients of f's boxes; applying the derivative costs f once more. (A.
     Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 12.) Spaces are those of f, to any order of derivative.
-    Raises `SpaceError` for what is no morphism.
+    Raises `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct
     >>> ct.grad(ct.checkpoint(ct.sin >> ct.exp))(0.0)

@@ -323,7 +323,7 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number;
     the work is that of the longest, and f is also run on zeros, without effect. For many short loops on numbers, a `while`
     in a scalar function is faster. The state is a value of any space, which f keeps. Raises `SpaceError` where it does not,
-    and for what is no morphism.
+    and for an argument that is no morphism.
 
     >>> import catad as ct
     >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))

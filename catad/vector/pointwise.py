@@ -120,8 +120,8 @@ class WithNumber(Leafwise):
 def scaled(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`.
 
-    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for what is no
-    real number.
+    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for an argument
+    that is no real number.
 
     >>> import catad as ct
     >>> ct.scaled(2.0)(1.0, 3.0)
