@@ -107,8 +107,9 @@ def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
 def einsum(spec: str, coefficients: Array, dom: Tensor) -> LinearMap:
     """The map `x -> einsum(spec, coefficients, x)` by NumPy's subscripts, kept by its structure: diagonal, rows, blocks, dense.
 
-    The first operand of `spec` is the array of coefficients, the second the argument. A label that argument and result share is a
-    Kronecker delta. Raises `ArgumentError` where the subscripts are none, `SpaceError` where they do not fit the sizes.
+    The first operand of `spec` is the array of coefficients, the second the argument. A label that argument and result share
+    is a Kronecker delta. Raises `ArgumentError` for subscripts that cannot be read, `SpaceError` where they do not fit the
+    sizes.
 
     >>> import catad as ct, numpy as np
     >>> L = ct.linear.einsum("j,ij->i", np.array([1.0, 2.0]), ct.f64[3, 2])
@@ -346,7 +347,7 @@ def join(*maps: LinearMap) -> LinearMap:
 
 
 def cross(*maps: LinearMap) -> LinearMap:
-    """`(x, y, ...) -> (L x, M y, ...)`: the maps along a diagonal.
+    """`(x, y, ...) -> (L x, M y, ...)`: the block-diagonal map.
 
     Its argument and result are products, one factor for each map. Raises `SpaceError` for an argument that is no linear map.
 

@@ -92,7 +92,7 @@ def linear(
 
     - `fn(*arrays)` gives an array, or a tuple of arrays, and writes into no argument. All arguments and results are floating.
     - `transpose(*arrays)` takes arrays like the results to arrays like the arguments, `<fn(x), w> == <x, transpose(w)>`, and
-      `spaces(*spaces)` gives the spaces of the results. Such a map is known by its application.
+      `spaces(*spaces)` gives the spaces of the results. Such a map is matrix-free.
     - or `structure(*spaces)` gives the `ct.LinearMap` that `fn` applies, which says the spaces too: Jacobians are as structured.
     - `vectorized=True`, with `transpose`, says that both take further leading axes that all arguments have.
 
