@@ -18,8 +18,7 @@ from catad.kept import keep
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.loop_counts import recounted
-from catad.planner.keep import plan_structure
-from catad.planner.plan import Plan
+from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import MODES, Mode, checked
 from catad.spaces import (
     Product,

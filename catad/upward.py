@@ -12,7 +12,7 @@ from catad.engine.program import Program, cost_of, finished, program_of, run, ru
 from catad.functors import differential, linearised, reverse_differential, tangent
 from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
-from catad.planner.entry import plan
+from catad.planner.plan import plan
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.terms import D, fork

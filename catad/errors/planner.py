@@ -107,6 +107,18 @@ def no_such_step(step: object, count: int) -> str:
     return text("no such step of the plan", given=abbreviated(step), expected=f"0 to {count - 1}")
 
 
+def other_kind_of_plan(wanted: str, kind: str) -> str:
+    return text("a plan of another kind", given=f'kind "{kind}"', expected=f'kind "{wanted}"')
+
+
+def plan_of_sizes(subject: str) -> str:
+    return text("a plan for sizes alone has no maps", given=subject, do="plan a program, a linear map or a list of factors")
+
+
+def no_picture(subject: str) -> str:
+    return text("a plan without a picture", given=subject, do="see `explain()`")
+
+
 def too_many_bracketings(n: int, most: int) -> str:
     return text("too many bracketings to list", given=f"{n} factors", expected=f"at most {most}", do="use plan.why(step)")
 

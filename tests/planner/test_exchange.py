@@ -33,7 +33,8 @@ def test_an_edited_plan_runs_as_edited() -> None:
     edited = Plan.from_json(with_bracketing(planned, [[0, 1], [[2, 3], 4]]), planned)
     assert edited.mode == "by hand" and edited.bracketing == ((0, 1), ((2, 3), 4))
     assert edited.cost.operations == 50 * 80 * 100 + 10 * 3 * 50 + 2 * 10 * 50 + 2 * 50 * 100
-    boxes = [box.primitive.cost(edited.execution.wiring.spaces(box.ins), ()) for box in edited.execution.wiring.boxes]
+    wiring = edited.strategy.execution.wiring
+    boxes = [box.primitive.cost(wiring.spaces(box.ins), ()) for box in wiring.boxes]
     assert sum(boxes) == edited.cost.operations and max(boxes) == 400_000
     rng = np.random.default_rng(0)
     maps = [ct.linear.dense(rng.integers(-2, 3, size).astype(float)) for size in SIZES]

@@ -9,14 +9,13 @@ scalar graph all sizes are 1, and the only type of its own is a copy, whose prod
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work, anneal_order, greedy_order
 
 COPY = -1  # the type of an edge that copies
 
@@ -139,25 +138,6 @@ class TypedGraph:
         return greedy_order(vertices, lambda v: key(v, before, after), take)
 
 
-def greedy_order(vertices: Iterable[int], key: Callable[[int], Any], take: Callable[[int], Iterable[int]]) -> list[int]:
-    """Each time a vertex whose key is least, of several the smallest number; `take` eliminates it and gives its neighbours."""
-    current = {v: key(v) for v in vertices}
-    heap = [(value, v) for v, value in current.items()]
-    heapq.heapify(heap)
-    order = []
-    while heap:
-        value, v = heapq.heappop(heap)
-        if current.get(v) != value:
-            continue
-        del current[v]
-        order.append(v)
-        for u in take(v):
-            if u in current and (now := key(u)) != current[u]:
-                current[u] = now
-                heapq.heappush(heap, (now, u))
-    return order
-
-
 @dataclass(frozen=True)
 class TypedPlan:
     """An order of elimination of a graph of typed edges, with what it and its rivals cost."""
@@ -175,26 +155,3 @@ def plan_typed(graph: TypedGraph, inner: Sequence[int], work: Work, rng: random.
     priced = [graph.costs(order) for order in tried]
     best = anneal_order(graph.costs, tried[priced.index(min(priced))], work, rng)
     return TypedPlan(tuple(best), graph.costs(best), *priced[:3])
-
-
-def anneal_order(
-    price: Callable[[Sequence[int], float], float], order: Sequence[int], work: Work, rng: random.Random
-) -> list[int]:
-    """The best order found by moving one vertex at a time, accepting what is a little worse less and less often."""
-    current = list(order)
-    value = least = price(current, math.inf)
-    best = current[:]
-    start = work.left
-    step = 1 + len(order) / 8
-    while not work.spent and len(order) > 1:
-        work.left -= step
-        temperature = 0.02 * least / len(order) * max(work.left, 0) / start + 1e-9
-        moved = current[:]
-        moved.insert(rng.randrange(len(order)), moved.pop(rng.randrange(len(order))))
-        worst = value - temperature * math.log(1 - rng.random())
-        found = price(moved, worst)
-        if found <= worst:
-            current, value = moved, found
-            if value < least:
-                least, best = value, current[:]
-    return best

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from catad.planner.elimination.graph import members
-from catad.planner.elimination.parts import Part
-from catad.planner.elimination.work import Work
+from catad.planner.graph import members
+from catad.planner.heuristics import Work
+from catad.planner.problems.parts import Part
 
 STEP, WIDE = 0.3, 3e-4  # work for one step of a search for a path, and more for each vertex that a set has room for
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import asdict
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from catad.planner.bare import matrix_chain, plan_chain
-from catad.planner.checkpoints import repeated_steps
-from catad.planner.elimination.faces import Faces, matrix_free
-from catad.planner.elimination.graph import members
-from catad.planner.elimination.plan import BUDGET, SPEED, plan_graph
-from catad.planner.elimination.typed import plan_typed
-from catad.planner.elimination.work import Work
-from catad.planner.problem_file import (
+from catad.planner.graph import members
+from catad.planner.heuristics import Work
+from catad.planner.plan import Plan
+from catad.planner.problems.by_sizes import BUDGET, SPEED
+from catad.planner.problems.chain_plan import matrix_chain, plan_chain
+from catad.planner.problems.checkpoints import repeated_steps
+from catad.planner.problems.faces import Faces, matrix_free
+from catad.planner.problems.file import (
     ChainProblem,
     CheckpointProblem,
     MatrixProblem,
@@ -23,6 +22,8 @@ from catad.planner.problem_file import (
     ScalarProblem,
     VectorProblem,
 )
+from catad.planner.problems.graph_plan import plan_graph
+from catad.planner.problems.typed import plan_typed
 
 FACES = 20_000  # steps that the matrix-free search may look at, whatever the budget: it is for small graphs
 FACE = 10  # work for each of them
@@ -56,13 +57,15 @@ def _graph(problem: ScalarProblem, options: Options) -> tuple[str, dict[str, Any
     return "scalar graph", _eliminated(made)
 
 
-def _eliminated(made: Any) -> dict[str, Any]:
-    keys = ("forward", "reverse", "markowitz")
-    found = {key: getattr(made, key) for key in keys}
-    return found | {
-        "planned": made.cost,
-        "lower_bound": made.lower_bound,
-        "optimal": made.optimal,
+def _eliminated(made: Plan) -> dict[str, Any]:
+    spent = {name: cost.operations for name, cost in made.rows.items()}
+    return {
+        "forward": spent["forward"],
+        "reverse": spent["reverse"],
+        "markowitz": spent["Markowitz"],
+        "planned": spent["planned"],
+        "lower_bound": spent["bound"],
+        "optimal": made.exact,
         "gap": round(made.gap, 4),
         "order": list(made.order),
     }
@@ -85,7 +88,7 @@ def _vector(problem: VectorProblem, options: Options) -> tuple[str, dict[str, An
     tangent, adjoint = columns * sum([edge.tangent for edge in edges]), rows * sum([edge.adjoint for edge in edges])
     faces = Faces(graph.sizes, edges, graph.inputs | graph.outputs)
     accumulation = sum([faces.accumulation(edge)[0] for edge in edges if edge.program])
-    known = [accumulation + made.cost]
+    known = [accumulation + made.cost.operations]
     if all(edge.program for edge in edges):
         known += [tangent, adjoint]
     free = matrix_free(faces, Work(max(FACES, SPEED * options.budget / FACE)), min(known))
@@ -102,18 +105,24 @@ def _chain(problem: ChainProblem, options: Options) -> tuple[str, dict[str, Any]
     """In a file and on the command line a limit of 0 is none."""
     made = plan_chain(problem.factors, options.memory or None)
     limits = dict.fromkeys([*problem.limits, *([] if options.memory is None else [options.memory])])
+    spent = {name: cost.operations for name, cost in made.rows.items()}
     return "chain", {
-        "forward": made.tangent,
-        "reverse": made.adjoint,
-        "planned": made.cost,
-        "lower_bound": made.cost,
+        "forward": spent["forward"],
+        "reverse": spent["reverse"],
+        "planned": spent["planned"],
+        "lower_bound": spent["planned"],
         "optimal": True,
-        "tangent": made.tangent,
-        "adjoint": made.adjoint,
-        "accumulated": made.accumulated,
-        "matrix_chain": made.matrix_chain,
-        "planned_by_memory": {str(limit): plan_chain(problem.factors, limit or None).cost for limit in limits},
-        "order": [asdict(step) for step in made.steps],
+        "tangent": spent["forward"],
+        "adjoint": spent["reverse"],
+        "accumulated": spent["products"],
+        "matrix_chain": matrix_chain([factor[:2] for factor in problem.factors]),
+        "planned_by_memory": {
+            str(limit): plan_chain(problem.factors, limit or None).cost.operations for limit in limits
+        },
+        "order": [
+            {"how": how, "first": first, "last": last, "cost": step.operations, "split": split}
+            for (how, first, last, split), step in zip(made.strategy.choice, made.steps, strict=True)
+        ],
     }
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from catad.planner.elimination.exact import Exact, OutOfWork
-from catad.planner.elimination.parts import connected
-from catad.planner.elimination.tree import Tree, subtree_window
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
+from catad.planner.problems.exact import Exact, OutOfWork
+from catad.planner.problems.parts import connected
+from catad.planner.problems.tree import Tree, subtree_window
 
 SIZES = (4, 5, 6, 6, 7, 8, 10)  # of pieces: small ones are cheap, large ones see further
 PIECE = 3000  # work for one piece at most

@@ -12,17 +12,18 @@ Sets of vertices are Python integers, bit v for vertex v.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain
+from typing import Any
 
 import numpy as np
 
 from catad import errors
-
-if TYPE_CHECKING:
-    from catad.terms import D
+from catad.linear.structure import Structure
+from catad.planner.subject import domain, tangent_network
+from catad.terms import D
 
 SHORT = 512  # bits up to which peeling off the lowest one is faster than unpacking bytes
 FEW = 24  # members up to which it is so in any set
@@ -69,6 +70,17 @@ def measure(sizes: Sequence[int]) -> Callable[[int], int]:
         return found
 
     return total
+
+
+def remove(before: list[int], after: list[int], v: int) -> tuple[list[int], list[int]]:
+    """Eliminate v in place; its predecessors and successors."""
+    sources, targets, bit = before[v], after[v], 1 << v
+    p, s = members(sources), members(targets)
+    for x in p:
+        after[x] = (after[x] ^ bit) | targets
+    for x in s:
+        before[x] = (before[x] ^ bit) | sources
+    return p, s
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -137,9 +149,13 @@ class Graph:
         >>> ct.plan_graph(graph)
         <plan 1 input, 1 output, 2 vertices: 18 multiplications (reverse 18, forward 18, Markowitz 18), optimal>
         """
-        from catad.planner.elimination.programs import graph_of
-
-        return graph_of(f, *primals_or_spaces)
+        if not isinstance(f, D):
+            raise errors.PlanError(errors.no_program(f))
+        network = tangent_network(f, domain(f, primals_or_spaces))
+        edges = [(ins[column], outs[row]) for (structure, _), ins, outs in network.nodes for row, column in _entries(structure)]
+        outputs = [k for k in network.outputs if k >= 0]
+        sizes = [max(1, math.prod(space.shape)) for space in network.wires]
+        return Graph(edges, network.inputs, outputs, sizes)
 
     @property
     def inner(self) -> int:
@@ -203,3 +219,13 @@ def _cycle(preds: Sequence[int], missing: Sequence[int]) -> list[int]:
         path.append(v)
         v = members(preds[v] & stuck)[0]
     return [v, *reversed(path[seen[v] :])]
+
+
+def _entries(structure: Structure) -> Iterator[tuple[int, int]]:
+    """The result leaves and the argument leaves between which a map is not zero by structure."""
+    blocks = structure.blocks
+    rows, columns = [[range(end - w, end) for w, end in zip(side, accumulate(side), strict=True)] for side in (blocks.rows, blocks.columns)]
+    for line, height in zip(blocks.grid, rows, strict=True):
+        for part, width in zip(line, columns, strict=True):
+            if part is not None:
+                yield from ((row, column) for row in height for column in width)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from catad.planner.elimination.parts import connected
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
+from catad.planner.problems.parts import connected
 
 Sets = Sequence[int] | Mapping[int, int]
 

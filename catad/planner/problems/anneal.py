@@ -12,9 +12,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from catad.planner.elimination.parts import reach
-from catad.planner.elimination.tree import Tree
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
+from catad.planner.problems.parts import reach
+from catad.planner.problems.tree import Tree
 
 HOT, COLD = 0.3, 0.04  # temperatures at the start and at the end, in mean costs of a vertex
 HOPELESS = 6.0  # temperatures above which a place is not looked beyond

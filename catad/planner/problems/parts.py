@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from catad.planner.elimination.graph import Graph, measure, members
-from catad.planner.elimination.work import Work
+from catad.planner.graph import Graph, measure, members
+from catad.planner.heuristics import Work
 
 VISIT, WIDE = 0.06, 3e-5  # work for one vertex that is passed, and more for each vertex that its sets have room for
 

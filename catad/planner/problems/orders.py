@@ -11,7 +11,7 @@ import heapq
 import random
 from collections.abc import Callable, Iterable, Sequence
 
-from catad.planner.elimination.graph import measure, members
+from catad.planner.graph import measure, members, remove
 
 Sets = Sequence[int]
 Key = Callable[[int, list[int], list[int]], int]
@@ -25,17 +25,6 @@ def costs(preds: Sets, succs: Sets, sizes: Sequence[int], order: Iterable[int]) 
         found[v] = sizes[v] * total(before[v]) * total(after[v])
         remove(before, after, v)
     return found
-
-
-def remove(before: list[int], after: list[int], v: int) -> tuple[list[int], list[int]]:
-    """Eliminate v in place; its predecessors and successors."""
-    sources, targets, bit = before[v], after[v], 1 << v
-    p, s = members(sources), members(targets)
-    for x in p:
-        after[x] = (after[x] ^ bit) | targets
-    for x in s:
-        before[x] = (before[x] ^ bit) | sources
-    return p, s
 
 
 def markowitz_degree(sizes: Sequence[int]) -> Key:

@@ -1,4 +1,4 @@
-"""Plans are kept: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
+"""What was found is kept: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
 
 A chain of the same kinds in other shapes first tries the bracketing that was best for the last one. That is costed again, which
 takes a product for each step instead of a search, and kept where it is at most 15% above a bound that no bracketing is below.
@@ -12,53 +12,43 @@ from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 from catad import errors
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.basis import BOTH, is_larger, use_of, written
 from catad.planner.bound import bound
+from catad.planner.bracketing import Bracketing
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import allowed, best, end, through_all
 from catad.planner.cost import least_of, short_of_memory
 from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
 from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
-from catad.planner.network.plan import MARGIN, EliminationPlan, cheaper, cheapest, eliminated
-from catad.planner.plan import Plan
+from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.profile import Profile
 from catad.planner.request import Request
+from catad.planner.strategy import Multiplied
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
-KEPT = 1024  # plans, and bracketings by kinds
+KEPT = 1024  # strategies, and bracketings by kinds
 
 _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 
 
-def plan_structure(structure: Structure, mode: Any = "auto", request: Request | None = None) -> Plan:
-    """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, whose plan has no step.
-
-    `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; or all that is asked for is a `request`. Kept by both.
-    """
-    asked = Request(mode) if request is None else request
-    if not isinstance(asked.mode, str):
-        asked = asked.for_chain(len(factors_of(structure).parts))
-    return _plan_structure(structure, asked)
-
-
 @lru_cache(maxsize=KEPT)
-def _plan_structure(structure: Structure, request: Request) -> Plan:
+def of_structure(structure: Structure, request: Request) -> Multiplied:
+    """What is found for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
     factors = factors_of(structure)
     if request.mode == "elimination":
-        return _by_elimination(structure, factors, request).made_for(structure, None)
-    made = _cheaper(structure, factors, request) if request.mode == "auto" else _plan_factors(factors, request)
-    return _no_larger_than_dense(made, structure, factors, request).made_for(structure, None)
+        return _by_elimination(structure, factors, request)
+    made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
+    return _no_larger_than_dense(made, structure, factors, request)
 
 
-def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Plan:
+def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Multiplied:
     """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
     graph = _graph(structure, factors)
     found = cheapest(graph, factors, request)
@@ -69,8 +59,10 @@ def _by_elimination(structure: Structure, factors: Factors, request: Request) ->
     return eliminated(graph, factors, request) if instead is None else replace(instead, mode="elimination")
 
 
-def eliminated_structure(structure: Structure, factors: Factors, request: Request) -> EliminationPlan:
-    """The best order of elimination of a structure, whatever it takes to look at one."""
+def order_of(structure: Structure | None, factors: Factors, request: Request) -> EliminationOrder:
+    """The best order of elimination of what has these factors, whatever it takes to look at one."""
+    if structure is None:
+        return _order_of_factors(factors, request)
     return eliminated(_graph(structure, factors), factors, request)
 
 
@@ -78,11 +70,12 @@ def _graph(structure: Structure, factors: Factors) -> LinearGraph:
     return graph_of((Part(structure, tuple(range(len(structure.slots)))),), factors.slots)
 
 
-def _cheaper(structure: Structure, factors: Factors, request: Request) -> Plan:
+def _cheaper(structure: Structure, factors: Factors, request: Request) -> Multiplied:
     """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
-    bracketed, error = None, None
+    bracketed: Multiplied | None = None
+    error = None
     try:
-        bracketed = _plan_factors(factors, request)
+        bracketed = _of_factors(factors, request)
     except errors.PlanError as found:
         if least_of(found) is None or not has_forks(structure):
             raise
@@ -93,62 +86,63 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Plan:
         most = math.inf if basis is None else basis.value + basis.use
         made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
     assert made is not None
-    if basis is None or made.cost.value <= basis.value or made.result.is_lazy:
+    if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
         return made
-    spent = made.cost.value + use_of(made.result, request.model)
+    spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, Profile):
-        spent *= MARGIN if basis.stored <= made.result.stored else STRUCTURED
+        spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
     return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
 
 
-def _through_all(factors: Factors, request: Request, how: int) -> Plan | None:
-    """The plan that pushes or pulls a basis through all factors as they stand; None where that does not fit the memory."""
+def _through_all(factors: Factors, request: Request, how: int) -> Bracketing | None:
+    """The bracketing that pushes or pulls a basis through all factors as they stand; None where that does not fit the memory."""
     return _of_tree(factors, request, ((brackets.ALL, how),))
 
 
-def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Plan | None:
+def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracketing | None:
     traced = trace(factors, tree, request.model)
     if request.memory is not None and traced.peak > request.memory:
         return None
-    execution = execute(factors, traced)
-    shared = _ready(factors, execution.tree)
-    return Plan(factors, "auto", execution, False, replace(request, mode="auto"), _made=shared)
+    return Bracketing(chain=factors, execution=execute(factors, traced), tree=traced.tree)
 
 
-def _no_larger_than_dense(plan: Plan, structure: Structure, factors: Factors, request: Request) -> Plan:
-    """The plan, or the best one whose result is written out, where the result would store more numbers than its dense form."""
-    if plan.mode == "by hand" or not is_larger(plan.result):
-        return plan
-    hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(plan.mode, BOTH)
+def _no_larger_than_dense(made: Multiplied, structure: Structure, factors: Factors, request: Request) -> Multiplied:
+    """What was found, or the best whose result is written out, where the result would store more numbers than its dense form."""
+    if made.mode == "by hand" or not is_larger(made.execution.result):
+        return made
+    hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    found = [] if basis is None else [_through_all(factors, request, basis.how)]
-    if plan.tree and terms(plan.result) <= FEW:
-        last = len(factors.parts) + len(plan.tree) - 1
-        found += [_of_tree(factors, request, (*plan.tree, (last, how))) for how in hows]
+    found: list[Multiplied | None] = [] if basis is None else [_through_all(factors, request, basis.how)]
+    if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
+        last = len(factors.parts) + len(made.tree) - 1
+        found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
     if request.mode == "auto":
         for mode in ("forward", "reverse"):
             with suppress(errors.PlanError):  # it does not fit the memory
-                found.append(_plan_structure(structure, replace(request, mode=mode)))
-    fitting = [other for other in found if other is not None and not is_larger(other.result)]
+                found.append(of_structure(structure, replace(request, mode=mode)))
+    fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
     if not fitting:
-        return plan
-    return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=plan.mode)
+        return made
+    return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
 
 
-def plan_factors(factors: Factors, request: Request) -> Plan:
-    """The plan for a chain of factors, kept by all that it depends on: a bracketing, unless "elimination" is asked for."""
+def of_factors(factors: Factors, request: Request) -> Multiplied:
+    """What is found for a chain of factors: a bracketing, unless "elimination" is asked for.
+
+    A bracketing that is asked for is a tree: see `Request.for_chain`.
+    """
     if request.mode == "elimination":
-        return _eliminated(factors, request)
-    return _plan_factors(factors, request.for_chain(len(factors.parts)))
+        return _order_of_factors(factors, request)
+    return _of_factors(factors, request)
 
 
 @lru_cache(maxsize=KEPT)
-def _eliminated(factors: Factors, request: Request) -> Plan:
+def _order_of_factors(factors: Factors, request: Request) -> EliminationOrder:
     return eliminated(graph_of(factors.parts, factors.slots), factors, request)
 
 
 @lru_cache(maxsize=KEPT)
-def _plan_factors(factors: Factors, request: Request) -> Plan:
+def _of_factors(factors: Factors, request: Request) -> Bracketing:
     n = len(factors.parts)
     model, memory, mode, exact = request.model, request.memory, request.mode, False
     if mode == "auto":
@@ -162,12 +156,12 @@ def _plan_factors(factors: Factors, request: Request) -> Plan:
         traced, mode = trace(factors, mode, model), "by hand"
     if memory is not None and traced.peak > memory:
         raise short_of_memory(memory, traced.peak, False)
-    execution = execute(factors, traced)
     if mode == "auto" and model is None and _shares(factors):
-        execution, cheapest = _sharing(factors, execution, request)
+        traced, execution, cheapest = _sharing(factors, traced, request)
         exact = exact and cheapest
-    shared = _ready(factors, execution.tree)  # one program for all plans that do the same
-    return Plan(factors, mode, execution, exact or not traced.tree, replace(request, mode="auto"), _made=shared)
+    else:
+        execution = execute(factors, traced)
+    return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact or not traced.tree)
 
 
 def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Request) -> Traced:
@@ -177,12 +171,6 @@ def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Requ
     except OverBudget:
         basis = through_all(factors, request.model, (how,))
         return basis or end(factors, tree, request.model, request.explicit, (how,))
-
-
-@lru_cache(maxsize=KEPT)
-def _ready(factors: Factors, tree: brackets.Tree) -> dict[str, Any]:
-    """What is made for running a bracketing: its program, when it first runs."""
-    return {}
 
 
 def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
@@ -203,11 +191,10 @@ def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
 
 
 def forget() -> None:
-    """Forget all plans that are kept."""
-    _plan_structure.cache_clear()
-    _eliminated.cache_clear()
-    _plan_factors.cache_clear()
-    _ready.cache_clear()
+    """Forget all that is kept here."""
+    of_structure.cache_clear()
+    _order_of_factors.cache_clear()
+    _of_factors.cache_clear()
     _bracketings.clear()
 
 
@@ -217,11 +204,12 @@ def _shares(factors: Factors) -> bool:
     return len(used) > len(set(used))
 
 
-def _sharing(factors: Factors, chosen: Execution, request: Request) -> tuple[Execution, bool]:
+def _sharing(factors: Factors, chosen: Traced, request: Request) -> tuple[Traced, Execution, bool]:
     """The least by operations really executed, of the chosen one and the usual rivals; the search counts each step alone."""
     n = len(factors.parts)
     makers = (brackets.forward, brackets.reverse, brackets.balanced)
-    traced: list[Traced] = [end(factors, make(n), None, request.explicit) for make in makers]
-    rivals = [execute(factors, t) for t in traced if request.memory is None or t.peak <= request.memory]
-    least = min([chosen, *rivals], key=lambda e: (e.cost.operations, e.cost.peak))
-    return least, all(e.additive for e in (chosen, *rivals))
+    traced = [chosen, *[end(factors, make(n), None, request.explicit) for make in makers]]
+    fitting = [chosen, *[t for t in traced[1:] if request.memory is None or t.peak <= request.memory]]
+    executed = [(t, execute(factors, t)) for t in fitting]
+    least = min(executed, key=lambda pair: (pair[1].cost.operations, pair[1].cost.peak))
+    return *least, all(execution.additive for _, execution in executed)

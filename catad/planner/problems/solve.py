@@ -6,13 +6,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from catad.planner.elimination.anneal import anneal
-from catad.planner.elimination.exact import Exact, OutOfWork
-from catad.planner.elimination.orders import costs, fill, greedy, relative_degree
-from catad.planner.elimination.parts import Part
-from catad.planner.elimination.search import improve
-from catad.planner.elimination.tree import Tree
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
+from catad.planner.problems.anneal import anneal
+from catad.planner.problems.exact import Exact, OutOfWork
+from catad.planner.problems.orders import costs, fill, greedy, relative_degree
+from catad.planner.problems.parts import Part
+from catad.planner.problems.search import improve
+from catad.planner.problems.tree import Tree
 
 SMALL = 10  # vertices up to which dynamic programming comes first
 PROVABLE = 48  # vertices up to which it is tried at all

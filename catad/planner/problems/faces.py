@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
 
 
 class Edge(NamedTuple):

@@ -14,9 +14,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from catad.planner.elimination.solve import Solution, improve_all
+from catad.planner.problems.solve import Solution, improve_all
 
-COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from catad.planner.elimination.streams import serve; serve()"
+COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from catad.planner.problems.streams import serve; serve()"
 
 
 def in_streams(solutions: Sequence[Solution], units: float, seed: int) -> None:

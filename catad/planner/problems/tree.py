@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from catad.planner.elimination.orders import costs
-from catad.planner.elimination.parts import Part, reach
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
+from catad.planner.problems.orders import costs
+from catad.planner.problems.parts import Part, reach
 
 
 class Tree:

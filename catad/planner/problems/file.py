@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.planner.bare import checked_chain
-from catad.planner.checkpoints import repeated_steps
-from catad.planner.elimination.faces import Edge
-from catad.planner.elimination.graph import Graph
-from catad.planner.elimination.typed import COPY, Scalar, Tables, TypedEdge, TypedGraph
+from catad.planner.graph import Graph
+from catad.planner.problems.chain_plan import checked_chain
+from catad.planner.problems.checkpoints import repeated_steps
+from catad.planner.problems.faces import Edge
+from catad.planner.problems.typed import COPY, Scalar, Tables, TypedEdge, TypedGraph
 
 CHAIN_KEYS = ("chain", "chain_m_n_edges")
 SIZE_KEYS = ("type", "out_d0", "out_d1", "in_d0", "in_d1")
