@@ -17,9 +17,9 @@ from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
-from catad.engine.cpu import thread_limits as _thread_limits
-from catad.engine.cpu.profile import profile
-from catad.engine.cpu.threads import get_num_threads, set_num_threads
+from catad.engine.cpu.run import thread_limits as _thread_limits
+from catad.engine.cpu.run.threads import get_num_threads, set_num_threads
+from catad.engine.profile import profile
 from catad.errors import (
     ArgumentError,
     CatadError,

@@ -47,14 +47,14 @@ def source(f: D, language: str, *spaces: Space) -> str:
 def _texts(f: D, spaces: tuple[Space, ...]) -> list[tuple[str, str | None]]:
     """The steps of `f` at some spaces: what they are, and their LLVM text where they are compiled."""
     from catad.engine.cpu.launch import StageKernel
-    from catad.engine.cpu.lone import Lone
+    from catad.engine.cpu.standalone import Standalone
 
     program, _ = program_of(f, spaces[0] if len(spaces) == 1 else product(*spaces))
     found: list[tuple[str, str | None]] = []
     for kernel, ins, _ in program.cpu_steps:
         if isinstance(kernel, StageKernel):
             found.append((kernel.name, kernel.prepared(program.cpu_wiring.spaces(ins))))
-        elif isinstance(kernel, Lone):
+        elif isinstance(kernel, Standalone):
             found.append((kernel.name, kernel.prepared()))
         else:
             owner = getattr(kernel, "__self__", None)

@@ -16,7 +16,7 @@ from catad.arrays import Array, apart, common_module, read_only
 from catad.boxes import Nesting, Primitive, Running
 from catad.engine.choice import SMALL, chosen
 from catad.engine.counting import counting, not_counting
-from catad.engine.cpu import target
+from catad.engine.cpu.run import target
 from catad.engine.fuse import fuse
 from catad.kept import keep, kept_of
 from catad.linear.apply import applying
@@ -198,7 +198,7 @@ class Program:
     def cpu_wiring(self) -> Wiring:
         """The wiring that the CPU engine runs: long maps are cut."""
         if self._split is None:
-            from catad.engine.cpu.split import split
+            from catad.engine.stages.split import split
 
             self._split = split(self.wiring)
         return self._split

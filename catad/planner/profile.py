@@ -23,7 +23,7 @@ import numpy as np
 
 from catad import errors
 from catad.engine.choice import chosen
-from catad.engine.cpu.store import folder
+from catad.engine.store import folder
 
 
 class Rates(NamedTuple):

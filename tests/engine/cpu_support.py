@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad import kept
-from catad.engine.cpu import blocked, by_bin, call, folds, keys, launch, nest, partition
-from catad.engine.cpu import blocks as blocks_of_lines
-from catad.engine.cpu.stage import Stage
+from catad.engine import keys
+from catad.engine.cpu import blocked, call, launch
+from catad.engine.cpu.bins import by_bin
+from catad.engine.cpu.nests import blocks as blocks_of_lines
+from catad.engine.cpu.nests import folds, nest
 from catad.engine.program import program_of
+from catad.engine.stages import partition
+from catad.engine.stages.stage import Stage
 from catad.spaces import flatten
 
 _numbers = itertools.count()

@@ -10,10 +10,10 @@ import pytest
 
 import catad as ct
 from catad import kept
-from catad.engine.cpu import buffers
 from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.stage import Stage
+from catad.engine.cpu.run import buffers
 from catad.engine.program import program_of
+from catad.engine.stages.stage import Stage
 
 from .cpu_support import items, steps
 
@@ -101,7 +101,7 @@ def test_what_nobody_asks_for_is_neither_computed_nor_read():
 
 
 def test_one_kernel_serves_all_sizes_and_equal_stages(monkeypatch):
-    from catad.engine.cpu import target
+    from catad.engine.cpu.run import target
 
     made = []
     compiled = target.compiled

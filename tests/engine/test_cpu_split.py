@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import split, target
 from catad.engine.cpu.launch import StageKernel
+from catad.engine.cpu.run import target
 from catad.engine.cpu.steps import steps
 from catad.engine.fuse import fuse
 from catad.engine.program import Program, program_of
+from catad.engine.stages import split
 from catad.wiring import Wiring, wire
 
 from .cpu_support import SPECIAL, define, functions

@@ -12,7 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import blocked, emit, launch, target
+from catad.engine.cpu import blocked, launch
+from catad.engine.cpu.run import target
+from catad.engine.text import numbers
 from catad.errors import CannotPrint
 from catad.testing import points, terms
 
@@ -175,7 +177,7 @@ def test_programs_of_which_nothing_can_be_printed(monkeypatch: pytest.MonkeyPatc
         compared(f, np.array(x))
 
     printed_anew(monkeypatch)
-    monkeypatch.setattr(emit, "llvm_function", refused)
+    monkeypatch.setattr(numbers, "llvm_function", refused)
     holds()
 
 

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from catad.engine import notices
-from catad.engine.cpu import buffers, profile
-from catad.engine.cpu.apart import apart
+from catad.engine import notices, profile
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
-from catad.engine.cpu.plan import POINTS, Layout, Ready, layout
+from catad.engine.cpu.run import buffers
+from catad.engine.stages.plan import POINTS, Layout, Ready, layout
+from catad.engine.stages.split_reduction import split_reduction
 from catad.errors import CannotPrint
 from catad.spaces import Tensor
 
@@ -117,7 +117,7 @@ class _InTwo:
     def __init__(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         strides = [arrays[at].strides if at >= 0 else (1,) for at in place]
         for last in reversed(range(1, len(stage.axis))):
-            found = apart(stage, last)
+            found = split_reduction(stage, last)
             made = [*[outs[k] for k in found.outs], *[_Shape(shape, dtype) for shape, dtype in found.between]]
             if layout(found.first, [*strides, *[one.strides for one in made]]) is not None:
                 break

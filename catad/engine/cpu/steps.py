@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from catad.engine.cpu.absorb import Taken, absorbed
-from catad.engine.cpu.joint import joint
 from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.lone import lone, member, together
-from catad.engine.cpu.partition import Item, Partition
-from catad.engine.cpu.plan import ready
-from catad.engine.cpu.stage import Stage
-from catad.engine.cpu.together import Member
+from catad.engine.cpu.standalone import multi_fold, standalone
+from catad.engine.stages.bin_boxes import member
+from catad.engine.stages.bins import Member
+from catad.engine.stages.fuse_producers import Producer, fused_producers
+from catad.engine.stages.fuse_siblings import fused_siblings
+from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.plan import ready
+from catad.engine.stages.stage import Stage
 from catad.spaces import Product
 from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.others import ProductOfOthers
@@ -27,10 +28,10 @@ def steps(wiring: Wiring) -> list[Step]:
     """What runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
-    passes = joint(found, reads)
+    passes = fused_siblings(found, reads)
     at = {group[-1]: group for group in passes}
     readers = _readers(found, reads)
-    taken = {group: absorbed(found, group, readers) for group in passes}
+    taken = {group: fused_producers(found, group, readers) for group in passes}
     for own in taken.values():
         for g, one in own.items():
             reads[g], reads[one.item] = set(one.reads), set()
@@ -50,7 +51,7 @@ def steps(wiring: Wiring) -> list[Step]:
         elif g in at:
             step = _pass(found, at[g], taken[at[g]], there)
         else:
-            step = lone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs
+            step = standalone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs
         out.append(step)
         there.update(step[2])
     return out
@@ -65,7 +66,7 @@ def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]
     return readers
 
 
-def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Taken], there: set[int]) -> Step:
+def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Producer], there: set[int]) -> Step:
     """Folds by bin in one pass, with the stages that compute their values."""
     parts = [_part(found, g, taken.get(g), there) for g in group]
     boxes = list(dict.fromkeys(box for part in parts for box in part.boxes))
@@ -74,7 +75,7 @@ def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Taken], th
     outs = tuple([k for part in parts for k in part.boxes[-1].outs])
     reference = _Reference(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
-    return together([part.member for part in parts], [len(part.reads) for part in parts], reference, name), ins, outs
+    return multi_fold([part.member for part in parts], [len(part.reads) for part in parts], reference, name), ins, outs
 
 
 class _Part(NamedTuple):
@@ -87,7 +88,7 @@ class _Part(NamedTuple):
     name: str
 
 
-def _part(found: Partition, g: int, taken: Taken | None, there: set[int]) -> _Part:
+def _part(found: Partition, g: int, taken: Producer | None, there: set[int]) -> _Part:
     box = found.items[g]
     assert isinstance(box, Box)
     spaces, name = found.wiring.spaces(box.ins), type(box.primitive).__name__
