@@ -13,14 +13,14 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from catad import linear, primitive
+from catad import engine, linear, primitive
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
-from catad.engine.cpu import thread_limits as _thread_limits
-from catad.engine.cpu.profile import profile
-from catad.engine.cpu.threads import get_num_threads, set_num_threads
+from catad.engine.cpu.run import thread_limits as _thread_limits
+from catad.engine.cpu.run.threads import get_num_threads, set_num_threads
+from catad.engine.profile import profile
 from catad.errors import (
     ArgumentError,
     CatadError,
@@ -291,6 +291,7 @@ __all__ = [
     "divide",
     "dup",
     "einsum",
+    "engine",
     "eq",
     "erf",
     "erfc",

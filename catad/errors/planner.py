@@ -116,7 +116,7 @@ def plan_of_sizes(subject: str) -> str:
 
 
 def no_picture(subject: str) -> str:
-    return text("a plan without a picture", given=subject, do="see `explain()`")
+    return text("this plan has no picture", given=subject, do="see `explain()`")
 
 
 def too_many_bracketings(n: int, most: int) -> str:
