@@ -78,6 +78,8 @@ def files() -> set[str]:
     """The files and folders of the package, with every way to shorten their paths from the left."""
     found = set()
     for path in (ROOT / "catad").rglob("*"):
+        if path.is_dir() and not list(path.glob("*.py")):
+            continue  # left over from another version
         parts = path.relative_to(ROOT).parts
         found |= {"/".join(parts[k:]) + ("/" if path.is_dir() else "") for k in range(len(parts))}
     return found
