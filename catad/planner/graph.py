@@ -94,8 +94,8 @@ class Graph:
     >>> import catad as ct
     >>> graph = ct.Graph([(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)], inputs=[0, 1], outputs=[4, 5])
     >>> plan = ct.plan_graph(graph)
-    >>> plan.order, plan.cost, plan.forward, plan.optimal
-    ((2, 3), 6, 6, True)
+    >>> plan.order, plan.cost.operations, plan.exact
+    ((2, 3), 6, True)
     """
 
     preds: tuple[int, ...]
@@ -224,7 +224,8 @@ def _cycle(preds: Sequence[int], missing: Sequence[int]) -> list[int]:
 def _entries(structure: Structure) -> Iterator[tuple[int, int]]:
     """The result leaves and the argument leaves between which a map is not zero by structure."""
     blocks = structure.blocks
-    rows, columns = [[range(end - w, end) for w, end in zip(side, accumulate(side), strict=True)] for side in (blocks.rows, blocks.columns)]
+    sides = (blocks.rows, blocks.columns)
+    rows, columns = [[range(end - w, end) for w, end in zip(side, accumulate(side), strict=True)] for side in sides]
     for line, height in zip(blocks.grid, rows, strict=True):
         for part, width in zip(line, columns, strict=True):
             if part is not None:
