@@ -89,7 +89,7 @@ class Graph:
 
     `edges` are pairs (source, target) of vertices 0 to n - 1; `inputs` and `outputs` are never eliminated; `sizes` are the
     numbers of components of the vertices (dimensionless, all 1 by default), which also say how many vertices there are; else
-    `vertices` does, or the largest number named. Raises `PlanError` for a cycle, a vertex that is not there, a size below 1.
+    `vertices` does, or the largest number named. Raises `PlanError` for a cycle, an unknown vertex, or a size below 1.
 
     >>> import catad as ct
     >>> graph = ct.Graph([(0, 2), (1, 2), (2, 3), (3, 4), (3, 5)], inputs=[0, 1], outputs=[4, 5])

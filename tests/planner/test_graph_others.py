@@ -137,7 +137,7 @@ def test_edits_of_a_chain_that_do_not_fit(steps: object, part: str) -> None:
         ([(2, 3)], None, "factor 0"),
         ([(2, 0, 1)], None, "at least 1"),
         ([(2, 3, -1)], None, "factor 0"),
-        ([], None, "nothing that can be planned"),
+        ([], None, "this cannot be planned"),
         ([(2, 3, 1)], -1, "memory=-1"),
         ([(2, 3, 1)], float("nan"), "memory=nan"),
     ],

@@ -208,10 +208,10 @@ def test_another_cost_is_refused_without_a_traceback(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("{", ["no JSON", "line 1, column 2"]),
-        ("[]", ["without problems"]),
+        ("{", ["is not JSON", "line 1, column 2"]),
+        ("[]", ["has no problems"]),
         ('{"a": 1}', ["elimination_graphs"]),
-        ("", ["no JSON"]),
+        ("", ["is not JSON"]),
     ],
 )
 def test_bad_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, parts: list[str]) -> None:

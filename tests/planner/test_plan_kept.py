@@ -119,7 +119,7 @@ NO_PROFILES = [
 def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from catad.planner import calibrate
 
-    with pytest.raises(ct.PlanError, match=r"profile that cannot be read(.|\n)*somewhere"):
+    with pytest.raises(ct.PlanError, match=r"profile cannot be read(.|\n)*somewhere"):
         profile.from_json(text, "somewhere")
     cache.mkdir()
     file = cache / "profile-reference.json"

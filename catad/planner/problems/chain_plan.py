@@ -175,7 +175,7 @@ def plan_chain(chain: Sequence[Sequence[int]], memory: float | None = None) -> P
     `edges` is what one tangent or one adjoint through the factor costs, in operations, and what an adjoint keeps.
 
     `memory` limits the tape of an adjoint, in edges; None is no limit. Some plan always fits: tangents keep nothing. Raises
-    `PlanError` where a factor is none, neighbours do not meet, or the limit is below 0.
+    `PlanError` for an invalid factor, for neighbours that do not meet, and for a limit below 0.
 
     >>> import catad as ct
     >>> ct.plan_chain([(8, 4, 70), (2, 8, 90), (6, 2, 50)])

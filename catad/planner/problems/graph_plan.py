@@ -118,8 +118,8 @@ def plan_graph(graph: Graph, budget: float | None = None, seed: int = 0) -> Plan
 
     `budget` is in seconds (0.05 by default; above 2 s the search runs as two processes). It is spent as counted work, so the plan
     depends on the graph, the budget and the seed only, not on the machine nor on how many cores it has. Small parts, and parts
-    whose bound is met, are known to be optimal. The cost is in multiplications of numbers. Raises `PlanError` for a budget or a
-    seed that is none.
+    whose bound is met, are known to be optimal. The cost is in multiplications of numbers. Raises `PlanError`
+    for an invalid budget or seed.
 
     Sources: A. Griewank and A. Walther, Evaluating Derivatives, 2008, chapters 9 and 10.
 

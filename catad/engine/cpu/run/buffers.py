@@ -1,0 +1,98 @@
+"""Memory for large results, used again when they are gone.
+
+The first touch of fresh memory costs a page fault a page, often more than the arithmetic that fills it. So the memory of a large
+result, once no array refers to it, is kept for the next result of about its size. At most `KEPT` bytes lie idle, and never more
+than was in use; `release()` gives all of it back.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+LARGE = 1 << 17  # bytes: smaller results come from NumPy
+KEPT = 1 << 29  # bytes that may lie idle
+_ALIGNED = 64
+_STEPS = (
+    64  # results begin at different places of a page: a pass over many arrays else finds all of them in one set of a cache
+)
+_turns = itertools.count()
+
+_lock = threading.RLock()  # a block may die while this thread holds it
+_idle: OrderedDict[int, Any] = OrderedDict()  # by identity, the longest idle first
+_used = 0
+_most = 0
+_waiting = 0
+
+
+class _Block:
+    """Some memory on loan: what NumPy arrays refer to as their base."""
+
+    __slots__ = ("__array_interface__", "raw")
+
+    def __init__(self, raw: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.raw = raw
+        at = -raw.__array_interface__["data"][0] % _ALIGNED + _ALIGNED * ((9 * next(_turns) + 4) % _STEPS)
+        address = raw.__array_interface__["data"][0] + at
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
+
+    def __del__(self) -> None:
+        _give_back(self.raw)
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """An array whose numbers are not set yet.
+
+    >>> empty((2, 3), np.dtype("float32")).shape
+    (2, 3)
+    """
+    count = 1
+    for n in shape:
+        count *= n
+    size = count * dtype.itemsize
+    if size < LARGE:
+        return np.empty(shape, dtype)
+    return np.asarray(_Block(_raw(size + _ALIGNED * _STEPS), shape, dtype))
+
+
+def _raw(size: int) -> Any:
+    global _used, _most, _waiting
+    with _lock:
+        found = None
+        for key, raw in reversed(_idle.items()):  # the last one given back is the likeliest to be in a cache
+            if size <= raw.nbytes <= size + (size >> 3):
+                found = _idle.pop(key)
+                _waiting -= found.nbytes
+                break
+        _used += size if found is None else found.nbytes
+        _most = max(_most, _used)
+    return np.empty(size, np.uint8) if found is None else found
+
+
+def _give_back(raw: Any) -> None:
+    global _used, _waiting
+    with _lock:
+        _used -= raw.nbytes
+        _idle[id(raw)] = raw
+        _waiting += raw.nbytes
+        while _idle and _waiting + _used > min(_most, _used + KEPT):
+            _waiting -= _idle.popitem(last=False)[1].nbytes
+
+
+def release() -> None:
+    """Give the memory that lies idle back to the system."""
+    global _most, _waiting
+    with _lock:
+        _idle.clear()
+        _waiting = 0
+        _most = _used
+
+
+def address(array: Any) -> int:
+    """Where an array begins in memory."""
+    found: int = array.__array_interface__["data"][0]
+    return found
