@@ -12,7 +12,7 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from catad import linear, primitive
+from catad import engine, linear, primitive
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
@@ -291,6 +291,7 @@ __all__ = [
     "divide",
     "dup",
     "einsum",
+    "engine",
     "eq",
     "erf",
     "erfc",

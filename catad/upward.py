@@ -8,7 +8,8 @@ from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
 from catad.engine.notices import notice
-from catad.engine.program import Program, cost_of, finished, program_of, run, run_product, run_structure
+from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
+from catad.engine.run import finished
 from catad.functors import differential, linearised, reverse_differential, tangent
 from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catad.errors.base import abbreviated, text
 
 
@@ -65,6 +67,19 @@ def profile_in_use() -> str:
 
 def no_such_language(name: object, known: object) -> str:
     return text("there is no such language to show code in", given=abbreviated(name), expected=f"one of {known}")
+
+
+def no_engine(given: object, missing: Sequence[str]) -> str:
+    return text(
+        "this is no engine",
+        given=abbreviated(given),
+        expected=f"an object that has {', '.join(missing)} as well",
+        do="derive its class from `ct.engine.Engine`, which has defaults for the rest",
+    )
+
+
+def reserved_engine(name: object) -> str:
+    return text("an engine cannot have this name", given=abbreviated(name), expected="a text that no engine of catad has")
 
 
 def no_such_engine(name: object, known: object) -> str:

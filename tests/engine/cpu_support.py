@@ -22,6 +22,7 @@ from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.nests import folds, nest
 from catad.engine.program import program_of
 from catad.engine.stages import partition
+from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.spaces import flatten
 
@@ -117,7 +118,7 @@ def assert_near(got: list[Any], want: list[Any], eps: float = 256.0, note: Any =
 def items(f: ct.D, *spaces: ct.Space) -> list[Stage | Any]:
     """Stages and boxes that the CPU engine runs for `f`."""
     program, _ = program_of(f, spaces[0] if len(spaces) == 1 else ct.product(*spaces))
-    return partition.Partition(program.cpu_wiring).items
+    return partition.Partition(split(program.wiring)).items
 
 
 def steps(f: ct.D, *spaces: ct.Space) -> list[str]:

@@ -1,4 +1,4 @@
-"""A wiring as steps for the CPU engine: compiled stages, and boxes that run by themselves."""
+"""A wiring as steps for a machine: compiled stages, and boxes that run by themselves."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.standalone import multi_fold, standalone
+from catad.engine.backend import Machine, Step
+from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
 from catad.engine.stages.bins import Member
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.plan import ready
+from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.spaces import Product
+from catad.terms import above
 from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.others import ProductOfOthers
 from catad.vector.winner import Winner
 from catad.wiring import Box, Builder, Wire, Wiring
 
-Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
 
-
-def steps(wiring: Wiring) -> list[Step]:
-    """What runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
+def steps(wiring: Wiring, machine: Machine) -> list[Step]:
+    """What a machine runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
+    wiring = split(wiring)
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)
@@ -47,11 +48,11 @@ def steps(wiring: Wiring) -> list[Step]:
             outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
             if not outs:
                 continue
-            step = _stage(found, item, outs, there)
+            step = _stage(machine, found, item, outs, there)
         elif g in at:
-            step = _pass(found, at[g], taken[at[g]], there)
+            step = _pass(machine, found, at[g], taken[at[g]], there)
         else:
-            step = standalone(item.primitive, wiring.spaces(item.ins)), item.ins, item.outs
+            step = _standalone(machine, wiring, item)
         out.append(step)
         there.update(step[2])
     return out
@@ -66,7 +67,18 @@ def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]
     return readers
 
 
-def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Producer], there: set[int]) -> Step:
+def _standalone(machine: Machine, wiring: Wiring, box: Box) -> Step:
+    """A box by itself: compiled code where there is some, else its array code."""
+    ins = wiring.spaces(box.ins)
+    plain, made = box.primitive.kernel(ins), machine.standalone(box.primitive, ins)
+    if made is None:
+        return plain, box.ins, box.outs
+    return Standalone(machine, type(box.primitive).__name__, made, plain, ins), box.ins, box.outs
+
+
+def _pass(
+    machine: Machine, found: Partition, group: Sequence[int], taken: Mapping[int, Producer], there: set[int]
+) -> Step:
     """Folds by bin in one pass, with the stages that compute their values."""
     parts = [_part(found, g, taken.get(g), there) for g in group]
     boxes = list(dict.fromkeys(box for part in parts for box in part.boxes))
@@ -75,7 +87,8 @@ def _pass(found: Partition, group: Sequence[int], taken: Mapping[int, Producer],
     outs = tuple([k for part in parts for k in part.boxes[-1].outs])
     reference = _Reference(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
-    return multi_fold([part.member for part in parts], [len(part.reads) for part in parts], reference, name), ins, outs
+    made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts], name)
+    return Standalone(machine, name, made, reference, ()), ins, outs
 
 
 class _Part(NamedTuple):
@@ -108,14 +121,14 @@ def _reads(item: Item) -> set[int]:
     return set(item.ins)
 
 
-def _stage(found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int]) -> Step:
+def _stage(machine: Machine, found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int]) -> Step:
     wiring = found.wiring
     made = ready(stage, outs, wiring.wires)
     members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
-    shapes = [wiring.wires[k].shape for k in outs]
+    spaces = wiring.spaces(ins), wiring.spaces(outs)
     name = " ".join(dict.fromkeys(stage.members))
     other = _general(wiring, members, ins, outs) if stage.needs else _Reference(wiring, members, ins, outs)
-    return StageKernel(made, ins, shapes, other, name), ins, outs
+    return StageRunner(machine, made, ins, spaces, other, name), ins, outs
 
 
 def _members(
@@ -145,8 +158,6 @@ def _members(
 
 def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
     """The same boxes as a program that needs nothing to be known of numbers."""
-    from catad.engine.program import Program
-
     b = Builder()
     starts = tuple([b.wire(wiring.wires[k]) for k in ins])
     at = dict(zip(ins, starts, strict=True))
@@ -162,7 +173,7 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
             made = b.add(box.primitive, *given)
         at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there
     dom = Product(tuple([wiring.wires[k] for k in ins]))
-    program = Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
+    program = above().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
 
     def run(xp: Any, *arrays: Any) -> Any:
         made = program.inside(xp, arrays)
