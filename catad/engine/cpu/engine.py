@@ -81,7 +81,9 @@ class Cpu(Machine):
         """Folds by bin in one pass over their elements."""
         return MultiFold(members, arity, name)
 
-    empty = staticmethod(buffers.empty)
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Memory that is used again where it is large."""
+        return buffers.empty(shape, dtype)
 
     def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Arrays of NumPy whose numbers lie at multiples of their size."""
