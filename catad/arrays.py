@@ -135,7 +135,7 @@ def sealed(arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def read_only(array: Array) -> Array:
-    """A view through which nothing is written, so that what shows it is known by that."""
+    """A view that cannot be written through, which marks every array that shows it."""
     if type(array) is np.ndarray:
         array = array.view()
         array.flags.writeable = False

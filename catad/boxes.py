@@ -113,7 +113,7 @@ Running = Generator[tuple[Any, Sequence[Any]], list[Any], Any]  # yields program
 
 
 class Nesting(Primitive):
-    """A primitive that runs programs of its own: says which (`running`), so that programs within programs need no stack."""
+    """A primitive that runs other programs; `running` asks for them, so that programs within programs need no stack."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
 """Wirings: terms laid out at given spaces as graphs of primitive boxes.
 
-`fork`, `exl`, `dup`, `swap` and their like become mere wires. Equal boxes on equal wires are one box, and a term that is
-met twice on the same wires is laid out once, so that shared work stays shared. Laying out runs on a stack of its own:
-the depth of a term is not bounded by Python's.
+`fork`, `exl`, `dup`, `swap` and their like become mere wires. Equal boxes on equal wires are one box, and a term that is met
+twice on the same wires is laid out once, so that shared work stays shared. Laying out uses an explicit stack, so Python's
+stack does not bound the depth of a term.
 """
 
 from __future__ import annotations

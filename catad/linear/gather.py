@@ -219,7 +219,7 @@ Self = TypeVar("Self", bound="_Indexed")
 
 @family
 class _Indexed(Structure):
-    """What `Gather` and `ScatterAdd` have in common: slots (index, weight if there is one)."""
+    """The common part of `Gather` and `ScatterAdd`: slots (index, weight if there is one)."""
 
     how: Indexing
     weight: Labels | None

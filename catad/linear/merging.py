@@ -1,7 +1,7 @@
 """Sums of products between the same spaces, with as few terms as their patterns allow.
 
-Terms whose entries stand in the same places are one term whose slots are added: two diagonals, two dense arrays whatever the
-order of their axes, two shifts by the same offset with weights of their own. So the square of a band is the band that is twice
+Terms whose entries stand in the same places are one term whose slots are added: two diagonals, two dense arrays with any
+order of their axes, two shifts by the same offset with different weights. So the square of a band is the band that is twice
 as wide, and not the sum of nine products. Two terms are merged only where the result stores no more than both together.
 """
 

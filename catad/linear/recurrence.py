@@ -179,7 +179,7 @@ def repeated(grid: Grid, copies: int) -> Grid:
 
 @lru_cache(maxsize=4096)
 def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
-    """The blocks that a grid falls apart into: each with its own grid, its slots, and the components of its copies.
+    """The independent blocks of a grid: each with its own grid, its slots, and the components of its copies.
 
     Blocks of any sizes and in any order of the components are found; equal ones, on the same slots, are copies of one, also
     where their components stand in other orders

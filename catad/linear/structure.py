@@ -39,7 +39,8 @@ S = TypeVar("S", bound="Structure")
 def family(cls: type[S]) -> type[S]:
     """Class decorator for families of linear maps: frozen dataclasses, compared by their fields, hashed once, pickled by them.
 
-    A family says `dom`, `cod` and `slots`, as fields or properties, and what `Structure` leaves open, else an `ExtensionError`.
+    A family defines `dom`, `cod` and `slots`, as fields or properties, and the methods without a default; else it is an
+    `ExtensionError`.
 
     >>> import catad as ct
     >>> @ct.linear.family
@@ -215,7 +216,7 @@ class Structure(ABC):
 
     @property
     def leafwise(self) -> Cells | None:
-        """The map as a grid of maps between single leaves; None where it does not fall apart into such."""
+        """The map as a grid of maps between single leaves; None where it has no such parts."""
         return ((self.whole,),) if len(self.dom) == 1 and len(self.cod) == 1 else None
 
     @property

@@ -88,7 +88,7 @@ def _far(xp: Any, got: Any, want: Any, scale: float) -> bool:
 
 
 class _ArrayOperator(D):
-    """What the two have in common."""
+    """The common part of both."""
 
     __slots__ = ("children", "neutral")
     children: tuple[D, ...]

@@ -2,10 +2,10 @@
 
 The function is traced: run on wires, its array operations become boxes, and the linear map that it returns has wires for
 slots. A `Custom` box then passes `y` on and holds the derivative: its rule is the structure that was returned, its slots are
-among its arguments. It has no work of its own and is left out before a wiring runs. Code that cannot be traced becomes one
-`Opaque` box that gives the value and the slots, and has no derivative itself, so second derivatives are an error. A notice names
-the operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid out,
-or are what the user says that they are (`spaces=`), without a call.
+among its arguments. It computes nothing and is dropped before a wiring runs. Code that cannot be traced becomes one `Opaque`
+box that gives the value and the slots, and has no derivative itself, so second derivatives are an error. A notice names the
+operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid
+out, or are what the user says that they are (`spaces=`), without a call.
 """
 
 from __future__ import annotations

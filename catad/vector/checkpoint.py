@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @box
 class Call(Nesting):
-    """A morphism at one space as a single box, run by a program of its own."""
+    """A morphism at one space as a single box, which a separate program runs."""
 
     f: D
     dom: Space

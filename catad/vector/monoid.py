@@ -157,7 +157,7 @@ def monoid(
 
 @lru_cache(maxsize=4096)
 def parts(monoid: Monoid) -> tuple[tuple[tuple[int, ...], Monoid], ...]:
-    """The independent operators that an operator on tuples falls apart into: which numbers each has, and the operator.
+    """The independent operators of an operator on tuples: which numbers each has, and the operator.
 
     Two numbers belong together where a result depends on both; dtypes may differ between parts (Bruun and Larsen 2022, 7.4).
     """

@@ -150,7 +150,7 @@ def _one_later(b: Builder, prefixes: Wire, starts: Wire, neutral: float) -> Wire
 
 
 class _Segmented(D):
-    """What the two have in common."""
+    """The common part of both."""
 
     __slots__ = ("by", "monoid")
     by: str
