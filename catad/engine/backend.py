@@ -1,4 +1,4 @@
-"""What an engine is, and what the half that all machines share asks of a machine.
+"""The protocol of an engine, and that of a machine, which the part shared by all machines uses.
 
 An `Engine` makes of a wiring the steps that run it. A `Machine` is an engine whose steps are stages: which boxes share a pass is
 decided for all machines alike (`stages/`, `steps.py`, `runner.py`), and the machine makes each pass run.

@@ -114,7 +114,8 @@ def _nested(kernel: Any) -> Nesting | None:
 
 
 def finished(running: Running, xp: Any) -> Any:
-    """What a generator returns that asks for programs to be run. These may ask for others: they wait on a stack of their own."""
+    """The result of a generator that asks for programs to be run. These may ask for others, and wait on an explicit
+    stack."""
     stack, sent = [running], None
     while True:
         try:

@@ -1,6 +1,6 @@
 """Running stages and single boxes on a machine: compile once for the way in which arrays lie, call, fall back.
 
-What cannot be compiled is run by array code, with one notice that names it.
+Boxes that cannot be compiled run by their array code, with one notice that names them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`ct.plan`, and `ct.Plan`: in which order the linear maps of a program or of a chain are multiplied, and what that costs.
 
 Forward mode multiplies from the input end, reverse mode from the output end; a plan may do anything between. It is made on
-structures alone, kept, and run as one program. What it does is said by its strategy (`catad.planner.strategy`).
+structures alone, kept, and run as one program. Its strategy (`catad.planner.strategy`) has the steps.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Plan:
 
     @property
     def bound(self) -> float:
-        """What every order costs at least, by what is made small; 0 where nothing is known."""
+        """A lower bound on the cost of all orders; 0 where nothing is known."""
         return self.strategy.bound
 
     @property
