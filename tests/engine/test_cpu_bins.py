@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu import buffers, by_bin, target
+from catad import buffers
+from catad.engine.cpu import by_bin, target
 from catad.engine.cpu.bins import BinsText, WinnersText
 from catad.engine.cpu.lone import lone
 from catad.engine.cpu.prefixes import _Prefixes

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import buffers
 from catad.engine import notices
-from catad.engine.cpu import buffers, call, emit
+from catad.engine.cpu import call, emit
 from catad.errors import CannotPrint
 
 from .cpu_support import assert_near, assert_same, on, printed_anew

@@ -11,8 +11,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catad import scalar
-from catad.engine.cpu import buffers, profile, target, threads
+from catad import buffers, scalar
+from catad.engine.cpu import profile, target, threads
 from catad.engine.cpu.bins import Bins, PassText
 from catad.engine.cpu.call import address
 from catad.engine.cpu.keys import key_of

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from catad import buffers
 from catad.engine import notices
-from catad.engine.cpu import buffers, profile
+from catad.engine.cpu import profile
 from catad.engine.cpu.apart import apart
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from catad.engine.cpu import buffers, profile
+from catad import buffers
+from catad.engine.cpu import profile
 from catad.engine.cpu.bins import Bins, BinsText, printed
 from catad.engine.cpu.by_bin import Compiled, compiled, distance
 from catad.engine.cpu.call import address

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from catad import scalar
-from catad.engine.cpu import buffers, threads
+from catad import buffers, scalar
+from catad.engine.cpu import threads
 from catad.engine.cpu.bins import Before, Bins, BinsText, printed, start
 from catad.engine.cpu.by_bin import Compiled, Fold, Given, Pass, compiled
 from catad.engine.cpu.call import address
