@@ -1,7 +1,8 @@
 """catad: automatic differentiation by composing differentiable functions.
 
-The public vocabulary, and nothing else. Linear maps by name are in `catad.linear`, primitives of one's own in `catad.primitive`,
-laws and checkers in `catad.testing`. `dir(catad)` lists it, and `help` of each name says shapes, dtypes, derivative and errors.
+This module has the public names, and nothing else. `catad.linear` has constructors of linear maps, `catad.primitive` the
+tools for new primitives, `catad.testing` laws and checkers. `dir(catad)` lists it, and `help` of each name says shapes,
+dtypes, derivative and errors.
 
 >>> import catad as ct, numpy as np
 >>> ct.value_and_grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
@@ -12,14 +13,14 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from catad import linear, primitive
+from catad import engine, linear, primitive
 from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
-from catad.engine.cpu import thread_limits as _thread_limits
-from catad.engine.cpu.profile import profile
-from catad.engine.cpu.threads import get_num_threads, set_num_threads
+from catad.engine.cpu.run import thread_limits as _thread_limits
+from catad.engine.cpu.run.threads import get_num_threads, set_num_threads
+from catad.engine.profile import profile
 from catad.errors import (
     ArgumentError,
     CatadError,
@@ -44,11 +45,10 @@ from catad.functors import differential, grad, reverse_differential, tangent, va
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
-from catad.planner.bare import plan_chain
-from catad.planner.elimination.graph import Graph
-from catad.planner.elimination.plan import plan_graph
-from catad.planner.entry import plan
-from catad.planner.plan import Plan
+from catad.planner.graph import Graph
+from catad.planner.plan import Plan, plan
+from catad.planner.problems.chain_plan import plan_chain
+from catad.planner.problems.graph_plan import plan_graph
 from catad.planner.profile import Profile as CostProfile
 from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.rearrange import identity as id
@@ -291,6 +291,7 @@ __all__ = [
     "divide",
     "dup",
     "einsum",
+    "engine",
     "eq",
     "erf",
     "erfc",

@@ -1,9 +1,10 @@
-"""What is taken as an array: one rule, through which everything goes that a caller gives as one.
+"""The one rule that checks every array which a caller passes.
 
-An array is its numbers, a shape and a dtype, and nothing more. Taken are `numpy.ndarray`, NumPy scalars and `numpy.memmap`, all
-as plain arrays in the byte order of the machine, and the arrays of CuPy. What means more than its numbers is refused by a message
-that says how to convert it: a mask, a product of matrices, labels that align, units, a tape of gradients, work still to be done.
-Whether that may be left out is the caller's to say. No other library is imported: types are known by their names.
+An array is its numbers, a shape and a dtype, and nothing more. The rule accepts `numpy.ndarray`, NumPy scalars and
+`numpy.memmap`, all as plain arrays in the byte order of the machine, and CuPy arrays. It rejects types that mean more than
+their numbers, with a message that says how to convert them: masks, `np.matrix`, labels that align, units, tapes of
+gradients, deferred work. Only the caller knows whether these may be left out. The rule imports no other library: it knows
+types by their names.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def is_weak(thing: Any) -> bool:
 
 
 def as_array(thing: Any) -> Array:
-    """The array that is meant, as a plain one; raises `SpaceError` for what is none, or more than one.
+    """The argument as a plain array; raises `SpaceError` for an argument that is no array, or more than an array.
 
     >>> as_array(np.arange(3, dtype=">i4")).dtype == np.int32
     True
@@ -144,8 +145,8 @@ def read_only(array: Array) -> Array:
 def apart(results: list[Array], others: Sequence[Array]) -> list[Array]:
     """Results as callers get them: writeable, each in memory of its own that none of the others shows.
 
-    What is a view of an argument, of a constant (those are read-only views) or of another result is copied. An array of NumPy
-    without axes becomes a NumPy scalar, as the results of ufuncs are.
+    A result that is a view of an argument, of a constant (those are read-only views) or of another result is copied. A NumPy
+    array without axes becomes a NumPy scalar, as the results of ufuncs are.
     """
     for i, result in enumerate(results):
         if type(result) is np.ndarray:

@@ -21,10 +21,10 @@ class Primitive(D):
     """A term that is one box of a wiring: the named things from which all else is composed.
 
     A subclass says the spaces of its results (`typed`), its meaning on arrays (`evaluate`) and its derivative (`rule`); the
-    other methods have defaults. Arguments and results are flat: one array or several, never nested. Parameters are fields, see
-    `box`; equal parameters on equal wires are one box. A method that is needed and missing is an `ExtensionError`.
-    For most functions `catad.primitive.function`, `linear` and `pointwise` are shorter. Source: the `GD` of C. Elliott, The
-    Simple Essence of Automatic Differentiation, 2018, with the linear map as data.
+    other methods have defaults. Arguments and results are flat: one array or several, never nested. Parameters are fields,
+    see `box`; equal parameters on equal wires are one box. A call of a missing method is an `ExtensionError`. For most
+    functions `catad.primitive.function`, `linear` and `pointwise` are shorter. Source: the `GD` of C. Elliott, The Simple
+    Essence of Automatic Differentiation, 2018, with the linear map as data.
 
     >>> import catad as ct, numpy as np
     >>> @ct.primitive.box
@@ -67,7 +67,7 @@ class Primitive(D):
         return self.evaluate
 
     def check(self, xp: Any, *arrays: Any) -> None:
-        """What is checked on the values of the first call only."""
+        """Check the values of the first call; later calls skip this."""
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
         """The derivative between these spaces, a `Rule`; None where it is zero."""
@@ -85,7 +85,7 @@ class Primitive(D):
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """Lay out the box mapped over a new leading axis of length `size` that the flagged arguments and all results have.
 
-        The default goes through the axis one index after the other, which is right for every primitive and as slow as that; where
+        The default computes one index of the axis after the other, which is right for every primitive, and slow; where
         `vectorized` is True it calls `evaluate` on all of it at once.
         """
         wires: tuple[Wire, ...] = above().one_by_one(self, b, ins, flags, size)
@@ -132,8 +132,8 @@ P = TypeVar("P", bound=Primitive)
 def box(cls: type[P]) -> type[P]:
     """Class decorator: a primitive whose parameters are dataclass fields, compared exactly (0.0 is not -0.0, 1 not True).
 
-    Parameters are hashable: numbers, texts, tuples, spaces, morphisms, functions (by identity). A method that is needed
-    and missing is an `ExtensionError` when it is needed. See `Primitive` for an example with a derivative.
+    Parameters are hashable: numbers, texts, tuples, spaces, morphisms, functions (by identity). A call of a missing method
+    is an `ExtensionError`. See `Primitive` for an example with a derivative.
 
     >>> import catad as ct
     >>> @ct.primitive.box

@@ -108,3 +108,9 @@ def release() -> None:
         _idle.clear()
         _waiting = 0
         _most = _used
+
+
+def address(array: Any) -> int:
+    """Where an array begins in memory."""
+    found: int = array.__array_interface__["data"][0]
+    return found

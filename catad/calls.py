@@ -1,7 +1,7 @@
 """Calls of constructors: `ct.sum(axis=0)` makes a morphism, and arrays come when that is called.
 
-`constructor` decorates each public function that takes parameters and makes a morphism. What is in the wrong place gets a
-message with the call that was meant: an array or a morphism among the parameters, too many parameters or too few.
+`constructor` decorates each public function that takes parameters and makes a morphism. A wrong call gets a message with the
+right call: an array or a morphism among the parameters, too many parameters or too few.
 """
 
 from __future__ import annotations

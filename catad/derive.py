@@ -18,8 +18,7 @@ from catad.kept import keep
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.loop_counts import recounted
-from catad.planner.keep import plan_structure
-from catad.planner.plan import Plan
+from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import MODES, Mode, checked
 from catad.spaces import (
     Product,
@@ -119,8 +118,8 @@ def linearize(f: D, *primals: Value) -> tuple[Result, LinearMap]:
     """The value at a point, and the derivative there as a linear map from tangents to tangents.
 
     The map is a product of structured maps that is not multiplied out; `L(dx)` is forward mode, `L.T(w)` reverse mode.
-    Tangents have the shapes and dtypes of their points, with `()` for integers. Raises `SpaceError` for what is no morphism,
-    `DerivativeError` where there is nothing to differentiate.
+    Tangents have the shapes and dtypes of their points, with `()` for integers. Raises `SpaceError` for an argument that is
+    no morphism, `DerivativeError` where there is nothing to differentiate.
 
     >>> import catad as ct, numpy as np
     >>> y, L = ct.linearize(ct.sin >> ct.sum(), np.zeros(3))
@@ -139,7 +138,7 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Resu
 
     `primals` and `tangents` are tuples with one element for each factor, or with one for the whole domain; a tangent has the
     shape and dtype of its primal, and `()` or None for integers. Raises `SpaceError` where a tangent does not fit, and for
-    what is no morphism, `DerivativeError` where there is nothing to differentiate.
+    an argument that is no morphism, `DerivativeError` where there is nothing to differentiate.
 
     >>> import catad as ct
     >>> ct.jvp(ct.mul, (2.0, 3.0), (1.0, 0.0))
@@ -168,8 +167,8 @@ def vjp(f: D, *primals: Value) -> tuple[Result, Pullback]:
     """The value at a point, and the pullback: cotangent of the result to a tuple of cotangents, one for each primal.
 
     A cotangent has the shapes and dtypes of the result, with `()` or None for integers; so have the results of the pullback
-    and the primals. Raises `SpaceError` where a cotangent does not fit, and for what is no morphism, `DerivativeError` where
-    there is nothing to differentiate.
+    and the primals. Raises `SpaceError` where a cotangent does not fit, and for an argument that is no morphism,
+    `DerivativeError` where there is nothing to differentiate.
 
     >>> import catad as ct
     >>> y, pullback = ct.vjp(ct.mul, 2.0, 3.0)
@@ -239,7 +238,7 @@ def hvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> Result:
 
     `primals` and `tangents` are as for `ct.jvp`; the result has the shapes and dtypes of the primals, with `()` for
     integers. Raises `DerivativeError` where f has no floating scalar result, `SpaceError` where tangents do not fit, and for
-    what is no morphism.
+    an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.hvp(ct.map(lambda x: x**3) >> ct.sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
@@ -279,8 +278,9 @@ def jacobian(f: D, mode: Mode | Plan = "auto") -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
     `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. The map
-    goes from the tangents of the argument to those of the result, integers left out, in their dtypes. Raises `DerivativeError`
-    where there is nothing to differentiate, `PlanError` for another mode, `SpaceError` for what is no morphism.
+    goes from the tangents of the argument to those of the result, integers left out, in their dtypes. Raises
+    `DerivativeError` where there is nothing to differentiate, `PlanError` for another mode, `SpaceError` for an argument
+    that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.jacobian(ct.sin)(np.zeros(1000))
@@ -294,8 +294,8 @@ def hessian(f: D, mode: Mode | Plan = "auto") -> Jacobian:
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 
     The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` is as for `ct.jacobian`. Raises
-    `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError` for what is no
-    morphism.
+    `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError` for an argument that
+    is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.hessian(ct.map(lambda x: x**3) >> ct.sum())(np.array([1.0, 2.0]))

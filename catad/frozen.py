@@ -1,9 +1,9 @@
 """A Python function with all that it reads, as it was when a morphism was made of it.
 
-A morphism may read or run its function later, and more than once: for another nesting, for the value, for the derivative. All of
-them shall see the same numbers. So the function is copied together with the variables around it, the globals that it names, and
-what these hold: numbers, arrays, containers, the user's own functions, modules and objects. What belongs to Python or to an
-installed library stays as it is, and so does what the function itself assigns or stores into.
+A morphism may read or run its function later, and more than once: for another nesting, for the value, for the derivative.
+All of them have to see the same numbers. So the function is copied together with the variables around it, the globals that
+it names, and what these hold: numbers, arrays, containers, the user's own functions, modules and objects. Objects of Python
+or of an installed library are not copied, and neither are names that the function itself assigns or stores into.
 """
 
 from __future__ import annotations

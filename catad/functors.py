@@ -1,10 +1,10 @@
-"""Derivatives: one functor, read in different ways.
+"""Derivatives: one functor, used in different ways.
 
-Linearising a wiring at a point turns every box into its linear map, by the box's one rule; what comes out is a `Network` of
+Linearising a wiring at a point turns every box into its linear map, by the one rule of the box. The result is a `Network` of
 structured maps with a slot for each coefficient. Pushing a tangent through it is forward mode, pulling a cotangent back is
-reverse mode, and multiplying it out is the Jacobian. `differential`, `reverse_differential` and `tangent` do the same on terms:
-they are morphisms again, so they compose, fuse, draw and differentiate as any other. Notation: D[f], R[f], T[f] of
-R. Cockett et al., Reverse derivative categories, 2020.
+reverse mode, and multiplying it out is the Jacobian. `differential`, `reverse_differential` and `tangent` do the same on
+terms: they are morphisms again, so they compose, fuse, draw and differentiate as any other. Notation: D[f], R[f], T[f] of R.
+Cockett et al., Reverse derivative categories, 2020.
 """
 
 from __future__ import annotations
@@ -374,8 +374,8 @@ def differential(f: D) -> D:
     """D[f] : A * T(A) -> T(B), the derivative at a point in a direction, as a morphism.
 
     It is linear in the tangent, which has the shapes and dtypes of the argument, with `()` for integers. Raises `SpaceError`
-    for what is no morphism, `DerivativeError` where a derivative does not exist. Source: R. Blute, R. Cockett and R. Seely,
-    Cartesian Differential Categories, 2009.
+    for an argument that is no morphism, `DerivativeError` where a derivative does not exist. Source: R. Blute, R. Cockett
+    and R. Seely, Cartesian Differential Categories, 2009.
 
     >>> import catad as ct
     >>> ct.differential(ct.sin)(0.0, 2.0)
@@ -389,8 +389,8 @@ def reverse_differential(f: D) -> D:
     """R[f] : A * T(B) -> T(A), the transposed derivative at a point on a cotangent, as a morphism.
 
     It is linear in the cotangent, which has the shapes and dtypes of the result, with `()` for integers. Raises `SpaceError`
-    for what is no morphism, `DerivativeError` where a derivative does not exist. Source: R. Cockett and others, Reverse
-    Derivative Categories, 2020.
+    for an argument that is no morphism, `DerivativeError` where a derivative does not exist. Source: R. Cockett and others,
+    Reverse Derivative Categories, 2020.
 
     >>> import catad as ct
     >>> ct.reverse_differential(ct.mul)((2.0, 3.0), 1.0)
@@ -403,9 +403,9 @@ def reverse_differential(f: D) -> D:
 def tangent(f: D) -> D:
     """T[f] : A * T(A) -> B * T(B), the tangent functor: value and derivative together.
 
-    Tangents have the shapes and dtypes of their points, with `()` for integers. Raises `SpaceError` for what is no morphism,
-    `DerivativeError` where a derivative does not exist. Source: R. Cockett and G. Cruttwell, Differential Structure, Tangent
-    Structure, and SDG, 2014.
+    Tangents have the shapes and dtypes of their points, with `()` for integers. Raises `SpaceError` for an argument that is
+    no morphism, `DerivativeError` where a derivative does not exist. Source: R. Cockett and G. Cruttwell, Differential
+    Structure, Tangent Structure, and SDG, 2014.
 
     >>> import catad as ct
     >>> ct.tangent(ct.exp)(0.0, 2.0)
@@ -416,10 +416,10 @@ def tangent(f: D) -> D:
 
 @constructor(morphisms="f")
 def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
-    """The gradient of a scalar-valued morphism, as a morphism; of the whole input, or of some factors of it.
+    """The gradient of a scalar-valued morphism, as a morphism, by the whole input or by some of its factors.
 
     Its value has the shape of the input, with `()` for integers. Raises `DerivativeError` where the result is not a floating
-    scalar or where there is nothing to differentiate, `SpaceError` for what is no morphism.
+    scalar or where there is nothing to differentiate, `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))

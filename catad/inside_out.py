@@ -1,8 +1,8 @@
-"""Things that are made of each other, however deep: a wiring of one within it, a structure of one within that, ...
+"""Nested things are made without recursion: a wiring that contains a wiring, a structure that contains a structure, ...
 
-Making one calls for the next, on Python's stack, which is short. So what is called for `DEEP` levels down is put off: the attempt
-is given up, the thing is made by itself from the outermost level, and then the attempt is made again and finds it. Only the
-levels in between are begun again, once for each thing that they put off, and the stack stays short.
+Making one calls for the next, on Python's stack, which is short. So a thing that is needed `DEEP` levels down is deferred:
+the attempt ends, the outermost level makes the thing, and a second attempt finds it. Only the levels between begin again,
+once for each thing that they deferred, and the stack stays short.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What is made of a term is kept with it: wirings, programs and plans, by space. Equal terms keep it together.
+"""The cache of a term: its wirings, programs and plans, by space. Equal terms share one cache.
 
-So a morphism that is built anew for each call, `ct.grad(f)(x)` in a loop, finds the program that the last one has made. What is
-kept depends on the numbers of steps of while loops that were read when it was made; it is found where these are assumed again.
+So a morphism that is built anew for each call, `ct.grad(f)(x)` in a loop, finds the program that the last one has made. An
+entry depends on the numbers of steps of while loops that were read when it was made; it is found where a call assumes the
+same numbers.
 
-All of it is bounded: a term keeps what was made for the last spaces that it met, and what was made of terms that nobody refers to
-any more is kept a while longer only where they hold no large arrays.
+The cache is bounded. A term keeps the entries of the last spaces that it met. Entries of terms that nobody refers to any
+more stay a while longer only if these terms hold no large arrays.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class Entry(NamedTuple):
 
 
 class Kept:
-    """What was made of a term, by keys. `weight` is in bytes: what keeping it keeps alive of the arrays that the term holds."""
+    """The entries of a term, by keys. `weight` is in bytes: what keeping it keeps alive of the arrays that the term
+    holds."""
 
     __slots__ = ("__weakref__", "_entries", "weight")
 
@@ -46,7 +48,7 @@ class Kept:
         _places.add(self)
 
     def get(self, key: Hashable) -> Entry | None:
-        """What was made under this key with the numbers of steps that loops are assumed to have now."""
+        """The entry under this key for the numbers of steps that loops are assumed to have now."""
         entries = self._entries.get(key)
         if entries is not None:
             for entry in entries:
@@ -69,7 +71,7 @@ _places: WeakSet[Kept] = WeakSet()
 
 
 def keep(term: D, key: Hashable, make: Callable[[], T]) -> T:
-    """What `make` makes of a term, kept under a key, or what was made before."""
+    """The entry of a term under a key; `make` makes it where it is missing."""
     kept = kept_of(term)
     entry = kept.get(key)
     if entry is None:
@@ -93,9 +95,10 @@ _OWN = 1 << 62  # the weight of what no other term may use: an equal one may mea
 
 
 def kept_of(term: D) -> Kept:
-    """Where what is made of a term is kept: one place for all terms of the same kind, data and parts.
+    """The cache of a term: one for all terms of the same kind, data and parts.
 
-    What is heavy lives with a heavy part of it: `ct.grad(f)` is found again for as long as somebody refers to f, and no longer.
+    A large entry belongs to a large part of the term: `ct.grad(f)` is found again for as long as somebody refers to f, and
+    no longer.
     """
     try:
         return term._kept

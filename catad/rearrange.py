@@ -86,7 +86,7 @@ def proj(index: int) -> D:
     return Proj(integer(index, "a projection", 0))
 
 
-_NO_VALUE = "`SpaceError` for what is no array, number or tuple of values"
+_NO_VALUE = "`SpaceError` for an argument that is no array, number or tuple of values"
 
 
 def _structural(name: str, does: str, spaces: str, transpose: str, example: str, result: str) -> Structural:
@@ -145,9 +145,9 @@ identity = documented(
     _identity,
     """`ct.id` is the identity, `x -> x`, the unit of `>>`: `ct.id >> f == f == f >> ct.id`.
 
-Spaces: A -> A, for any space; shapes and dtypes stay. A result is an array of its own, never its argument.
+Spaces: A -> A, for any space; shapes and dtypes stay. A result never shares the memory of its argument.
 Derivative: the identity.
-Errors: `SpaceError` for what is no array, number or tuple of values.
+Errors: `SpaceError` for an argument that is no array, number or tuple of values.
 
 >>> import catad as ct
 >>> ct.id >> ct.sin == ct.sin, (ct.id & ct.sin)(0.0)

@@ -1,4 +1,4 @@
-"""`Recent`: a dictionary that forgets what was not used for long, so that what is kept stays bounded."""
+"""`Recent`: a bounded dictionary that forgets the entries which were not used for long."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ _SHORT = {
 
 
 def as_dtype(named: Any) -> np.dtype[Any]:
-    """A dtype that spaces can have, from what names it."""
+    """A dtype that spaces can have, from its name."""
     try:
         dtype: np.dtype[Any] = np.dtype(named)
     except TypeError:
@@ -46,7 +46,7 @@ def as_dtype(named: Any) -> np.dtype[Any]:
 
 
 class Space:
-    """What values lie in: a `Tensor`, arrays of one shape and dtype, or a `Product` of spaces.
+    """The type of a value: a `Tensor`, arrays of one shape and dtype, or a `Product` of spaces.
 
     `A * B` is the product of two spaces, nested to the left. Spaces are immutable and hashable.
     Raises `TypeError` for `A * B` where B is no space.
@@ -283,7 +283,7 @@ def _walk(space: Space) -> Iterator[Tensor]:
 def tangent_space(space: Space) -> Space:
     """The space of tangents (and of cotangents): the same, with `Unit` in place of integers and booleans.
 
-    Tangents of a tensor have its shape and dtype. Raises `SpaceError` for what is no space.
+    Tangents of a tensor have its shape and dtype. Raises `SpaceError` for an argument that is no space.
 
     >>> import catad as ct
     >>> ct.tangent_space(ct.f64[3] * ct.i64[3])

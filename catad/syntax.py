@@ -1,9 +1,9 @@
 """Terms as text and as records: `repr` as Python that rebuilds the term, and pickling.
 
 Both walk the term without recursion and visit a shared part once, so that they grow with the number of distinct boxes. In
-the text a part that occurs again is named where it first stands, `(t1 := ...)`. Values in a term are written by one function,
-the `name` that `code` is given: numbers, small arrays and tuples as they are, scalar functions by `as_code`, the package's own
-classes as `ct.primitive.<class>` with their fields; what has no text gets a name, which `D.names` explains.
+the text a part that occurs again is named where it first stands, `(t1 := ...)`. One function, the `name` that `code` is
+given, writes the values in a term: numbers, small arrays and tuples as they are, scalar functions by `as_code`, classes of
+the package as `ct.primitive.<class>` with their fields. A value without a text gets a name, which `D.names` explains.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Terms: morphisms of the free cartesian category over named primitives.
 
 `f >> g`, `fork(f, g)` and `cross(f, g)` only build a term; its meaning is given by functors elsewhere (values, spaces,
-derivatives, costs, pictures). A term knows its parts, how to compare and hash itself, and how to lay itself out as a
-wiring (`wired`). Chains are kept as trees of `Compose`, so that composing is O(1); their hash is that of the word of
-their factors, a homomorphism of monoids, so that it does not depend on the bracketing.
+derivatives, costs, pictures). A term knows its parts, how to compare and hash itself, and how to lay itself out as a wiring
+(`wired`). Chains are trees of `Compose`, so that composing is O(1). The hash of a chain is a homomorphism of monoids from
+the word of its factors, so it does not depend on the bracketing.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ class D:
     """A differentiable function, as a term.
 
     `ct.D(fn)` makes one by hand from `fn : x -> (y, linear map)`: the value together with its derivative at `x`, so that
-    they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). The function is
-    traced into boxes where it can be, and then differentiates again; opaque code gives first derivatives, and is called at
-    the point to find its spaces: unless `spaces(space of x)` says them, as (space of y, map of the same structure). Raises
-    `ArgumentError` for what is no function, `SpaceError` where the map does not go from the space of x to that of y.
+    they share their work (C. Elliott, The Simple Essence of Automatic Differentiation, 2018, section 4.1). catad traces the
+    function into boxes where it can, and then the morphism has derivatives of every order. Opaque code has first
+    derivatives, and is called at the point to find its spaces, unless `spaces(space of x)` says them, as (space of y, map of
+    the same structure). Raises `ArgumentError` for an argument that is no function, `SpaceError` where the map does not go
+    from the space of x to that of y.
 
     >>> import catad as ct
     >>> square = ct.D(lambda x: (x * x, ct.scale(2 * x)))
@@ -72,7 +73,7 @@ class D:
     # -- what a term is
 
     def data(self) -> Hashable:
-        """What tells this term from others of its class with the same children."""
+        """The data by which this term differs from others of its class with the same children."""
         return ()
 
     @property
@@ -232,7 +233,8 @@ class D:
         return self.draw()
 
     def source(self, language: str, *spaces: Space) -> str:
-        """What the CPU engine compiles at these spaces: "llvm", the LLVM IR of each stage; "steps", one line a stage.
+        """The code that the CPU engine compiles at these spaces: "llvm", the LLVM IR of each stage; "steps", one line a
+        stage.
 
         >>> import catad as ct
         >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))
@@ -423,7 +425,7 @@ def same(f: D, g: D) -> bool:
 
 
 def morphism(thing: object, who: str) -> D:
-    """What is given to an operator or a function that takes morphisms, or an error that says what to do with it."""
+    """The argument of an operator or a function that takes morphisms; an error says what to write for another thing."""
     if isinstance(thing, D):
         return thing
     raise errors.SpaceError(errors.not_a_morphism(who, thing))
@@ -443,10 +445,10 @@ def then(f: D, g: D, where: Place | None = None) -> D:
 
 
 def compose(*terms: D) -> D:
-    """First the first term, then the next, and so on; of nothing, the identity.
+    """The composition of terms, the first applied first; without terms, the identity.
 
-    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for what is no
-    morphism, it raises `SpaceError`.
+    Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
+    is no morphism, it raises `SpaceError`.
 
     >>> import catad as ct
     >>> ct.compose(ct.sin, ct.exp) == ct.sin >> ct.exp
@@ -460,10 +462,10 @@ def compose(*terms: D) -> D:
 
 
 def fork(*terms: D) -> D:
-    """`x` to `(f x, g x, ...)`; of one term the 1-tuple, of none `()`.
+    """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
 
     Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
-    what is no morphism, and for an argument that one of them does not take.
+    an argument that is no morphism, and for an argument that one of them does not take.
 
     >>> import catad as ct
     >>> ct.fork(ct.sin, ct.cos)(0.0)
@@ -477,8 +479,8 @@ def fork(*terms: D) -> D:
 def cross(*terms: D) -> D:
     """`(x, y, ...)` to `(f x, g y, ...)`.
 
-    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for what is no morphism, and
-    for an argument with another number of factors.
+    Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
+    morphism, and for an argument with another number of factors.
 
     >>> import catad as ct
     >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)

@@ -1,4 +1,4 @@
-"""What the lower layers call of the upper ones, by one late import each (`terms.above`).
+"""The functions of upper layers that lower layers call, by one late import each (`terms.above`).
 
 The methods of `D`, `Wire` and `LinearMap` run functors that live above them; everything else imports downwards only.
 """
@@ -8,11 +8,12 @@ from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
 from catad.engine.notices import notice
-from catad.engine.program import Program, cost_of, finished, program_of, run, run_product, run_structure
+from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
+from catad.engine.run import finished
 from catad.functors import differential, linearised, reverse_differential, tangent
 from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
-from catad.planner.entry import plan
+from catad.planner.plan import plan
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.terms import D, fork

@@ -30,7 +30,7 @@ _laid_out = local()
 
 
 class Wire:
-    """A value that is not there yet, one array: `space` is its space, `builder` what it belongs to.
+    """One array of a program that is not computed yet: `space` is its space, `builder` the builder that it belongs to.
 
     Arithmetic, comparisons and morphisms on wires add boxes to the builder; other operands are wires of the same builder, arrays
     or numbers. Raises `SpaceError` where shapes or dtypes do not fit.
@@ -291,7 +291,7 @@ class Builder:
         return point[0], above().Program(self.finish(self.space(inputs), inputs, tuple(wires)))(*point)
 
     def at(self, x: Wires) -> AbstractContextManager[None]:
-        """Inside, what is laid out at the space of some wires is laid out for what lies on them."""
+        """Inside, terms are laid out for the values of these wires."""
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
@@ -335,7 +335,7 @@ _SHARED = {Compose, Fork, Cross}  # layouts of these are remembered; lazily expa
 
 @contextmanager
 def at_point(dom: Space, values: Values) -> Iterator[None]:
-    """Inside, what is laid out at a space is laid out for this point, which functions that cannot be traced are called at."""
+    """Inside, terms are laid out for this point, at which functions that cannot be traced are called."""
     before = getattr(_laid_out, "point", None)
     _laid_out.point = (dom, values)
     try:
@@ -399,7 +399,8 @@ def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
 def wire(term: D, dom: Space) -> Wiring:
     """Lay a term out at a space. The wiring is kept with the term.
 
-    Raises `SpaceError` for what is no morphism, what is no space, and where the term does not take a value of it.
+    Raises `SpaceError` for an argument that is no morphism, what is no space, and where the term does not take a value of
+    it.
 
     >>> import catad as ct
     >>> h = ct.sin >> ct.exp

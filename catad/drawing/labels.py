@@ -1,4 +1,4 @@
-"""What stands on a box: a short label, a full one for the tooltip, and the kind that decides its colour."""
+"""The text on a box: a short label, a full one for the tooltip, and the kind that decides its colour."""
 
 from __future__ import annotations
 

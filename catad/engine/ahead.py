@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from catad import errors
+from catad.engine.choice import compiling, languages
 from catad.engine.program import program_of
 from catad.spaces import Space, product
 from catad.terms import D, morphism
-
-LANGUAGES = ("llvm", "steps")
 
 
 def compile(f: D, *spaces: Space) -> D:
     """Compile the stages of `f` on contiguous NumPy arrays in these spaces; `f` itself, whose calls there then need not.
 
     Several spaces are the factors of the domain, as several arguments are. Compiled code is kept on disk across processes, too.
+    The engine is the one in force where `ct.use_engine` names one that compiles, else that of the CPU.
     Raises `SpaceError` where `f` does not take such a value.
 
     >>> import catad as ct
@@ -33,10 +35,10 @@ def _check(spaces: tuple[Space, ...], who: str) -> None:
 
 def source(f: D, language: str, *spaces: Space) -> str:
     """See `D.source`."""
-    if language not in LANGUAGES:
-        raise errors.ArgumentError(errors.no_such_language(language, LANGUAGES))
+    if language not in languages():
+        raise errors.ArgumentError(errors.no_such_language(language, languages()))
     _check(spaces, "f.source")
-    made = _texts(f, spaces)
+    made = _texts(f, spaces, None if language == "steps" else language)
     if language == "steps":
         return "\n".join(
             f"{k}: {name}, {'array code' if text is None else 'compiled'}" for k, (name, text) in enumerate(made)
@@ -44,19 +46,16 @@ def source(f: D, language: str, *spaces: Space) -> str:
     return "\n".join(f"; stage {k}: {name}\n{text}" for k, (name, text) in enumerate(made) if text is not None)
 
 
-def _texts(f: D, spaces: tuple[Space, ...]) -> list[tuple[str, str | None]]:
-    """The steps of `f` at some spaces: what they are, and their LLVM text where they are compiled."""
-    from catad.engine.cpu.launch import StageKernel
-    from catad.engine.cpu.lone import Lone
-
+def _texts(f: D, spaces: tuple[Space, ...], language: str | None = None) -> list[tuple[str, str | None]]:
+    """The steps of `f` at some spaces: what they are, and their text where they are compiled."""
     program, _ = program_of(f, spaces[0] if len(spaces) == 1 else product(*spaces))
-    found: list[tuple[str, str | None]] = []
-    for kernel, ins, _ in program.cpu_steps:
-        if isinstance(kernel, StageKernel):
-            found.append((kernel.name, kernel.prepared(program.cpu_wiring.spaces(ins))))
-        elif isinstance(kernel, Lone):
-            found.append((kernel.name, kernel.prepared()))
-        else:
-            owner = getattr(kernel, "__self__", None)
-            found.append((type(owner).__name__ if owner is not None else "view", None))
-    return found
+    return [_described(step[0]) for step in program.on(compiling(language)).steps]
+
+
+def _described(kernel: Any) -> tuple[str, str | None]:
+    """What a step is, and its text; of array code, the primitive."""
+    prepared = getattr(kernel, "prepared", None)
+    if prepared is not None:
+        return kernel.name, prepared()
+    owner = getattr(kernel, "__self__", None)
+    return getattr(kernel, "name", type(owner).__name__ if owner is not None else "view"), None

@@ -1,25 +1,90 @@
-"""Which engine runs: by the arrays and their sizes, or as the user says."""
+"""Which engine runs: by the arrays and their sizes, or as the user says; and the engines that there are."""
 
 from __future__ import annotations
 
 import os
 from contextvars import ContextVar
+from typing import Any
 
 from catad import errors
+from catad.engine.backend import Engine
+from catad.engine.cpu.engine import CPU
+from catad.engine.reference import REFERENCE
 
-ENGINES = ("auto", "cpu", "reference")
-SMALL = 4096  # below this many numbers in the largest array NumPy is as fast, and nothing need be compiled
+AUTO = "auto"
+_engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, REFERENCE)}
 _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
+
+
+def names() -> tuple[str, ...]:
+    """What `use_engine` takes."""
+    return AUTO, *_engines
+
+
+def register(engine: Engine) -> None:
+    """Make an engine known by its name, for `ct.use_engine`; another one of the same name is replaced.
+
+    Raises `EngineError` where the engine lacks what a `ct.engine.Engine` needs, or has the name of one that catad comes with.
+
+    >>> import catad as ct
+    >>> class Slow(ct.engine.Engine):
+    ...     name = "slow"
+    >>> ct.engine.register(Slow())
+    Traceback (most recent call last):
+        ...
+    catad.errors.EngineError: this is no engine
+    ...
+    """
+    asked = [what for what in dir(Engine) if not what.startswith("_")] + ["name"]
+    missing = [what for what in asked if not hasattr(engine, what)]
+    missing += [what for what in ("runs", "steps") if getattr(type(engine), what, None) is getattr(Engine, what)]
+    if missing:
+        raise errors.EngineError(errors.no_engine(engine, missing))
+    if not isinstance(engine.name, str) or engine.name in (AUTO, CPU.name, REFERENCE.name, ""):
+        raise errors.EngineError(errors.reserved_engine(engine.name))
+    _engines[engine.name] = engine
 
 
 def chosen() -> str:
     """The name of the engine in force; the environment variable CATAD_ENGINE names it where no program does."""
     found = _chosen.get()
     if found is None:
-        found = os.environ.get("CATAD_ENGINE", "auto")
+        found = os.environ.get("CATAD_ENGINE", AUTO)
         use_engine(found)
         _chosen.set(found)
     return found
+
+
+def engine_of(xp: Any, largest: int) -> Engine:
+    """What runs a program on arrays of a library now, given the number of numbers in its largest array."""
+    name = chosen()
+    if name != AUTO:
+        engine = _engines[name]
+        return engine if engine.runs(xp) and engine.available() else REFERENCE
+    for engine in _engines.values():
+        if engine.smallest is not None and largest >= engine.smallest and engine.runs(xp) and engine.available():
+            return engine
+    return REFERENCE
+
+
+def running(xp: Any) -> str:
+    """A name for what runs arrays of a library now: the engine in force, or the library where the array code alone runs it."""
+    known = any(engine.runs(xp) for engine in _engines.values() if engine is not REFERENCE)
+    name: str = chosen() if known else xp.__name__
+    return name
+
+
+def compiling(language: str | None) -> Engine:
+    """The engine whose steps are compiled ahead or shown: that in force, or the first one that shows code in this language."""
+    engine = _engines.get(chosen(), REFERENCE)
+    if engine is not REFERENCE and language in (None, engine.language):
+        return engine
+    return next(one for one in _engines.values() if one.language is not None and language in (None, one.language))
+
+
+def languages() -> tuple[str, ...]:
+    """What `D.source` takes."""
+    return *dict.fromkeys([one.language for one in _engines.values() if one.language is not None]), "steps"
 
 
 class use_engine:
@@ -27,8 +92,8 @@ class use_engine:
 
     "reference" is the array code that says what everything means; "cpu" compiles stages of NumPy programs with LLVM, whatever
     their size; "auto", the default, does so where the largest array has at least 4096 numbers, and runs the array code below.
-    Other arrays than NumPy's always run on the array code. The choice holds in this thread.
-    Raises `EngineError` for another name.
+    Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
+    The choice holds in this thread. Raises `EngineError` for another name.
 
     >>> import catad as ct
     >>> with ct.use_engine("reference"):
@@ -37,8 +102,8 @@ class use_engine:
     """
 
     def __init__(self, name: str) -> None:
-        if name not in ENGINES:
-            raise errors.EngineError(errors.no_such_engine(name, ENGINES))
+        if name not in names():
+            raise errors.EngineError(errors.no_such_engine(name, names()))
         self.name = name
 
     def __enter__(self) -> None:

@@ -226,7 +226,7 @@ class EngineError(CatadError, RuntimeError):
     >>> ct.use_engine("abacus")
     Traceback (most recent call last):
         ...
-    catad.errors.EngineError: there is no such engine here
+    catad.errors.EngineError: there is no such engine
       ...
     """
 
@@ -260,7 +260,7 @@ class LawError(CatadError, AssertionError):
 
 
 class CatadNotice(UserWarning):
-    """What is worth knowing once and no error: an engine that takes over from another, say. Each is given once a process.
+    """A warning that is no error, such as another engine that takes over. Each is given once in a process.
 
     It is a `UserWarning`, which Python's filters silence or turn into an error.
 

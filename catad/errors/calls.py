@@ -32,7 +32,7 @@ def wrong_call(
         do = f"call it as {call}"
     at = said if misplaced is None else f"{_shown(misplaced[1])} for {misplaced[0]}"
     return text(
-        f"ct.{name} takes its parameters, and makes a morphism, to which arrays are given",
+        f"ct.{name} takes options and makes a morphism, and the arrays are given to that",
         given=at,
         expected=f"ct.{name}({signature})",
         do=do,

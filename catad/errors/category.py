@@ -267,7 +267,7 @@ def not_a_product_of(count: int, space: object, term: object) -> str:
 
 def not_a_pattern(pattern: str, space: object, term: object) -> str:
     return text(
-        "the argument has not the right nesting", given=space, expected=f"a value {pattern}", where=abbreviated(term)
+        "the argument does not have the right nesting", given=space, expected=f"a value {pattern}", where=abbreviated(term)
     )
 
 
@@ -303,7 +303,7 @@ def cannot_broadcast(spaces: object, term: object) -> str:
 
 def wire_has_no_truth(wire: object) -> str:
     return text(
-        "a value that is not there yet has no truth value",
+        "a wire has no truth value, since its numbers are not computed yet",
         given=wire,
         where="inside a function that ct.D traces",
         do="put the branch into a scalar function: ct.map(lambda x: a if x > 0 else b)",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catad.errors.base import abbreviated, text
 
 
 def no_llvm(why: str) -> str:
     return text(
-        "the compiled engine is not there; the reference engine runs instead",
+        "the compiled engine is not available; the reference engine runs instead",
         given=why,
         expected="llvmlite, and a system that lets programs write code and run it",
         do='install llvmlite, or say `ct.use_engine("reference")` to choose what happens now',
@@ -25,7 +27,7 @@ def llvm_failed(stage: str, said: str, saved: str) -> str:
 
 def unknown_symbol(names: object, saved: str) -> str:
     return text(
-        "compiled code calls what this process does not have",
+        "compiled code calls functions that this process does not have",
         given=abbreviated(names),
         expected="functions of the C library, or of its mathematical part",
         where=f"the IR is in {saved}",
@@ -67,5 +69,18 @@ def no_such_language(name: object, known: object) -> str:
     return text("there is no such language to show code in", given=abbreviated(name), expected=f"one of {known}")
 
 
+def no_engine(given: object, missing: Sequence[str]) -> str:
+    return text(
+        "this is no engine",
+        given=abbreviated(given),
+        expected=f"an object that has {', '.join(missing)} as well",
+        do="derive its class from `ct.engine.Engine`, which has defaults for the rest",
+    )
+
+
+def reserved_engine(name: object) -> str:
+    return text("an engine cannot have this name", given=abbreviated(name), expected="a text that no engine of catad has")
+
+
 def no_such_engine(name: object, known: object) -> str:
-    return text("there is no such engine here", given=abbreviated(name), expected=f"one of {known}")
+    return text("there is no such engine", given=abbreviated(name), expected=f"one of {known}")

@@ -137,7 +137,7 @@ def not_vectorized(primitive: object, given: object, expected: object) -> str:
         given=given,
         expected=f"{expected}: the same leading axes, then those of one result",
         where=abbreviated(primitive),
-        do="leave out vectorized=True; a batch is then gone through one by one",
+        do="leave out vectorized=True; a batch is then computed one index after the other",
     )
 
 

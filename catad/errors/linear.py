@@ -12,7 +12,7 @@ def not_in_domain(space: object, dom: object, linear: object) -> str:
 
 
 def sum_of_unequal_spaces(a: object, b: object) -> str:
-    return text("linear maps between different spaces are put together", given=f"{a}\n            {b}")
+    return text("linear maps between different spaces cannot be combined", given=f"{a}\n            {b}")
 
 
 def too_large(rows: int, columns: int, itemsize: int, limit: int) -> str:
@@ -104,7 +104,7 @@ def no_reciprocal(number: object, linear: object) -> str:
 
 
 def power_of_other_spaces(linear: object) -> str:
-    return text("a power is of a map from a space to itself", given=linear)
+    return text("a power needs a map from a space to itself", given=linear)
 
 
 def negative_power(count: object) -> str:
@@ -132,7 +132,7 @@ def wrong_tangent(what: str, expected: object, given: object, term: object | Non
 
 def grad_of_non_scalar(cod: object, f: object) -> str:
     return text(
-        "grad is of functions with a floating scalar result",
+        "grad needs a function with a floating scalar result",
         given=cod,
         expected="ct.f64[()] or ct.f32[()]",
         where=abbreviated(f),
@@ -150,7 +150,7 @@ def integers_alone(dom: object, f: object) -> str:
 
 
 def no_such_argnum(i: int, dom: object, f: object) -> str:
-    return text(f"argnums names factor {i}, which the domain has not", given=dom, where=abbreviated(f))
+    return text(f"argnums names factor {i}, which is not in the domain", given=dom, where=abbreviated(f))
 
 
 def bad_linear_einsum(spec: object) -> str:

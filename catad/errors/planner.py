@@ -27,7 +27,7 @@ def unknown_cost(cost: object) -> str:
 
 def bad_cost(value: object, first: object, second: object) -> str:
     return text(
-        "a cost function gave what is no cost",
+        "a cost function returned no valid cost",
         given=abbreviated(value),
         expected="a number, at least 0 (infinity forbids a product)",
         where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
@@ -35,17 +35,17 @@ def bad_cost(value: object, first: object, second: object) -> str:
 
 
 def bad_profile(where: str, what: str) -> str:
-    return text("a profile that cannot be read", given=what, where=where, do="delete the file: it is measured again")
+    return text("a profile cannot be read", given=what, where=where, do="delete the file: it is measured again")
 
 
 def bad_limit(name: str, value: object, positive: bool = False) -> str:
     bound = "above 0" if positive else "at least 0"
-    return text("a limit that is none", given=f"{name}={abbreviated(value)}", expected=f"None, or a number, {bound}")
+    return text("the limit is not valid", given=f"{name}={abbreviated(value)}", expected=f"None, or a number, {bound}")
 
 
 def bad_size(size: object, k: int) -> str:
     return text(
-        "a matrix whose size is none",
+        "the size of a matrix is not valid",
         given=abbreviated(size),
         expected="(rows, columns), whole numbers, at least 0",
         where=f"factor {k}",
@@ -63,7 +63,7 @@ def bad_factor(factor: object, k: int) -> str:
 
 def not_plannable(thing: object) -> str:
     return text(
-        "nothing that can be planned",
+        "this cannot be planned",
         given=f"{abbreviated(thing)} of type {type(thing).__name__}",
         expected="a morphism, a linear map, or a list of factors, the first applied first",
     )
@@ -107,6 +107,18 @@ def no_such_step(step: object, count: int) -> str:
     return text("no such step of the plan", given=abbreviated(step), expected=f"0 to {count - 1}")
 
 
+def other_kind_of_plan(wanted: str, kind: str) -> str:
+    return text("a plan of another kind", given=f'kind "{kind}"', expected=f'kind "{wanted}"')
+
+
+def plan_of_sizes(subject: str) -> str:
+    return text("a plan for sizes alone has no maps", given=subject, do="plan a program, a linear map or a list of factors")
+
+
+def no_picture(subject: str) -> str:
+    return text("this plan has no picture", given=subject, do="see `explain()`")
+
+
 def too_many_bracketings(n: int, most: int) -> str:
     return text("too many bracketings to list", given=f"{n} factors", expected=f"at most {most}", do="use plan.why(step)")
 
@@ -125,7 +137,7 @@ def no_factor_number(value: object, where: str) -> str:
 
 
 def unknown_factor(k: int, n: int, where: str) -> str:
-    return text("a plan names a factor that is not there", given=f"factor {k}", expected=f"0 to {n - 1}", where=where)
+    return text("a plan names a factor that does not exist", given=f"factor {k}", expected=f"0 to {n - 1}", where=where)
 
 
 def repeated_factor(k: int, expected: int, where: str) -> str:
@@ -148,7 +160,7 @@ def skipped_factor(expected: int, n: int, where: str) -> str:
 
 def malformed_plan(what: str, line: int, column: int) -> str:
     place = f"line {line}, column {column}"
-    return text("a plan that is no JSON", given=what, where=place, do="edit only the bracketing, or the order")
+    return text("the text of a plan is not JSON", given=what, where=place, do="edit only the bracketing, or the order")
 
 
 def no_plan_text(thing: object) -> str:
@@ -158,11 +170,11 @@ def no_plan_text(thing: object) -> str:
 
 
 def missing_field(key: str) -> str:
-    return text("a plan without a field that it needs", given=f'no "{key}"', expected="the text that to_json() gave")
+    return text("a plan lacks a field", given=f'no "{key}"', expected="the text that to_json() gave")
 
 
 def bad_field(key: str, value: object, expected: str) -> str:
-    return text("a field that cannot be read", given=abbreviated(value), expected=expected, where=key)
+    return text("a field cannot be read", given=abbreviated(value), expected=expected, where=key)
 
 
 def other_program(difference: str) -> str:
@@ -170,23 +182,23 @@ def other_program(difference: str) -> str:
 
 
 def bad_edge(k: int, edge: object) -> str:
-    return text("an edge that is none", given=abbreviated(edge), expected="a pair (source, target)", where=f"edge {k}")
+    return text("an edge is not valid", given=abbreviated(edge), expected="a pair (source, target)", where=f"edge {k}")
 
 
 def missing_vertex(v: object, n: int, where: str) -> str:
     there = f"a vertex, 0 to {n - 1}" if n else "no vertex: the graph has none"
-    return text("a vertex that is not there", given=abbreviated(v), expected=there, where=where)
+    return text("there is no such vertex", given=abbreviated(v), expected=there, where=where)
 
 
 def bad_vertex_size(v: int, size: object) -> str:
     expected = "a whole number, at least 1"
-    return text("a vertex whose size is none", given=abbreviated(size), expected=expected, where=f"vertex {v}")
+    return text("the size of a vertex is not valid", given=abbreviated(size), expected=expected, where=f"vertex {v}")
 
 
 def cyclic_graph(cycle: list[int]) -> str:
     path = [str(v) for v in cycle]
     shown = path if len(path) <= 12 else [*path[:8], "...", *path[-3:]]
-    return text("a graph with a cycle", given=" -> ".join(shown), expected="a graph in which no vertex depends on itself")
+    return text("the graph has a cycle", given=" -> ".join(shown), expected="a graph in which no vertex depends on itself")
 
 
 def no_order(order: object) -> str:
@@ -195,7 +207,7 @@ def no_order(order: object) -> str:
 
 def not_eliminable(v: object, k: int) -> str:
     return text(
-        "a plan names what is not eliminated",
+        "a plan eliminates a vertex that has to stay",
         given=abbreviated(v),
         expected="a vertex that is neither an input nor an output",
         where=f"step {k}",
@@ -214,16 +226,16 @@ def skipped_vertices(skipped: list[int], steps: int) -> str:
 
 
 def bad_budget(budget: object) -> str:
-    return text("a budget that is none", given=f"budget={abbreviated(budget)}", expected="seconds, more than 0 and finite")
+    return text("the budget is not valid", given=f"budget={abbreviated(budget)}", expected="seconds, more than 0 and finite")
 
 
 def bad_seed(seed: object) -> str:
-    return text("a seed that is none", given=f"seed={abbreviated(seed)}", expected="a whole number")
+    return text("the seed is not valid", given=f"seed={abbreviated(seed)}", expected="a whole number")
 
 
 def no_chain(thing: object) -> str:
     return text(
-        "a chain that cannot be read",
+        "a chain cannot be read",
         given=f"{abbreviated(thing)} of type {type(thing).__name__}",
         expected="a list of factors (rows, columns, edges), the one that is applied first first",
     )
@@ -240,7 +252,7 @@ def no_graph(thing: object) -> str:
 
 def bad_bare_factor(factor: object, k: int) -> str:
     return text(
-        "a factor of a chain that cannot be read",
+        "a factor of a chain cannot be read",
         given=abbreviated(factor),
         expected="(rows, columns, edges): rows and columns at least 1, edges (the cost of one tangent or adjoint) at least 0",
         where=f"factor {k}",
@@ -249,7 +261,7 @@ def bad_bare_factor(factor: object, k: int) -> str:
 
 def bad_count(name: str, value: object) -> str:
     return text(
-        "a number of steps or checkpoints that is none", given=f"{name}={abbreviated(value)}", expected="0, 1, 2, ..."
+        "the number of steps or checkpoints is not valid", given=f"{name}={abbreviated(value)}", expected="0, 1, 2, ..."
     )
 
 
@@ -263,22 +275,22 @@ def no_checkpoint(steps: int) -> str:
 
 def bad_tape(memory: object) -> str:
     return text(
-        "a memory limit that is none",
+        "the memory limit is not valid",
         given=f"memory={abbreviated(memory)}",
         expected="edges on the tape of an adjoint, at least 0; 0 is no limit",
     )
 
 
 def unreadable_file(path: str, reason: str) -> str:
-    return text("a file of problems that cannot be read", given=reason, where=path)
+    return text("a file of problems cannot be read", given=reason, where=path)
 
 
 def malformed_problems(what: str, where: str) -> str:
-    return text("a file of problems that is no JSON", given=what, where=where)
+    return text("a file of problems is not JSON", given=what, where=where)
 
 
 def no_problems(path: str, sections: tuple[str, ...]) -> str:
-    return text("a file without problems", expected=f"an object with one of {', '.join(sections)}", where=path)
+    return text("a file has no problems", expected=f"an object with one of {', '.join(sections)}", where=path)
 
 
 def no_such_problem(prefix: str, names: list[str]) -> str:
@@ -287,15 +299,15 @@ def no_such_problem(prefix: str, names: list[str]) -> str:
 
 
 def no_problem(name: str, problem: object) -> str:
-    return text("a problem that is none", given=abbreviated(problem), expected="an object", where=name)
+    return text("a problem is not valid", given=abbreviated(problem), expected="an object", where=name)
 
 
 def missing_problem_field(name: str, key: str, expected: str) -> str:
-    return text("a problem without a field that it needs", given=f'no "{key}"', expected=expected, where=name)
+    return text("a problem lacks a field", given=f'no "{key}"', expected=expected, where=name)
 
 
 def unknown_edge_type(name: str, kind: int, first: int, last: int) -> str:
-    return text("an edge type that the tables do not have", given=kind, expected=f"{first} to {last}", where=name)
+    return text("the tables do not have this edge type", given=kind, expected=f"{first} to {last}", where=name)
 
 
 def in_problem(message: str, name: str) -> str:
@@ -305,7 +317,7 @@ def in_problem(message: str, name: str) -> str:
 
 def no_program(thing: object) -> str:
     return text(
-        "not a program whose linear graph could be planned",
+        "only a program has a linear graph to plan",
         given=f"{abbreviated(thing)} of type {type(thing).__name__}",
         expected="a morphism, and the values or the spaces of its arguments",
     )

@@ -29,7 +29,7 @@ _INSTEAD = {
 
 
 def construct(what: str, kind: str = "statement") -> str:
-    """What is no part of the scalar language: a name of the table, or else of Python's syntax or bytecode."""
+    """A construct outside the scalar language: a name of the table, or else of Python's syntax or bytecode."""
     said, do = _INSTEAD.get(what, (f"this {kind} ({what})", "use assignments, if, loops, numbers and tuples"))
     return text(f"{said} cannot be read in a scalar function", do=do)
 

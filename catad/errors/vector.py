@@ -31,12 +31,12 @@ def zero_step() -> str:
 
 
 def bad_fill(value: object) -> str:
-    return text("what is put in is one real number", given=f"{abbreviated(value)} of type {type(value).__name__}")
+    return text("the fill value is one real number", given=f"{abbreviated(value)} of type {type(value).__name__}")
 
 
 def fill_does_not_fit(value: object, space: object, term: object) -> str:
     return text(
-        "the array does not hold the value that is put in",
+        "the array cannot hold the fill value",
         given=f"{abbreviated(value)} beside {space}",
         expected="a value that its dtype holds: the dtype stays",
         where=abbreviated(term),
@@ -50,7 +50,7 @@ def too_many_numbers(shape: object) -> str:
 
 def negative_pad(before: int, after: int, space: object, term: object) -> str:
     return text(
-        "padding cuts off more than there is", given=f"{before} before and {after} after {space}", where=abbreviated(term)
+        "padding removes more entries than there are", given=f"{before} before and {after} after {space}", where=abbreviated(term)
     )
 
 
@@ -141,7 +141,7 @@ def not_a_neutral(op: object, leaf: object) -> str:
 
 def neutral_of_other_dtype(op: object, neutral: object, dtype: object, least: object, most: object) -> str:
     return text(
-        "the neutral element is no number of the elements' dtype",
+        "the neutral element does not fit the dtype of the elements",
         given=f"{neutral} for elements of {dtype}",
         expected=f"a number from {least} to {most}",
         where=abbreviated(op),

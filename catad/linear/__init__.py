@@ -1,7 +1,7 @@
 """Structured linear maps by name, and the `LinearMap` that they make.
 
-The constructors make maps of the package's own families. A family of one's own derives from `Structure`, is decorated with
-`family` and registers its products with `product_rule`; docs/extending.md writes one.
+The constructors make maps of the package's families. A new family derives from `Structure`, has the decorator `family` and
+registers its products with `product_rule`; docs/extending.md writes one.
 
 >>> import catad as ct, numpy as np
 >>> L = ct.linear.identity(ct.f64[3]) + ct.linear.outer(np.ones(3), np.ones(3))

@@ -1,4 +1,4 @@
-"""Composite structures: `Zero`, `Block` (a grid), `Chain` (a product not multiplied out) and `Sum`.
+"""Composite structures: `Zero`, `Block` (a grid), `Chain` (a product that is not multiplied out) and `Sum`.
 
 A part of a composite is placed: it comes with the positions of its slots among those of the whole, so that parts may share
 slots. The first part of a `Chain` is applied first.

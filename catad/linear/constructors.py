@@ -31,7 +31,7 @@ Train = Callable[[LinearMap], LinearMap]
 def identity(space: Space) -> LinearMap:
     """The identity on a space.
 
-    Raises `SpaceError` where a leaf of the space is not floating, and for what is no space.
+    Raises `SpaceError` where a leaf of the space is not floating, and for an argument that is no space.
 
     >>> import catad as ct
     >>> ct.linear.identity(ct.f64[3])
@@ -52,7 +52,7 @@ def _floats(space: Space) -> tuple[Tensor, ...]:
 def zero(dom: Space, cod: Space) -> LinearMap:
     """The map that sends everything to zero.
 
-    Raises `SpaceError` where a leaf of a space is not floating, and for what is no space.
+    Raises `SpaceError` where a leaf of a space is not floating, and for an argument that is no space.
 
     >>> import catad as ct
     >>> ct.linear.zero(ct.f64[3], ct.f64[2])
@@ -65,8 +65,8 @@ def scale(a: Any) -> LinearMap:
     """The map `da -> a * da` on the space of `a`: a number, or elementwise on an array.
 
     A Python number takes its dtype from what the map is composed with or applied to. Source: the `scale` of "automatic
-    differentiation for accelerate" (Google Summer of Code 2018). Raises `SpaceError` for what is no array or number, and for
-    integers in an array.
+    differentiation for accelerate" (Google Summer of Code 2018). Raises `SpaceError` for an argument that is no array or
+    number, and for integers in an array.
 
     >>> import catad as ct
     >>> ct.scale(3.0)(2.0)
@@ -107,8 +107,9 @@ def dense(array: Array, dom: Tensor | None = None) -> LinearMap:
 def einsum(spec: str, coefficients: Array, dom: Tensor) -> LinearMap:
     """The map `x -> einsum(spec, coefficients, x)` by NumPy's subscripts, kept by its structure: diagonal, rows, blocks, dense.
 
-    The first operand of `spec` is the array of coefficients, the second the argument. A label that argument and result share is a
-    Kronecker delta. Raises `ArgumentError` where the subscripts are none, `SpaceError` where they do not fit the sizes.
+    The first operand of `spec` is the array of coefficients, the second the argument. A label that argument and result share
+    is a Kronecker delta. Raises `ArgumentError` for subscripts that cannot be read, `SpaceError` where they do not fit the
+    sizes.
 
     >>> import catad as ct, numpy as np
     >>> L = ct.linear.einsum("j,ij->i", np.array([1.0, 2.0]), ct.f64[3, 2])
@@ -138,7 +139,8 @@ def einsum(spec: str, coefficients: Array, dom: Tensor) -> LinearMap:
 def outer(u: Array, v: Array) -> LinearMap:
     """The rank-one map `x -> u * <v, x>`, kept as its two factors.
 
-    Shapes: x has that of v, the result that of u; both are floating. Raises `SpaceError` for what is no floating array.
+    Shapes: x has that of v, the result that of u; both are floating. Raises `SpaceError` for an argument that is no floating
+    array.
 
     >>> import catad as ct, numpy as np
     >>> ct.linear.outer(np.ones(2), np.arange(3.0)).stored
@@ -187,7 +189,7 @@ def sparse(matrix: Any) -> LinearMap:
     """The map of a sparse matrix of SciPy or CuPy, `(m, n)` floats in any format, between spaces of one axis.
 
     The entries are read, weighted, and added where they belong; of the format "dia", each diagonal is a diagonal map and a
-    shift. Raises `SpaceError` for other dtypes, and for what is no sparse matrix.
+    shift. Raises `SpaceError` for other dtypes, and for an argument that is no sparse matrix.
 
     >>> import catad as ct, numpy as np
     >>> from scipy.sparse import csr_matrix, dia_matrix
@@ -225,7 +227,7 @@ def _of_diagonals(matrix: Any, dom: Tensor, cod: Tensor) -> LinearMap:
 def recurrence(links: Array, reverse: bool = False) -> LinearMap:
     """The map from b to s with `s_i = a_i s_{i-1} + b_i`, `a` of the shape of b; axis 0 counts the steps.
 
-    Both floating, of one dtype. Raises `SpaceError` for what is no floating array with an axis.
+    Both floating, of one dtype. Raises `SpaceError` for an argument that is no floating array with an axis.
 
     >>> import catad as ct, numpy as np
     >>> ct.linear.recurrence(np.array([0.0, 2.0, 2.0]))(np.ones(3))
@@ -263,8 +265,8 @@ def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: A
     """The map applied by `forward : (coefficients, x) -> y`, its transpose by `backward : (coefficients, w) -> v`.
 
     Both are morphisms that are linear in their second factor, and transposes of each other at each `coefficients`, which is
-    not checked: `ct.testing.check_linear_map` does. Raises `SpaceError` for what is no space, and for coefficients that are
-    no value.
+    not checked: `ct.testing.check_linear_map` does. Raises `SpaceError` for an argument that is no space, and for
+    coefficients that are no value.
 
     >>> import catad as ct
     >>> ct.linear.matrix_free(ct.exr >> ct.neg, ct.exr >> ct.neg, ct.f64[3], ct.f64[3]).kind
@@ -281,7 +283,8 @@ def matrix_free(forward: D, backward: D, dom: Space, cod: Space, coefficients: A
 def inl(a: Space, b: Space) -> LinearMap:
     """The injection `x -> (x, 0)` into `a * b`.
 
-    The transpose is the projection. Raises `SpaceError` where a leaf of a space is not floating, and for what is no space.
+    The transpose is the projection. Raises `SpaceError` where a leaf of a space is not floating, and for an argument that is
+    no space.
 
     >>> import catad as ct
     >>> ct.inl(ct.f64[()], ct.f64[()])(2.0)
@@ -293,7 +296,8 @@ def inl(a: Space, b: Space) -> LinearMap:
 def inr(a: Space, b: Space) -> LinearMap:
     """The injection `y -> (0, y)` into `a * b`.
 
-    The transpose is the projection. Raises `SpaceError` where a leaf of a space is not floating, and for what is no space.
+    The transpose is the projection. Raises `SpaceError` where a leaf of a space is not floating, and for an argument that is
+    no space.
 
     >>> import catad as ct
     >>> ct.inr(ct.f64[()], ct.f64[()])(2.0)
@@ -305,7 +309,7 @@ def inr(a: Space, b: Space) -> LinearMap:
 def jam(a: Space) -> LinearMap:
     """The sum `(x, y) -> x + y` on `a * a`, the transpose of copying.
 
-    Raises `SpaceError` where a leaf of the space is not floating, and for what is no space.
+    Raises `SpaceError` where a leaf of the space is not floating, and for an argument that is no space.
 
     >>> import catad as ct
     >>> ct.jam(ct.f64[()])((2.0, 3.0))
@@ -318,7 +322,7 @@ def fork(*maps: LinearMap) -> LinearMap:
     """`x -> (L x, M x, ...)`: the maps above each other.
 
     Its result is a product, one factor for each map. Raises `SpaceError` where the maps take values of different spaces, and
-    for what is no linear map.
+    for an argument that is no linear map.
 
     >>> import catad as ct
     >>> ct.linear.fork(ct.scale(2.0), ct.scale(3.0))(1.0)
@@ -332,7 +336,7 @@ def join(*maps: LinearMap) -> LinearMap:
     """`(x, y, ...) -> L x + M y + ...`: the maps beside each other; `L | M` joins two.
 
     Its argument is a product, one factor for each map. Raises `SpaceError` where the maps give values of different spaces,
-    and for what is no linear map.
+    and for an argument that is no linear map.
 
     >>> import catad as ct
     >>> (ct.scale(2.0) | ct.scale(3.0))((1.0, 10.0))
@@ -343,9 +347,9 @@ def join(*maps: LinearMap) -> LinearMap:
 
 
 def cross(*maps: LinearMap) -> LinearMap:
-    """`(x, y, ...) -> (L x, M y, ...)`: the maps along a diagonal.
+    """`(x, y, ...) -> (L x, M y, ...)`: the block-diagonal map.
 
-    Its argument and result are products, one factor for each map. Raises `SpaceError` for what is no linear map.
+    Its argument and result are products, one factor for each map. Raises `SpaceError` for an argument that is no linear map.
 
     >>> import catad as ct
     >>> ct.linear.cross(ct.scale(2.0), ct.scale(3.0))((1.0, 10.0))
@@ -416,7 +420,7 @@ def compForward(J: Any) -> Callable[[Any], Train]:
 
     Each step multiplies at once. A 2-D array stands for its dense map. Source: "automatic differentiation for accelerate"
     (Google Summer of Code 2018), `compForward x = (matrixMultiply x .)`. `k(m)` has the space of J's argument as its result,
-    else a `SpaceError`, as for what is no linear map.
+    else a `SpaceError`, as for an argument that is no linear map.
 
     >>> import catad as ct, numpy as np
     >>> A, B = np.ones((2, 3)), np.ones((3, 4))
@@ -432,7 +436,7 @@ def compReverse(J: Any) -> Callable[[Any], Train]:
 
     Source: as `compForward`; `compReverse x = (. flip matrixMultiply x)`.
 
-    `m` has the space of J's result as its argument, else a `SpaceError`, as for what is no linear map.
+    `m` has the space of J's result as its argument, else a `SpaceError`, as for an argument that is no linear map.
 
     >>> import catad as ct, numpy as np
     >>> A, B = np.ones((2, 3)), np.ones((3, 4))

@@ -1,9 +1,9 @@
 """Entries of the matrix of a linear map: rows, columns and values on flattened vectors, a diagonal, a band.
 
-Each family answers by `Structure.entries` and `Structure.diagonal`; what is here serves several of them. A map that does not know
-its entries is read by probing: of a matrix with `lower` diagonals below the main one and `upper` above it, one vector of ones and
-zeros reads every column whose number is the same modulo `lower + upper + 1`, since no row has entries in two of them. (A. Curtis,
-M. Powell and J. Reid, *On the estimation of sparse Jacobian matrices*, 1974.)
+Each family answers by `Structure.entries` and `Structure.diagonal`; this module has the parts that several of them use.
+Probing reads the entries of all other maps. In a matrix with `lower` diagonals below the main one and `upper` above it, one
+vector of ones and zeros reads every column whose number is the same modulo `lower + upper + 1`, since no row has entries in
+two of them. (A. Curtis, M. Powell and J. Reid, *On the estimation of sparse Jacobian matrices*, 1974.)
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @rule(Structure, Structure)
 def _stays(first: Structure, second: Structure, shared: Shared) -> Product | None:
-    """What has no rule stays a chain."""
+    """Two maps without a rule stay a chain."""
     return None
 
 

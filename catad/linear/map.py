@@ -27,7 +27,7 @@ from catad.wiring import Wire
 
 
 def as_slot(array: Any) -> Any:
-    """What a caller gives as the numbers of a map: a wire inside `ct.D`, or an array, of which no later write is seen."""
+    """The numbers that a caller gives for a map: a wire inside `ct.D`, or an array, of which no later write is seen."""
     return array if isinstance(array, Wire) else kept(as_array(array))
 
 
@@ -121,7 +121,7 @@ class LinearMap(Operator):
 
     @property
     def kind(self) -> str:
-        """What people call it: "diagonal", "dense", "recurrence", ..."""
+        """A short name of the structure: "diagonal", "dense", "recurrence", ..."""
         return self.structure.kind
 
     @property

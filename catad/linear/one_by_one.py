@@ -87,7 +87,7 @@ class OneByOne(Primitive):
 
 
 def _checked(one: Primitive, given: Any, outs: tuple[Tensor, ...]) -> Any:
-    """What a vectorized primitive gives for a batch, in the spaces that it must have."""
+    """The results of a vectorized primitive for a batch, checked against the spaces that they must have."""
     found = tuple([Tensor(a.shape, a.dtype) for a in (given if isinstance(given, tuple) else (given,))])
     if found != outs:
         raise errors.ExtensionError(errors.not_vectorized(one, found, outs))

@@ -135,9 +135,8 @@ class Operator:
     def diagonal(self: Any, k: int = 0) -> Result:
         """The entries `[i, i + k]` of the matrix on flattened vectors, as an array of one axis, by structure.
 
-        Families that know their entries read them off, and a band takes as many products as it has diagonals.
-        What is known only by its application takes one product for each column, in blocks of bounded memory. Beyond the matrix
-        the array is empty.
+        Families that know their entries read them off, and a band takes as many products as it has diagonals. A matrix-free
+        map takes one product for each column, in blocks of bounded memory. Beyond the matrix the array is empty.
 
         >>> import catad as ct, numpy as np
         >>> L = ct.linear.cumulative_sum(ct.f64[3]) @ ct.scale(np.array([1.0, 2.0, 3.0]))

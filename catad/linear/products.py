@@ -1,7 +1,7 @@
 """Products of structures: a table with exactly one rule for each pair of families.
 
-That of the package's own families is checked when it is imported; families from outside extend it by the same law when two first
-meet, and two rules that fit equally well are an error then.
+The table of the package's families is checked when it is imported; families from outside extend it by the same law when two
+first meet, and two rules that fit equally well are an error then.
 
 
 `multiply(first, second)` is the structure of `first >> second` together with how its slots follow from those of the two

@@ -1,6 +1,7 @@
-"""Solving a linear map whose family has no way of its own: by its band, its array, its entries, or iteration.
+"""Solving a linear map whose family has no solver: by its band, its array, its entries, or iteration.
 
-The first that fits is taken, by sizes that the structure knows, so that one program always takes one way:
+The first method that fits is taken. The choice depends only on sizes that the structure knows, so a program always takes the
+same method:
 
     diagonal     nothing is off the diagonal
     band         few diagonals, as many products as these; LU of the band (SciPy)

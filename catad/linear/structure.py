@@ -1,4 +1,4 @@
-"""What every structured linear map knows, without its numbers.
+"""The structure of a linear map: all that is known of it without its numbers.
 
 A `Structure` describes a Jacobian without data: the spaces of its argument and result leaves (`dom`, `cod`: the floating
 leaves only, since integers have no tangents), the spaces of the coefficient arrays that fill it (`slots`), how to apply it
@@ -80,10 +80,10 @@ def family(cls: type[S]) -> type[S]:
 class Structure(ABC):
     """A linear map without its coefficients: the base of every family.
 
-    A family says its spaces (`dom`, `cod`, `slots`: fields or properties), how it is applied, its transpose, its name and how
-    many entries it has. All else has a default that is right for a map of which no more is known: it is applied to a basis where
-    its matrix is wanted, its products stay chains and its sums stay sums. Decorate a family with `family`; register its products
-    with `product_rule`. See docs/extending.md. A family that leaves something out is an `ExtensionError`.
+    A family defines its spaces (`dom`, `cod`, `slots`: fields or properties), its application, its transpose, its name and
+    its number of entries. All other methods have a default that is right for every map: applying the map to a basis gives
+    its matrix, its products stay chains and its sums stay sums. Decorate a family with `family`; register its products with
+    `product_rule`. See docs/extending.md. A family without one of these is an `ExtensionError`.
 
     >>> import catad as ct
     >>> structure = ct.linear.identity(ct.f64[3]).structure
@@ -287,7 +287,7 @@ class Structure(ABC):
         return diagonal(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        """How to invert the map, which is square and not empty, `slots` being arrays of the library `xp`.
+        """The solver of the map, which is square and not empty; `slots` are arrays of the library `xp`.
 
         `rtol` bounds the residual of an iteration, if it takes one.
         """

@@ -34,6 +34,11 @@ class Cost(NamedTuple):
     value: float
 
 
+def counted(operations: int) -> Cost:
+    """The cost of what is known by its operations alone."""
+    return Cost(operations, 0, 0, operations)
+
+
 def value_of(actions: Iterable[Action], model: Model) -> float:
     """What some products cost: their operations, their seconds by a profile, or what the user's function says.
 
@@ -56,6 +61,18 @@ def value_of(actions: Iterable[Action], model: Model) -> float:
             raise errors.PlanError(errors.bad_cost(value, first, second))
         total += float(value)
     return total
+
+
+def amount(value: float, model: Model, unit: str = "") -> str:
+    """A value of a cost model: operations with their unit, seconds in the one that suits them, given ones to six digits."""
+    if model is None:
+        return f"{value:,} {unit}".rstrip()
+    if not isinstance(model, Profile):
+        return f"{value:.6g} by the given cost"
+    for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= size:
+            return f"{value / size:.3g} {name}"
+    return f"{value / 1e-9:.3g} ns"
 
 
 def identity_on(leaves: Sequence[Tensor]) -> Structure:

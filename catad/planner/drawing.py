@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import html
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from catad.planner.execute import trace
-from catad.planner.factors import structure_of
-from catad.terms import above
-
-if TYPE_CHECKING:
-    from catad.linear.structure import Structure
-    from catad.planner.plan import Plan
+from catad.drawing.pattern import cells_of
+from catad.linear.structure import Structure
+from catad.planner.brackets import Tree
+from catad.planner.execute import Multiplication, trace
+from catad.planner.factors import Factors, structure_of
 
 WIDTH, HEIGHT, GAP = 128, 34, 46  # pixels: a node, and the distance between levels
 THUMB, CELLS = 24, 12  # pixels and cells along the longer side of a thumbnail
@@ -30,28 +29,28 @@ class Node(NamedTuple):
     structure: Structure | None
 
 
-def draw(plan: Plan) -> str:
-    """See `Plan.draw`: boxes are maps with their patterns and sizes; lines are as thick as the logarithm of what they carry."""
-    nodes, lines = _nodes(plan)
+def draw(chain: Factors, tree: Tree, steps: Sequence[Multiplication]) -> str:
+    """A bracketing: boxes are maps with their patterns and sizes; lines are as thick as the logarithm of what they carry."""
+    nodes, lines = _nodes(chain, tree, steps)
     top = max(node.level for node in nodes)
     y = [20 + HEIGHT / 2 + (HEIGHT + GAP) * (top - node.level) for node in nodes]
     drawn = [_line(nodes[a].x, y[a], nodes[c].x, y[c], nodes[c].carried) for a, c in lines]
     drawn += [_box(node, y[k]) for k, node in enumerate(nodes)]
-    width, height = WIDTH * len(plan.factors) + 20, 40 + HEIGHT + (HEIGHT + GAP) * top
+    width, height = WIDTH * len(chain.parts) + 20, 40 + HEIGHT + (HEIGHT + GAP) * top
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height:g}" viewBox="0 0 {width} {height:g}"'
     return "\n".join([f'{head} font-family="sans-serif" font-size="10" text-anchor="middle">', *drawn, "</svg>"])
 
 
-def _nodes(plan: Plan) -> tuple[list[Node], list[tuple[int, int]]]:
+def _nodes(chain: Factors, tree: Tree, steps: Sequence[Multiplication]) -> tuple[list[Node], list[tuple[int, int]]]:
     """The factors and the steps, and which step takes which."""
-    pictured = len(plan.steps) <= PICTURED
+    pictured = len(steps) <= PICTURED
     nodes = []
-    for k, factor in enumerate(plan.factors):
+    for k, (factor, _) in enumerate(chain.parts):
         lines = (f"{k}: {factor.kind}", f"{factor.rows}x{factor.columns}")
         nodes.append(Node(WIDTH * (k + 0.5) + 10, 0, lines, factor.stored, "#eef3fb", factor if pictured else None))
-    made = [structure_of(joined.state)[0] for joined in trace(plan.chain, plan.tree).joins] if pictured else []
+    made = [structure_of(joined.state)[0] for joined in trace(chain, tree).joins] if pictured else []
     links: list[tuple[int, int]] = []
-    for s, ((left, right), step) in enumerate(zip(plan.tree, plan.steps, strict=True)):
+    for s, ((left, right), step) in enumerate(zip(tree, steps, strict=True)):
         below = [left] if right < 0 else [left, right]
         x = sum(nodes[k].x for k in below) / len(below)
         level = 1 + max(nodes[k].level for k in below)
@@ -91,7 +90,7 @@ def _box(node: Node, y: float) -> str:
 
 def _thumbnail(structure: Structure, x: float, y: float) -> str:
     """Where the entries can be, in a few cells, as one path, in the shape of the map."""
-    cells = above().cells_of(structure, None, CELLS)
+    cells = cells_of(structure, None, CELLS)
     longest = max(structure.rows, structure.columns, 1)
     width, height = (max(3.0, THUMB * n / longest) for n in (structure.columns, structure.rows))
     high, wide = max(1, cells.shape[0]), max(1, cells.shape[1])

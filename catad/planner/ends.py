@@ -16,8 +16,7 @@ from catad.linear.delta import delta
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import space_of_leaves
 from catad.linear.structure import Placed, Structure, widest
-from catad.planner.keep import plan_structure
-from catad.planner.plan import Plan
+from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import Request, checked
 from catad.spaces import Tensor
 

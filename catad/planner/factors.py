@@ -324,8 +324,26 @@ def kind_of(state: State) -> str:
     return state[0].structure.kind if len(state) == 1 else f"chain of {len(state)}"
 
 
-__all__ = [
-    "Action", "Factors", "Joined", "Multiplied", "Part", "State", "Work", "canonical", "computed_count", "factors_of", "held",
-    "join", "kind_of", "lazy", "leaf", "made", "measured", "multiplied", "parts_of", "shifted", "structure_of", "terms",
-    "weight", "work_of", "write_out",
-]  # fmt: skip
+def kind_text(structure: Structure, most: int = 80) -> str:
+    """What people call a map, cut where that is long."""
+    return structure.kind if len(structure.kind) <= most else structure.kind[: most - 3] + "..."
+
+
+def spaces_text(leaves: Sequence[Tensor]) -> str:
+    """The spaces of some leaves, briefly."""
+    text = " * ".join([repr(leaf).replace("ct.", "") for leaf in leaves])
+    return text if len(text) <= 60 else f"{len(leaves)} arrays, {sum(leaf.size for leaf in leaves)} numbers"
+
+
+def difference(planned: Factors, found: Factors) -> str:
+    """Where two chains differ, for a message."""
+    if len(planned.parts) != len(found.parts):
+        return f"it has {len(found.parts)} factors, the plan {len(planned.parts)}"
+    for k, (a, c) in enumerate(zip(planned.parts, found.parts, strict=True)):
+        if a.structure != c.structure:
+            return f"factor {k} is {_described(c.structure)}, in the plan {_described(a.structure)}"
+    return "its factors share arrays in another way"
+
+
+def _described(structure: Structure) -> str:
+    return f"{kind_text(structure, 60)} {spaces_text(structure.dom)} -> {spaces_text(structure.cod)}"

@@ -1,35 +1,36 @@
-"""`Plan`: in which order the linear maps of a chain are multiplied, and what that costs.
+"""`ct.plan`, and `ct.Plan`: in which order the linear maps of a program or of a chain are multiplied, and what that costs.
 
 Forward mode multiplies from the input end, reverse mode from the output end; a plan may do anything between. It is made on
-structures alone, kept, and run as one program.
+structures alone, kept, and run as one program. What it does is said by its strategy (`catad.planner.strategy`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 from catad import errors
 from catad.arrays import common_module
-from catad.engine.program import Program
+from catad.functors import grad
+from catad.kept import keep
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
-from catad.planner import brackets
-from catad.planner.brackets import Tree
-from catad.planner.cost import Cost
-from catad.planner.execute import Execution, Step
-from catad.planner.factors import Factors, factors_of
-from catad.planner.request import Request
+from catad.planner import cache, exchange, report
+from catad.planner.bracketing import Bracketing
+from catad.planner.cost import Cost, least_of
+from catad.planner.factors import Factors, difference, factors_of
+from catad.planner.profile import Profile
+from catad.planner.recompute import fitting, without_checkpoints
+from catad.planner.request import Mode, Nested, Request, checked
+from catad.planner.strategy import Multiplied, Step, Strategy
+from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
 from catad.spaces import Space, Value
-from catad.terms import D, above
-
-if TYPE_CHECKING:
-    from catad.planner.network.plan import EliminationPlan
+from catad.terms import D, above, morphism
 
 
-@dataclass(frozen=True)
-class Program_:
+class Program_(NamedTuple):
     """The morphism that a plan is for."""
 
     term: D
@@ -38,60 +39,119 @@ class Program_:
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """A bracketing of a chain of linear maps, with its cost; made by `ct.plan`, `plan_structure` or `Plan.from_json`.
+    """What is done to get a Jacobian, step by step, with its cost; made by `ct.plan`, `ct.plan_graph`, `ct.plan_chain`.
 
-    `mode` is "auto", "forward", "reverse" or "by hand"; `exact` says whether the plan is known to be the cheapest; `request` is
-    what was asked for.
+    `strategy` says what is done: it brackets a chain of maps, or eliminates the vertices of a graph in an order (`kind` is
+    "bracketing", "order" or "steps"). `request` is what was asked for.
 
     >>> import catad as ct
     >>> plan = ct.plan([(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)])
     >>> plan.cost.operations, plan.bracketing
     (24360, (0, (1, (2, (3, 4)))))
+
+    >>> import numpy as np
+    >>> matrix = lambda m, n: ct.fork(ct.const(np.ones((m, n))), ct.id) >> ct.einsum("ij,j->i")
+    >>> f = ct.cross(matrix(9, 2) >> ct.tanh >> matrix(8, 9), matrix(7, 6) >> ct.tanh >> matrix(2, 7))
+    >>> plan = ct.plan(f, ct.f64[2], ct.f64[6], cost="operations")
+    >>> plan.order
+    (2, 3, 5, 4)
+    >>> [plan.edited(other).cost.operations for other in (plan.order, "auto", "forward", "reverse")]
+    [260, 288, 288, 314]
     """
 
-    chain: Factors
-    mode: str
-    execution: Execution
-    exact: bool
+    strategy: Strategy
     request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
     program: Program_ | None = None
     recomputes: bool = False  # `program` is not the one that was given: parts of it are checkpoints
-    _made: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
+
+    # -- what is done
+
+    @property
+    def kind(self) -> Literal["bracketing", "order", "steps"]:
+        """What is chosen: a bracketing of a chain, an order of the vertices of a graph, or how each part of a chain is done."""
+        return self.strategy.kind
+
+    @property
+    def mode(self) -> str:
+        """How it was chosen: "auto", "forward", "reverse", "elimination" or "by hand"."""
+        return self.strategy.mode
+
+    @property
+    def exact(self) -> bool:
+        """Whether the plan is known to be the cheapest."""
+        return self.strategy.exact
+
+    @property
+    def bound(self) -> float:
+        """What every order costs at least, by what is made small; 0 where nothing is known."""
+        return self.strategy.bound
+
+    @property
+    def gap(self) -> float:
+        """How much cheaper another plan could be at most, as a part of the cost; 1 where nothing is known."""
+        return 0.0 if self.exact or not self.cost.value else 1 - self.bound / self.cost.value
+
+    @property
+    def cost(self) -> Cost:
+        """Operations, bytes read and written, peak bytes of slots alive, and what was made small."""
+        return self.strategy.cost
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What is done, in order; each step has its `operations` and a `line` of text."""
+        return self.strategy.steps
+
+    @property
+    def rows(self) -> Mapping[str, Cost]:
+        """The costs of the plan and of its rivals, forward and reverse mode among them.
+
+        >>> import catad as ct
+        >>> {name: cost.operations for name, cost in ct.plan([(80, 100), (50, 80), (3, 50)]).rows.items()}
+        {'planned': 36000, 'forward': 415000, 'reverse': 36000}
+        """
+        rivals = self.strategy.rivals()
+        if rivals is None:
+            rivals = {mode: self.edited(mode).cost for mode in ("forward", "reverse")}
+        return {"planned": self.cost, **rivals}
 
     @property
     def bracketing(self) -> Any:
         """Nested pairs of factor numbers; factor 0 is applied first; `("push", k)` is factor k written out."""
-        return brackets.nested(len(self.chain.parts), self.tree)
+        return self._choice("bracketing")
 
     @property
-    def tree(self) -> Tree:
-        """The bracketing kept flat, in the order of execution: see `catad.planner.brackets`."""
-        return self.execution.tree
+    def order(self) -> tuple[Any, ...]:
+        """The vertices in the order in which they go; `("push", p, s)` is the map from p to s written out."""
+        found: tuple[Any, ...] = self._choice("order")
+        return found
+
+    def _choice(self, kind: str) -> Any:
+        if self.kind != kind:
+            raise errors.PlanError(errors.other_kind_of_plan(kind, self.kind))
+        return self.strategy.choice
 
     @property
-    def cost(self) -> Cost:
-        """Operations, bytes read and written, and peak bytes of slots alive."""
-        return self.execution.cost
+    def _multiplied(self) -> Multiplied:
+        """The strategy, where it is one that can run."""
+        if not isinstance(self.strategy, Multiplied):
+            raise errors.PlanError(errors.plan_of_sizes(self.strategy.subject))
+        return self.strategy
+
+    @property
+    def chain(self) -> Factors:
+        """The factors with the numbers of their arrays."""
+        return self._multiplied.chain
 
     @property
     def factors(self) -> tuple[Structure, ...]:
         """The structures of the factors, the first applied first."""
-        return tuple([part.structure for part in self.chain.parts])
+        return self._multiplied.factors
 
     @property
     def result(self) -> Structure:
         """The structure of the product."""
-        return self.execution.result
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The products in the order in which they are carried out."""
-        return self.execution.steps
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What pickle keeps: all but the program, which is made again."""
-        return {**vars(self), "_made": {}}
+        return self._multiplied.execution.result
 
     # -- running
 
@@ -100,33 +160,29 @@ class Plan:
 
         Raises `PlanError` where its structure is not the one that was planned.
         """
-        if not isinstance(linear, LinearMap):
-            return self._multiply_all(linear)
-        if self.structure is None or linear.structure != self.structure:
-            found = factors_of(linear.structure)
-            if found != self.chain:
-                raise errors.PlanError(errors.other_program(_mismatch(self.chain, found)))
-        return self.run_on(linear.dom, linear.cod, linear.slots)
+        if isinstance(linear, LinearMap):
+            if self.structure is None or linear.structure != self.structure:
+                self._check(factors_of(linear.structure))
+            return self.run_on(linear.dom, linear.cod, linear.slots)
+        found, slots = factors_of_maps(linear)
+        self._check(found)
+        return self.run_on(linear[0].dom, linear[-1].cod, slots)
 
-    def _multiply_all(self, maps: Sequence[LinearMap]) -> LinearMap:
-        found, slots = factors_of_maps(maps)
+    def _check(self, found: Factors) -> None:
         if found != self.chain:
-            raise errors.PlanError(errors.other_program(_mismatch(self.chain, found)))
-        return self.run_on(maps[0].dom, maps[-1].cod, slots)
+            raise errors.PlanError(errors.other_program(difference(self.chain, found)))
 
     def run_on(self, dom: Space, cod: Space, slots: Sequence[Any]) -> LinearMap:
         """The product between two spaces, from the arrays of the chain's slots, in the order of `chain.slots`."""
-        wiring = self.execution.wiring
+        execution = self._multiplied.execution
+        wiring = execution.wiring
         used = [slots[k] for k in range(len(self.chain.slots))] if slots else []
         if not wiring.outputs:
-            return linear_map(dom, cod, self.result, ())
+            return linear_map(dom, cod, execution.result, ())
         if not wiring.boxes:
             at = dict(zip(wiring.inputs, used, strict=True))
-            return linear_map(dom, cod, self.result, [at[k] for k in wiring.outputs])
-        program = self._made.get("program")
-        if program is None:
-            program = self._made["program"] = Program(wiring)
-        return linear_map(dom, cod, self.result, program.inside(common_module(used), used))
+            return linear_map(dom, cod, execution.result, [at[k] for k in wiring.outputs])
+        return linear_map(dom, cod, execution.result, execution.program.inside(common_module(used), used))
 
     def run(self, *primals: Value) -> LinearMap:
         """The derivative at a point of the morphism that was planned, multiplied out as planned."""
@@ -137,66 +193,61 @@ class Plan:
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:
         """As `run`, for a plan that recomputes: its program must be `f` but for checkpoints."""
-        from catad.planner.recompute import without_checkpoints
-
         if self.program is None or without_checkpoints(self.program.term) != f:
             raise errors.PlanError(errors.other_program("it recomputes parts of another program"))
         return self.run(*primals)
 
-    def edited(self, bracketing: Any) -> Plan:
-        """The plan with another bracketing: nested pairs of factor numbers, `[[0, 1], 2]`, or the name of a mode.
+    # -- editing
 
-        `["push", 1]` in place of 1 writes factor 1 out by pushing a basis through it, `["pull", 1]` by pulling one back.
+    def edited(self, choice: Any) -> Plan:
+        """The plan with another choice, or the name of a mode; limits are not asked for again.
+
+        A bracketing is nested pairs of factor numbers, `[[0, 1], 2]`; `["push", 1]` in place of 1 writes factor 1 out by pushing
+        a basis through it, `["pull", 1]` by pulling one back. An order is a flat list that names every inner vertex once;
+        `["push", p, s]` between vertices writes out the map from p to s. Raises `PlanError` naming the place of what is neither.
         """
-        from catad.planner.keep import plan_factors
+        request = replace(self.request, mode=choice, memory=None)
+        found = self.strategy.edited(choice, request)
+        if found is None and isinstance(choice, str) and choice == "elimination":
+            found = cache.order_of(self.structure, self.chain, request)
+        if found is None:
+            found = cache.of_factors(self.chain, request.for_chain(len(self.factors)))
+        return replace(self, strategy=found, request=replace(request, mode="auto"))
 
-        if isinstance(bracketing, str) and bracketing == "elimination":
-            return self.as_elimination()
-        made = plan_factors(self.chain, replace(self.request, mode=bracketing, memory=None))
-        return made.made_for(self.structure, self.program)
+    def to_json(self) -> str:
+        """The plan as JSON text; its "bracketing", or its "order", may be edited and given back to `Plan.from_json`."""
+        return exchange.to_json(self)
 
-    def as_elimination(self) -> EliminationPlan:
-        """The best order of elimination of the linear graph of what was planned, whether or not a bracketing is cheaper."""
-        from catad.planner.keep import eliminated_structure, plan_factors
-        from catad.planner.network.plan import EliminationPlan
+    @staticmethod
+    def from_json(text: str, program: Any, *primals_or_spaces: Any) -> Plan:
+        """A plan from JSON text, checked against what it is for.
 
-        request = replace(self.request, mode="elimination", memory=None)
-        if self.structure is None:
-            found = plan_factors(self.chain, request)
-        else:
-            found = eliminated_structure(self.structure, self.chain, request)
-        assert isinstance(found, EliminationPlan)
-        return replace(found, structure=self.structure, program=self.program, recomputes=self.recomputes)
-
-    def made_for(self, structure: Structure | None, program: Program_ | None) -> Plan:
-        """The plan, for a linear map of a given structure or for a morphism; its program is shared."""
-        return replace(self, structure=structure, program=program, _made=self._made)
+        `program` is another plan for it, or what `ct.plan` takes: a morphism (with values or spaces of the point), a linear
+        map, a list of factors. Raises `PlanError`, naming the place, where the text is no plan or is for something else.
+        """
+        return exchange.from_json(text, program if isinstance(program, Plan) else plan(program, *primals_or_spaces))
 
     # -- reports
 
     def table(self) -> str:
-        """The plan beside forward and reverse: operations, bytes, peak; then one line for each step."""
-        from catad.planner.report import table
-
-        return table(self)
+        """The plan beside its rivals: operations, bytes, peak; then one line for each step."""
+        return report.table(self)
 
     def explain(self) -> str:
         """One line on the plan and its rivals, then the steps."""
-        from catad.planner.report import explain
-
-        return explain(self)
+        return report.explain(self)
 
     def why(self, step: int) -> str:
-        """The splits that step `step` (counted from 0) rejected, with what they would have cost."""
-        from catad.planner.why import why
-
-        return why(self, step)
+        """What step `step` (counted from 0) rejected, with what that would have cost."""
+        if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < len(self.steps):
+            raise errors.PlanError(errors.no_such_step(step, len(self.steps)))
+        return self.strategy.why(step, self.request)
 
     def alternatives(self) -> list[tuple[Any, Cost]]:
         """Every bracketing with its cost, cheapest first; there are Catalan(n - 1), so for at most 10 factors."""
-        from catad.planner.why import alternatives
-
-        return alternatives(self)
+        if not isinstance(self.strategy, Bracketing):
+            raise errors.PlanError(errors.other_kind_of_plan("bracketing", self.kind))
+        return self.strategy.alternatives(self.request.model)
 
     def by_columns_and_rows(self) -> tuple[int, int]:
         """The operations of the same map by pushing every column of a basis through all factors, and by pulling every row.
@@ -207,84 +258,124 @@ class Plan:
         >>> ct.plan(ct.sin, ct.f64[1000]).by_columns_and_rows()
         (1000000, 1000000)
         """
-        from catad.planner.report import by_columns_and_rows
-
-        (_, pushed), (_, pulled) = by_columns_and_rows(self)
-        return pushed, pulled
+        return self._multiplied.by_columns_and_rows()
 
     def draw(self) -> str:
-        """The bracketing as a tree, SVG text."""
-        from catad.planner.drawing import draw
-
-        return draw(self)
+        """A picture, SVG text: a bracketing as a tree; a graph with the numbers of elimination and the edges of fill dashed."""
+        return self.strategy.draw(report.headline(self))
 
     def _repr_svg_(self) -> str:
         return self.draw()
 
     def __repr__(self) -> str:
-        from catad.planner.report import headline
-
-        return f"<plan {headline(self)}>"
-
-    def to_json(self) -> str:
-        """The plan as JSON text; its "bracketing" may be edited and given back to `Plan.from_json`."""
-        from catad.planner.exchange import to_json
-
-        return to_json(self)
-
-    @staticmethod
-    def from_json(text: str, program: Any, *primals_or_spaces: Any) -> Plan:
-        """A plan from JSON text, checked against the program it is for.
-
-        `program` is another plan for it, or what `ct.plan` takes: a morphism (with values or spaces of the point), a linear
-        map, a list of factors. Raises `PlanError`, naming the place, where the text is no plan or is for something else.
-        """
-        from catad.planner.exchange import from_json
-
-        return from_json(text, program, *primals_or_spaces)
+        return f"<plan {report.headline(self)}>"
 
 
-def factors_of_maps(maps: Sequence[LinearMap]) -> tuple[Factors, list[Any]]:
-    """A list of linear maps as factors, the first applied first, and the arrays of their slots, equal ones once."""
-    from catad.planner.entry import chained
+def plan(
+    f_or_chain: D | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
+    *primals_or_spaces: Any,
+    want: Literal["jacobian", "hessian"] = "jacobian",
+    mode: Mode | Nested = "auto",
+    memory: float | None = None,
+    budget: int | None = None,
+    cost: Literal["operations", "time"] | Profile | Callable[[Structure, Structure], float] | None = None,
+    explicit: bool = False,
+) -> Plan:
+    """In which order to multiply the linear maps of a program or of a chain.
 
-    arrays: list[Any] = []
-    number: dict[int, int] = {}
-    placed = []
-    for linear in maps:
-        ids = []
-        for slot in linear.slots:
-            if id(slot) not in number:
-                number[id(slot)] = len(arrays)
-                arrays.append(slot)
-            ids.append(number[id(slot)])
-        placed.append((linear.structure, tuple(ids)))
-    return chained(placed), arrays
+    The first argument is a morphism (the values or the spaces of its arguments follow), a linear map, or a list of
+    factors, the first applied first: linear maps, structures, or the sizes (rows, columns) of dense matrices. `want` is
+    "jacobian" or "hessian"; `mode` "auto", "forward", "reverse", a bracketing such as `[[0, 1], 2]`, or "elimination". A program
+    with forks is a chain of stages to be bracketed, or a linear graph whose vertices are to be eliminated; "auto" takes what is
+    cheaper, "elimination" the cheapest order that is found. `memory` limits the peak, in bytes (where nothing fits, parts of a
+    program recompute their coefficients instead of keeping them); `budget` the number of products that each of both searches may
+    look at, beyond which a good plan is taken that need not be the best. What is known only by its application stays unmultiplied
+    where nothing dense meets it; with `explicit` it is written out, by pushing or pulling a basis, compressed where the pattern
+    of its entries is known.
+
+    `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the profile of the
+    engine in force, which is measured once and kept in the user's cache folder; a `Profile`; or a function from two structures
+    to the cost of their product, a number at least 0. By default it is "time" for what can be run, a morphism or a linear map,
+    and "operations" for a list of factors. Nothing is computed on data. Plans are kept by all of this. Raises `PlanError` where
+    a size, a cost, a limit or the bracketing cannot be used, or no plan fits the memory.
+
+    Source of the example: "automatic differentiation for accelerate" (Google Summer of Code 2018).
+
+    >>> import catad as ct
+    >>> sizes = [(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)]
+    >>> [ct.plan(sizes, mode=mode).cost.operations for mode in ("forward", "reverse", "auto")]
+    [420000, 24360, 24360]
+    >>> ct.plan(ct.sin >> ct.exp, ct.f64[3]).result.kind
+    'diagonal'
+    """
+    runs = isinstance(f_or_chain, (D, LinearMap))
+    if callable(f_or_chain) and not runs:
+        morphism(f_or_chain, "ct.plan")
+    request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
+    if want not in ("jacobian", "hessian"):
+        raise errors.PlanError(errors.unknown_want(want))
+    if isinstance(f_or_chain, D):
+        return _of_program(f_or_chain, primals_or_spaces, want, request)
+    if primals_or_spaces or want != "jacobian":
+        raise errors.PlanError(errors.not_for_a_chain(f_or_chain))
+    if isinstance(f_or_chain, (LinearMap, Structure)):
+        structure = f_or_chain.structure if isinstance(f_or_chain, LinearMap) else f_or_chain
+        return plan_structure(structure, request=request)
+    factors = factors_of_list(f_or_chain)
+    return _plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
-def _mismatch(planned: Factors, found: Factors) -> str:
-    """Where two chains differ, for a message."""
-    if len(planned.parts) != len(found.parts):
-        return f"it has {len(found.parts)} factors, the plan {len(planned.parts)}"
-    for k, (a, c) in enumerate(zip(planned.parts, found.parts, strict=True)):
-        if a.structure != c.structure:
-            return f"factor {k} is {described(c.structure)}, in the plan {described(a.structure)}"
-    return "its factors share arrays in another way"
+def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Request) -> Plan:
+    """The plan for a morphism at a space, kept with it."""
+    dom = domain(f, primals_or_spaces)
+
+    def made() -> Plan:
+        term = f if want == "jacobian" else grad(f)
+        try:
+            return _planned(term, dom, request)
+        except errors.PlanError as error:
+            if least_of(error) is None or request.mode != "auto":
+                raise
+            return fitting(term, dom, request, lambda other: _planned(other, dom, request, exact=False), error)
+
+    key = ("plan", dom, want, request)
+    try:
+        hash(key)
+    except TypeError:  # a bracketing as lists
+        return made()
+    return keep(f, key, made)
 
 
-def described(structure: Structure) -> str:
-    """Kind and spaces of a factor."""
-    return f"{errors.abbreviated(_Name(structure.kind), 60)} {spaces_text(structure.dom)} -> {spaces_text(structure.cod)}"
+def _planned(term: D, dom: Space, request: Request, exact: bool = True) -> Plan:
+    """The plan for the derivative of a term; one that is not the program itself is not known to be the best."""
+    structure = derivative(term, dom)
+    made = replace(plan_structure(structure, request=request), program=Program_(term, dom))
+    return made if exact else replace(made, strategy=replace(made.strategy, exact=False), recomputes=True)
 
 
-class _Name(str):
-    __slots__ = ()
+def plan_structure(structure: Structure, mode: Any = "auto", request: Request | None = None) -> Plan:
+    """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, whose plan has no step.
 
-    def __repr__(self) -> str:
-        return str(self)
+    `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; or all that is asked for is a `request`. Kept by both.
+    """
+    asked = Request(mode) if request is None else request
+    if not isinstance(asked.mode, str):
+        asked = asked.for_chain(len(factors_of(structure).parts))
+    return _plan_structure(structure, asked)
 
 
-def spaces_text(leaves: Sequence[Any]) -> str:
-    """The spaces of some leaves, briefly."""
-    text = " * ".join([repr(leaf).replace("ct.", "") for leaf in leaves])
-    return text if len(text) <= 60 else f"{len(leaves)} arrays, {sum(leaf.size for leaf in leaves)} numbers"
+@lru_cache(maxsize=cache.KEPT)
+def _plan_structure(structure: Structure, request: Request) -> Plan:
+    return Plan(cache.of_structure(structure, request), replace(request, mode="auto"), structure)
+
+
+@lru_cache(maxsize=cache.KEPT)
+def _plan_factors(factors: Factors, request: Request) -> Plan:
+    return Plan(cache.of_factors(factors, request), replace(request, mode="auto"))
+
+
+def forget() -> None:
+    """Forget all plans that are kept."""
+    _plan_structure.cache_clear()
+    _plan_factors.cache_clear()
+    cache.forget()

@@ -19,11 +19,9 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from catad import errors
-from catad.engine.choice import chosen
-from catad.engine.cpu.store import folder
+from catad.engine.choice import running
+from catad.engine.store import folder
 
 
 class Rates(NamedTuple):
@@ -107,7 +105,7 @@ def stored(xp: Any) -> Profile:
 
     A file that cannot be read as a profile is measured again and replaced.
     """
-    return _stored(xp, chosen() if xp is np else xp.__name__, folder())
+    return _stored(xp, running(xp), folder())
 
 
 @lru_cache(maxsize=64)

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from typing import Protocol, TypeVar
 
 from catad import errors
 from catad.linear.products import cost_of_wiring
-from catad.planner.cost import least_of, short_of_memory
-from catad.planner.plan import Plan
+from catad.planner.cost import Cost, least_of, short_of_memory
 from catad.planner.request import Request
 from catad.spaces import Space
 from catad.terms import D, compose
@@ -22,6 +22,16 @@ from catad.vector.checkpoint import Checkpoint, checkpoint
 from catad.wiring import wire
 
 MOST_KEPT = 4  # runs at the end that may be kept as they are
+
+
+class Planned(Protocol):
+    """What is known of a plan here."""
+
+    @property
+    def cost(self) -> Cost: ...
+
+
+P = TypeVar("P", bound=Planned)
 
 
 def recomputing(f: D) -> Iterator[tuple[D, list[D]]]:
@@ -43,13 +53,13 @@ def without_checkpoints(term: D) -> D:
     return compose(*[part.children[0] if isinstance(part, Checkpoint) else part for part in parts])
 
 
-def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[D], Plan], error: errors.PlanError) -> Plan:
+def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[D], P], error: errors.PlanError) -> P:
     """The best plan that fits among those of a program that recomputes; raises the error where none does, with the least.
 
     Where the result is explicit the cheapest is best, recomputing included. Where maps may stay unmultiplied a plan does not
     pay for applying them; then that one is best that has the least to compute again.
     """
-    found: list[tuple[float, float, int, Plan]] = []
+    found: list[tuple[float, float, int, P]] = []
     least = least_of(error)
     for k, (term, again) in enumerate(recomputing(f)):
         try:

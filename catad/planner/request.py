@@ -18,7 +18,7 @@ from catad.planner.profile import Profile, stored
 
 Mode = Literal["auto", "forward", "reverse", "elimination"]
 MODES: tuple[str, ...] = get_args(Mode)
-Bracketing: TypeAlias = "int | Sequence[Bracketing]"  # `[[0, 1], 2]`: which factors are multiplied first
+Nested: TypeAlias = "int | Sequence[Nested]"  # `[[0, 1], 2]`: which factors are multiplied first
 COSTS = ("operations", "time")
 
 

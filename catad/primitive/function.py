@@ -119,7 +119,7 @@ class Given(OfFunctions):
 
 
 def spaces_of(fn: Any, given: Any) -> tuple[Tensor, ...]:
-    """What a function says of the spaces of results, as a tuple."""
+    """The spaces of results that a function returns, as a tuple."""
     spaces = given if isinstance(given, tuple) else (given,)
     if not spaces or not all(isinstance(space, Tensor) for space in spaces):
         raise errors.ExtensionError(errors.not_spaces_of_results(fn, given))
@@ -163,13 +163,13 @@ def function(
     - `derivative(*arguments, *results)` gives a `ct.LinearMap` from the tangents of the floating arguments to those of the
       floating results. It is given wires: arithmetic, morphisms and the constructors of `ct.linear` work on them; their spaces
       are `wire.space`. It may name the primitive itself. Without it, asking for a derivative is a `DerivativeError`.
-    - `vectorized=True` says that `fn` takes arguments that all have further leading axes, and gives results that have them too;
-      else a batch is gone through one by one.
+    - `vectorized=True` says that `fn` takes arguments that all have further leading axes, and gives results that have them
+      too; else a batch is computed one index after the other.
     - `operations(*spaces)` counts the scalar operations of a call (dimensionless), for the planner; without it, one an entry.
 
-    Arrays that are not in the stated spaces are an `ExtensionError`. What the functions read is what stood there when the
-    primitive was made; morphisms that they name are looked up at the first use. Source: the helpers of C. Elliott's concat.
-    Raises `ArgumentError` for what is no function.
+    Arrays that are not in the stated spaces are an `ExtensionError`. The functions keep the values that they read when the
+    primitive was made; only morphisms that they name are looked up at the first use. Source: the helpers of C. Elliott's
+    concat. Raises `ArgumentError` for an argument that is no function.
 
     >>> import catad as ct, numpy as np
     >>> def derivative(x, y):

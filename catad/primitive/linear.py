@@ -92,12 +92,13 @@ def linear(
 
     - `fn(*arrays)` gives an array, or a tuple of arrays, and writes into no argument. All arguments and results are floating.
     - `transpose(*arrays)` takes arrays like the results to arrays like the arguments, `<fn(x), w> == <x, transpose(w)>`, and
-      `spaces(*spaces)` gives the spaces of the results. Such a map is known by its application.
+      `spaces(*spaces)` gives the spaces of the results. Such a map is matrix-free.
     - or `structure(*spaces)` gives the `ct.LinearMap` that `fn` applies, which says the spaces too: Jacobians are as structured.
     - `vectorized=True`, with `transpose`, says that both take further leading axes that all arguments have.
 
     Arrays that are not in these spaces are an `ExtensionError`; `ct.testing.check_laws` tells whether the transpose is one.
-    Raises `ArgumentError` for what is no function, and where neither or both of `transpose` and `structure` are given.
+    Raises `ArgumentError` for an argument that is no function, and where neither or both of `transpose` and `structure` are
+    given.
 
     >>> import catad as ct, numpy as np
     >>> running = ct.primitive.linear(np.cumsum, structure=ct.linear.cumulative_sum)

@@ -90,7 +90,7 @@ def pointwise(fn: Callable[..., Any], *partials: Callable[..., Any] | None) -> D
     there is none). Each of `partials` takes the arguments and then the result, as wires, and gives the partial derivative by
     its argument: an expression of these, a number, or None where it is zero. So derivatives of every order follow. Raises
     `SpaceError` where arguments do not broadcast, `ExtensionError` where `fn` gives another space. Raises `ArgumentError`
-    for what is no function.
+    for an argument that is no function.
 
     >>> import catad as ct
     >>> from scipy import special

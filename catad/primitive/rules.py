@@ -20,8 +20,8 @@ def rule_from(
 ) -> Rule | None:
     """The rule of a box whose derivative is `derivative(*arguments, *results)`, a linear map with wires for its numbers.
 
-    The map goes from the tangents of the floating arguments to those of the floating results, each in its order. What is computed
-    for its numbers is boxes, so the rule differentiates to any order. None where no argument or no result is floating. Raises
+    The map goes from the tangents of the floating arguments to those of the floating results, each in its order. Boxes
+    compute its numbers, so the rule differentiates to any order. None where no argument or no result is floating. Raises
     `ExtensionError` where the map does not fit.
 
     >>> import catad as ct

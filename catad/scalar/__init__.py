@@ -17,7 +17,8 @@ from .bytecode import refuse_kind
 from .dtypes import Type, result_types, typed
 from .duals import partials, value_and_partials
 from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
-from .llvm import STOP_FLAG, LlvmFunction, llvm_function
+from .llvm import STOP_FLAG, llvm_function
+from .llvm_writer import LlvmFunction
 from .loops import pruned
 from .ops import OPS
 from .read import read

@@ -1,11 +1,11 @@
 """The array printer: a scalar function becomes straight-line Python over whole arrays.
 
-Both sides of a branch are computed and `where` chooses, so a NaN or an overflow on the side not taken goes nowhere.
-Loops run under a mask: a state changes only in the elements whose condition holds, and the loop ends when no element
-is left. A loop whose trips do not depend on data runs without masks. What a loop leaves has the shape of all that went into
-it, whatever its body read. The code is printed once for each function and
-combination of dtypes, uses only functions that NumPy and CuPy share, and keeps no intermediate array longer than
-needed. Arithmetic warnings are the caller's business (`numpy.errstate`): branches not taken may well overflow.
+Both sides of a branch are computed and `where` chooses, so a NaN or an overflow on the side not taken goes nowhere. Loops
+run under a mask: a state changes only in the elements whose condition holds, and the loop ends when no element is left. A
+loop whose trips do not depend on data runs without masks. The results of a loop have the broadcast shape of all its inputs,
+whatever its body reads. The code is printed once for each function and combination of dtypes, uses only functions that NumPy
+and CuPy share, and keeps no intermediate array longer than needed. Arithmetic warnings are the caller's business
+(`numpy.errstate`): branches not taken may well overflow.
 """
 
 from __future__ import annotations

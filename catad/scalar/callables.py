@@ -1,4 +1,4 @@
-"""What the functions of `math`, `operator`, `numpy` and the builtins mean in the scalar language.
+"""The meaning of the functions of `math`, `operator`, `numpy` and the builtins in the scalar language.
 
 They are known by identity, so it does not matter under which name they were imported. A handler takes values (nodes or
 nested tuples of them) and returns one. `math.floor`, `ceil`, `trunc` and `round` give integers, as in Python; NumPy's

@@ -1,4 +1,4 @@
-"""Which dtype every node of a scalar function has, given the dtypes of its params.
+"""The dtype of every node of a scalar function, from the dtypes of its params.
 
 The meaning is that of NEP 50: Python numbers are weak, so `2*x` keeps x's dtype; what is typed promotes as NumPy does.
 Truth values count as weak (in arithmetic they are the integers 0 and 1, as in Python). `float32` stays `float32`; a

@@ -1,4 +1,4 @@
-"""What the reader keeps of a running function: variables, where it stands in the file, what names mean."""
+"""The state of a function that the reader runs: variables, where it stands in the file, what names mean."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What the instructions of Python 3.11 to 3.14 do to the machine of `bytecode.py`, one function for each kind.
+"""The effects of the instructions of Python 3.11 to 3.14 on the machine of `bytecode.py`, one function for each kind.
 
-A function returns None to go on, `(value,)` to return from the call, or a `Fork`. What is missing here is refused by name.
+A function returns None to go on, `(value,)` to return from the call, or a `Fork`. The machine rejects other instructions by
+name.
 """
 
 from __future__ import annotations

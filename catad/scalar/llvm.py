@@ -8,7 +8,6 @@ those of the array printer, number for number. Nothing here needs LLVM itself: w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +17,8 @@ from .demand import schedule
 from .dtypes import Type, as_real, loop_param_types, node_types, sources, typed, work_type
 from .ir import Function, Node, param
 from .llvm_far import beyond
-from .llvm_ops import EMIT, LIBM, Kind, Writer, comparison, convert, ldexp, libm, literal, llvm_type, whole_power
+from .llvm_ops import EMIT, LIBM, Kind, comparison, convert, ldexp, libm, whole_power
+from .llvm_writer import LlvmFunction, Writer, literal, llvm_type
 from .loops import constant_trips
 from .ops import OPS
 from .simplify import TRUE
@@ -41,21 +41,6 @@ LONG = 1 << 16
 """A loop of more trips looks at the flag."""
 
 BOOL, INT, FLOAT = np.dtype(bool), np.dtype(np.int64), np.dtype(np.float64)
-
-
-@dataclass(frozen=True, slots=True)
-class LlvmFunction:
-    """A scalar function as LLVM text: `{results} @name(parameters)`, results always in a literal struct.
-
-    `support` has the text of each module-level declaration, constant and function that it needs, by name; a module has each
-    name once. Truth values are `i1`.
-    """
-
-    name: str
-    parameters: tuple[str, ...]
-    results: tuple[str, ...]
-    text: str
-    support: tuple[tuple[str, str], ...]
 
 
 class Region:
@@ -130,7 +115,7 @@ class Region:
             return emit(self.w, Kind(work), *(self.converted(arg, work) for arg in args))
         wide = [self.widest(arg) for arg in args]
         order = node.op if node.op in ("eq", "ne") else f"s{node.op}"
-        return self.w.new(f"icmp {order} i256 {wide[0]}, {wide[1]}")
+        return self.w.set(f"icmp {order} i256 {wide[0]}, {wide[1]}")
 
     def widest(self, node: Node) -> str:
         """An integer in a type that holds every constant and every dtype."""
@@ -138,7 +123,7 @@ class Region:
             bound = 1 << 254
             return str(max(-bound, min(bound, int(node.value))))
         kind = Kind(self.types[node].dtype)
-        return self.w.new(f"{'sext' if kind.signed else 'zext'} {kind.ty} {self.refs[node]} to i256")
+        return self.w.set(f"{'sext' if kind.signed else 'zext'} {kind.ty} {self.refs[node]} to i256")
 
 
 def operation(w: Writer, node: Node, work: np.dtype, refs: Sequence[str]) -> str:
@@ -166,7 +151,7 @@ def call(w: Writer, function: Function, name: str, dtype: np.dtype, refs: Sequen
     w.support[name] = printed.text
     args = ", ".join([f"{ty} {ref}" for ty, ref in zip(printed.parameters, refs, strict=True)])
     result = f"{{ {printed.results[0]} }}"
-    return w.new(f"extractvalue {result} {w.new(f'call {result} @{name}({args})')}, 0")
+    return w.set(f"extractvalue {result} {w.set(f'call {result} @{name}({args})')}, 0")
 
 
 def print_loop(region: Region, node: Node) -> list[str]:
@@ -180,34 +165,34 @@ def print_loop(region: Region, node: Node) -> list[str]:
     needed = None if guard is TRUE else region.converted(guard, BOOL)
     n = w.fresh()
     before = w.block
-    w.line(f"br label %head{n}" if needed is None else f"br i1 {needed}, label %head{n}, label %exit{n}")
-    w.start(f"head{n}")
+    w.do(f"br label %head{n}" if needed is None else f"br i1 {needed}, label %head{n}, label %exit{n}")
+    w.label(f"head{n}")
     phis = len(w.lines)
     tys = [llvm_type(one.dtype) for one in types[: loop.states]]
     states = [f"%s{n}.{k}" for k in range(loop.states)]
     (going,) = Region(w, loop.condition, [*states, *given], types, real).run()
     left = [w.block]
     if 0 <= constant_trips(loop, inits) <= LONG:
-        w.line(f"br i1 {going}, label %body{n}, label %exit{n}")
+        w.do(f"br i1 {going}, label %body{n}, label %exit{n}")
     else:
-        w.line(f"br i1 {going}, label %asked{n}, label %exit{n}")
-        w.start(f"asked{n}")
-        w.line(f"br i1 {_stopped(w)}, label %exit{n}, label %body{n}")
+        w.do(f"br i1 {going}, label %asked{n}, label %exit{n}")
+        w.label(f"asked{n}")
+        w.do(f"br i1 {_stopped(w)}, label %exit{n}, label %body{n}")
         left.append(w.block)
-    w.start(f"body{n}")
+    w.label(f"body{n}")
     body = Region(w, loop.step, [*states, *given], types, real)
     body.run()
     steps = [body.converted(out, one.dtype) for out, one in zip(loop.step.outputs, types, strict=False)]
-    w.line(f"br label %head{n}")
+    w.do(f"br label %head{n}")
     w.lines[phis:phis] = [
         f"  {state} = phi {ty} [ {start}, %{before} ], [ {step}, %{w.block} ]"
         for state, ty, start, step in zip(states, tys, started, steps, strict=True)
     ]
-    w.start(f"exit{n}")
+    w.label(f"exit{n}")
     if needed is None:
         return states
     return [
-        w.new(f"phi {ty} [ {start}, %{before} ], {', '.join([f'[ {state}, %{block} ]' for block in left])}")
+        w.set(f"phi {ty} [ {start}, %{before} ], {', '.join([f'[ {state}, %{block} ]' for block in left])}")
         for ty, start, state in zip(tys, started, states, strict=True)
     ]
 
@@ -215,8 +200,8 @@ def print_loop(region: Region, node: Node) -> list[str]:
 def _stopped(w: Writer) -> str:
     """Whether somebody wants the loops of the module to end."""
     w.support[STOP_FLAG] = _HANDLER
-    flag = w.new(f"load volatile i32, ptr @{STOP_FLAG}")
-    return w.new(f"icmp ne i32 {flag}, 0")
+    flag = w.set(f"load volatile i32, ptr @{STOP_FLAG}")
+    return w.set(f"icmp ne i32 {flag}, 0")
 
 
 def llvm_function(function: Function, dtypes: Sequence[object], name: str) -> LlvmFunction:
@@ -243,7 +228,7 @@ def llvm_function(function: Function, dtypes: Sequence[object], name: str) -> Ll
 def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str) -> LlvmFunction:
     _, real = typed(function, dtypes)
     w = Writer()
-    w.start("entry")
+    w.label("entry")
     params = [f"%x{i}" for i in range(function.arity)]
     region = Region(w, function, params, [Type(dtype, dtype.kind == "b") for dtype in dtypes], real)
     refs = region.run()
@@ -251,8 +236,8 @@ def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str) -> Llv
     results = tuple([llvm_type(region.types[output].dtype) for output in function.outputs])
     struct, whole = f"{{ {', '.join(results)} }}", "poison"
     for i, (ty, ref) in enumerate(zip(results, refs, strict=True)):
-        whole = w.new(f"insertvalue {struct} {whole}, {ty} {ref}, {i}")
-    w.line(f"ret {struct} {whole}")
+        whole = w.set(f"insertvalue {struct} {whole}, {ty} {ref}, {i}")
+    w.do(f"ret {struct} {whole}")
     given = ", ".join([f"{ty} {one}" for ty, one in zip(parameters, params, strict=True)])
     effects = "nounwind" if STOP_FLAG in w.support else "nounwind memory(none)"
     head = f"define internal {struct} @{name}({given}) alwaysinline {effects} {{"

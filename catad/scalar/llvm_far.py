@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .llvm_ops import Kind, Writer, convert
+from .llvm_ops import Kind, convert
+from .llvm_writer import Writer
 
 DOUBLE = np.dtype(np.float64)
 
@@ -43,7 +44,7 @@ def beyond(w: Writer, op: str, kind: Kind, x: str, near: str, bound: float, slow
             w.support |= _several(name, kind, bound, n)
     variants = ",".join([f"_ZGV_LLVM_N{n}vv_{name}({name}.v{n})" for n in WIDTHS])
     given = f"{kind.ty} {x}, {kind.ty} {near}"
-    return w.new(f'call {kind.ty} @{name}({given}) "vector-function-abi-variant"="{variants}"')
+    return w.set(f'call {kind.ty} @{name}({given}) "vector-function-abi-variant"="{variants}"')
 
 
 def _one(name: str, kind: Kind, bound: float) -> str:

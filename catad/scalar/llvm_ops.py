@@ -11,80 +11,12 @@ Source: LLVM Language Reference Manual, section "Instruction Reference".
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from .. import errors
-from ..errors import CannotPrint
-
-LLVM_TYPES = {"bool": "i1", "float32": "float", "float64": "double"} | {
-    f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
-"""The LLVM type of each dtype that can be printed."""
-
-
-def llvm_type(dtype: np.dtype) -> str:
-    """The LLVM type of a dtype; CannotPrint for one that has none (float16, long double)."""
-    found = LLVM_TYPES.get(dtype.name)
-    if found is None:
-        raise CannotPrint(f"numbers of dtype {dtype}", f"only {', '.join(LLVM_TYPES)} are printed")
-    return found
-
-
-def literal(value: Any, dtype: np.dtype) -> str:
-    """A number as LLVM writes it: floats by their bits.
-
-    >>> literal(1.5, np.dtype("float32")), literal(-3, np.dtype("int8")), literal(1, np.dtype(bool))
-    ('0x3FF8000000000000', '-3', 'true')
-    """
-    try:
-        with np.errstate(all="ignore"):
-            number = dtype.type(value)
-    except OverflowError as error:
-        raise errors.NumberRangeError(errors.constant_out_of_range(value, dtype)) from error
-    if dtype.kind == "b":
-        return "true" if number else "false"
-    return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}" if dtype.kind == "f" else str(int(number))
-
-
-@dataclass(slots=True)
-class Writer:
-    """The instructions written so far, the block they stand in, and the functions they call."""
-
-    lines: list[str] = field(default_factory=list)
-    support: dict[str, str] = field(default_factory=dict)
-    block: str = "entry"
-    made: int = 0
-
-    def fresh(self) -> int:
-        self.made += 1
-        return self.made
-
-    def new(self, code: str) -> str:
-        """A register that holds the value of an instruction."""
-        name = f"%v{self.fresh()}"
-        self.lines.append(f"  {name} = {code}")
-        return name
-
-    def line(self, code: str) -> None:
-        self.lines.append(f"  {code}")
-
-    def start(self, label: str) -> None:
-        """Begin a basic block."""
-        self.lines.append(f"{label}:")
-        self.block = label
-
-    def call(self, name: str, result: str, *args: str) -> str:
-        """A call of an external function; each argument is written with its type, as `float %v1`."""
-        if name not in self.support:
-            types = ", ".join([arg.split()[0] for arg in args])
-            pure = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
-            self.support[name] = f"declare {result} @{name}({types}){pure}"
-        return self.new(f"call {result} @{name}({', '.join(args)})")
+from .llvm_writer import Writer, literal, llvm_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +68,20 @@ def convert(w: Writer, ref: str, old: np.dtype, new: np.dtype) -> str:
         return ref
     a, b = Kind(old), Kind(new)
     if b.bits == 1:
-        return w.new(f"fcmp une {a.ty} {ref}, {a.number(0)}" if a.real else f"icmp ne {a.ty} {ref}, 0")
+        return w.set(f"fcmp une {a.ty} {ref}, {a.number(0)}" if a.real else f"icmp ne {a.ty} {ref}, 0")
     if a.real and b.real:
-        return w.new(f"{'fpext' if b.bits > a.bits else 'fptrunc'} {a.ty} {ref} to {b.ty}")
+        return w.set(f"{'fpext' if b.bits > a.bits else 'fptrunc'} {a.ty} {ref} to {b.ty}")
     if a.real:
         name = f"llvm.fpto{'s' if b.signed else 'u'}i.sat.{b.suffix}.{a.suffix}"
-        whole = w.call(name, b.ty, f"{a.ty} {ref}")  # 0 for NaN
+        whole = w.external(name, b.ty, f"{a.ty} {ref}")  # 0 for NaN
         if not b.signed:
             return whole
-        return w.new(f"select i1 {_isnan(w, a, ref)}, {b.ty} {-(1 << b.bits - 1)}, {b.ty} {whole}")
+        return w.set(f"select i1 {_isnan(w, a, ref)}, {b.ty} {-(1 << b.bits - 1)}, {b.ty} {whole}")
     if b.real:
-        return w.new(f"{'sitofp' if a.signed else 'uitofp'} {a.ty} {ref} to {b.ty}")
+        return w.set(f"{'sitofp' if a.signed else 'uitofp'} {a.ty} {ref} to {b.ty}")
     if a.bits == b.bits:
         return ref
-    return w.new(f"{'trunc' if b.bits < a.bits else 'sext' if a.signed else 'zext'} {a.ty} {ref} to {b.ty}")
+    return w.set(f"{'trunc' if b.bits < a.bits else 'sext' if a.signed else 'zext'} {a.ty} {ref} to {b.ty}")
 
 
 # -- arithmetic
@@ -157,18 +89,18 @@ def convert(w: Writer, ref: str, old: np.dtype, new: np.dtype) -> str:
 
 def _binary(real: str, whole: str) -> Emit:
     def emit(w: Writer, k: Kind, a: str, b: str) -> str:
-        return w.new(f"{real if k.real else whole} {k.ty} {a}, {b}")
+        return w.set(f"{real if k.real else whole} {k.ty} {a}, {b}")
 
     return emit
 
 
 def _neg(w: Writer, k: Kind, a: str) -> str:
-    return w.new(f"fneg {k.ty} {a}" if k.real else f"sub {k.ty} 0, {a}")
+    return w.set(f"fneg {k.ty} {a}" if k.real else f"sub {k.ty} 0, {a}")
 
 
 def _intrinsic(name: str) -> Emit:
     def emit(w: Writer, k: Kind, *args: str) -> str:
-        return w.call(f"llvm.{name}.{k.suffix}", k.ty, *(f"{k.ty} {arg}" for arg in args))
+        return w.external(f"llvm.{name}.{k.suffix}", k.ty, *(f"{k.ty} {arg}" for arg in args))
 
     return emit
 
@@ -176,62 +108,62 @@ def _intrinsic(name: str) -> Emit:
 def _abs(w: Writer, k: Kind, a: str) -> str:
     if k.real:
         return _intrinsic("fabs")(w, k, a)
-    return w.call(f"llvm.abs.{k.suffix}", k.ty, f"{k.ty} {a}", "i1 false") if k.signed else a
+    return w.external(f"llvm.abs.{k.suffix}", k.ty, f"{k.ty} {a}", "i1 false") if k.signed else a
 
 
 def _sign(w: Writer, k: Kind, a: str) -> str:
     """-1, 0 or 1; NaN stays NaN."""
     zero, one = k.number(0), k.number(1)
-    above = w.new(f"{'fcmp ogt' if k.real else 'icmp sgt' if k.signed else 'icmp ugt'} {k.ty} {a}, {zero}")
+    above = w.set(f"{'fcmp ogt' if k.real else 'icmp sgt' if k.signed else 'icmp ugt'} {k.ty} {a}, {zero}")
     if not (k.real or k.signed):
-        return w.new(f"zext i1 {above} to {k.ty}")
-    below = w.new(f"{'fcmp olt' if k.real else 'icmp slt'} {k.ty} {a}, {zero}")
-    rest = w.new(f"select i1 {w.new(f'fcmp uno {k.ty} {a}, {a}')}, {k.ty} {a}, {k.ty} {zero}") if k.real else zero
-    low = w.new(f"select i1 {below}, {k.ty} {k.number(-1)}, {k.ty} {rest}")
-    return w.new(f"select i1 {above}, {k.ty} {one}, {k.ty} {low}")
+        return w.set(f"zext i1 {above} to {k.ty}")
+    below = w.set(f"{'fcmp olt' if k.real else 'icmp slt'} {k.ty} {a}, {zero}")
+    rest = w.set(f"select i1 {w.set(f'fcmp uno {k.ty} {a}, {a}')}, {k.ty} {a}, {k.ty} {zero}") if k.real else zero
+    low = w.set(f"select i1 {below}, {k.ty} {k.number(-1)}, {k.ty} {rest}")
+    return w.set(f"select i1 {above}, {k.ty} {one}, {k.ty} {low}")
 
 
 def _divided(w: Writer, k: Kind, a: str, b: str) -> tuple[str, str, str]:
     """Quotient and rest towards zero of integers, and whether the divisor is 0; nothing traps."""
-    zero = w.new(f"icmp eq {k.ty} {b}, 0")
+    zero = w.set(f"icmp eq {k.ty} {b}, 0")
     unsafe = zero
     if k.signed:
-        least = w.new(f"icmp eq {k.ty} {a}, {-(1 << k.bits - 1)}")
-        over = w.new(f"and i1 {least}, {w.new(f'icmp eq {k.ty} {b}, -1')}")
-        unsafe = w.new(f"or i1 {zero}, {over}")
-    by = w.new(f"select i1 {unsafe}, {k.ty} 1, {k.ty} {b}")
+        least = w.set(f"icmp eq {k.ty} {a}, {-(1 << k.bits - 1)}")
+        over = w.set(f"and i1 {least}, {w.set(f'icmp eq {k.ty} {b}, -1')}")
+        unsafe = w.set(f"or i1 {zero}, {over}")
+    by = w.set(f"select i1 {unsafe}, {k.ty} 1, {k.ty} {b}")
     sign = "s" if k.signed else "u"
-    return w.new(f"{sign}div {k.ty} {a}, {by}"), w.new(f"{sign}rem {k.ty} {a}, {by}"), zero
+    return w.set(f"{sign}div {k.ty} {a}, {by}"), w.set(f"{sign}rem {k.ty} {a}, {by}"), zero
 
 
 def _unlike(w: Writer, k: Kind, rest: str, b: str) -> str:
     """Is there a rest whose sign is not that of the divisor?"""
-    some = w.new(f"icmp ne {k.ty} {rest}, 0")
-    mixed = w.new(f"icmp slt {k.ty} {w.new(f'xor {k.ty} {rest}, {b}')}, 0")
-    return w.new(f"and i1 {some}, {mixed}")
+    some = w.set(f"icmp ne {k.ty} {rest}, 0")
+    mixed = w.set(f"icmp slt {k.ty} {w.set(f'xor {k.ty} {rest}, {b}')}, 0")
+    return w.set(f"and i1 {some}, {mixed}")
 
 
 def _floordiv(w: Writer, k: Kind, a: str, b: str) -> str:
     quotient, rest, zero = _divided(w, k, a, b)
     if k.signed:
-        down = w.new(f"sext i1 {_unlike(w, k, rest, b)} to {k.ty}")
-        quotient = w.new(f"add {k.ty} {quotient}, {down}")
-    return w.new(f"select i1 {zero}, {k.ty} 0, {k.ty} {quotient}")
+        down = w.set(f"sext i1 {_unlike(w, k, rest, b)} to {k.ty}")
+        quotient = w.set(f"add {k.ty} {quotient}, {down}")
+    return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {quotient}")
 
 
 def _mod(w: Writer, k: Kind, a: str, b: str) -> str:
     _, rest, zero = _divided(w, k, a, b)
     if k.signed:
-        up = w.new(f"select i1 {_unlike(w, k, rest, b)}, {k.ty} {b}, {k.ty} 0")
-        rest = w.new(f"add {k.ty} {rest}, {up}")
-    return w.new(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
+        up = w.set(f"select i1 {_unlike(w, k, rest, b)}, {k.ty} {b}, {k.ty} 0")
+        rest = w.set(f"add {k.ty} {rest}, {up}")
+    return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
 
 
 def _fmod(w: Writer, k: Kind, a: str, b: str) -> str:
     if k.real:
-        return w.new(f"frem {k.ty} {a}, {b}")
+        return w.set(f"frem {k.ty} {a}, {b}")
     _, rest, zero = _divided(w, k, a, b)
-    return w.new(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
+    return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
 
 
 def whole_power(w: Writer, k: Kind, a: str, exponent: int) -> str:
@@ -239,9 +171,9 @@ def whole_power(w: Writer, k: Kind, a: str, exponent: int) -> str:
     total = None
     while exponent:
         if exponent & 1:
-            total = a if total is None else w.new(f"mul {k.ty} {total}, {a}")
+            total = a if total is None else w.set(f"mul {k.ty} {total}, {a}")
         exponent >>= 1
-        a = w.new(f"mul {k.ty} {a}, {a}") if exponent else a
+        a = w.set(f"mul {k.ty} {a}, {a}") if exponent else a
     return k.number(1) if total is None else total
 
 
@@ -251,9 +183,9 @@ def whole_power(w: Writer, k: Kind, a: str, exponent: int) -> str:
 def comparison(op: str) -> Emit:
     def emit(w: Writer, k: Kind, a: str, b: str) -> str:
         if k.real:
-            return w.new(f"fcmp {'une' if op == 'ne' else 'o' + op} {k.ty} {a}, {b}")
+            return w.set(f"fcmp {'une' if op == 'ne' else 'o' + op} {k.ty} {a}, {b}")
         order = op if op in ("eq", "ne") else ("s" if k.signed else "u") + op
-        return w.new(f"icmp {order} {k.ty} {a}, {b}")
+        return w.set(f"icmp {order} {k.ty} {a}, {b}")
 
     return emit
 
@@ -273,11 +205,11 @@ def _extremum(order: str, propagates: bool) -> Emit:
         if not a.startswith("%"):
             a, b = b, a
         image = _bits(w, k, b)
-        size = image if larger else w.new(f"xor {k.integer} {image}, {-(1 << k.bits - 1)}")
-        wins = w.new(f"icmp ult {k.integer} {size}, {0x7F800000 if k.bits == 32 else 0x7FF0000000000000}")  # and is finite
-        past = w.new(f"add {k.integer} {image}, {w.new(f'zext i1 {wins} to {k.integer}')}")
-        left = w.new(f"fcmp {order} {k.ty} {a}, {w.new(f'bitcast {k.integer} {past} to {k.ty}')}")
-        left = w.new(f"or i1 {left}, {_isnan(w, k, a if propagates else b)}")
+        size = image if larger else w.set(f"xor {k.integer} {image}, {-(1 << k.bits - 1)}")
+        wins = w.set(f"icmp ult {k.integer} {size}, {0x7F800000 if k.bits == 32 else 0x7FF0000000000000}")  # and is finite
+        past = w.set(f"add {k.integer} {image}, {w.set(f'zext i1 {wins} to {k.integer}')}")
+        left = w.set(f"fcmp {order} {k.ty} {a}, {w.set(f'bitcast {k.integer} {past} to {k.ty}')}")
+        left = w.set(f"or i1 {left}, {_isnan(w, k, a if propagates else b)}")
         return _select(w, k, left, a, b)
 
     return emit
@@ -291,18 +223,18 @@ def _rounded(name: str) -> Emit:
 
 
 def _isnan(w: Writer, k: Kind, a: str) -> str:
-    return w.new(f"fcmp uno {k.ty} {a}, {a}")
+    return w.set(f"fcmp uno {k.ty} {a}, {a}")
 
 
 def _against_infinity(order: str) -> Emit:
     def emit(w: Writer, k: Kind, a: str) -> str:
-        return w.new(f"fcmp {order} {k.ty} {_abs(w, k, a)}, {k.number(float('inf'))}")
+        return w.set(f"fcmp {order} {k.ty} {_abs(w, k, a)}, {k.number(float('inf'))}")
 
     return emit
 
 
 def _signbit(w: Writer, k: Kind, a: str) -> str:
-    return w.new(f"icmp slt {k.integer} {w.new(f'bitcast {k.ty} {a} to {k.integer}')}, 0")
+    return w.set(f"icmp slt {k.integer} {w.set(f'bitcast {k.ty} {a} to {k.integer}')}, 0")
 
 
 def _truth(w: Writer, k: Kind, a: str) -> str:
@@ -310,31 +242,31 @@ def _truth(w: Writer, k: Kind, a: str) -> str:
 
 
 def _invert(w: Writer, k: Kind, a: str) -> str:
-    return w.new(f"xor {k.ty} {a}, {'true' if k.bits == 1 else '-1'}")
+    return w.set(f"xor {k.ty} {a}, {'true' if k.bits == 1 else '-1'}")
 
 
 def _shift(instruction: str) -> Emit:
     def emit(w: Writer, k: Kind, a: str, b: str) -> str:
-        inside = w.new(f"icmp ult {k.ty} {b}, {k.bits}")
-        by = w.new(f"and {k.ty} {b}, {k.bits - 1}")
+        inside = w.set(f"icmp ult {k.ty} {b}, {k.bits}")
+        by = w.set(f"and {k.ty} {b}, {k.bits - 1}")
         name = instruction if instruction == "shl" else "ashr" if k.signed else "lshr"
-        shifted = w.new(f"{name} {k.ty} {a}, {by}")
-        gone = w.new(f"ashr {k.ty} {a}, {k.bits - 1}") if name == "ashr" else "0"
-        return w.new(f"select i1 {inside}, {k.ty} {shifted}, {k.ty} {gone}")
+        shifted = w.set(f"{name} {k.ty} {a}, {by}")
+        gone = w.set(f"ashr {k.ty} {a}, {k.bits - 1}") if name == "ashr" else "0"
+        return w.set(f"select i1 {inside}, {k.ty} {shifted}, {k.ty} {gone}")
 
     return emit
 
 
 def _select(w: Writer, k: Kind, c: str, a: str, b: str) -> str:
-    return w.new(f"select i1 {c}, {k.ty} {a}, {k.ty} {b}")
+    return w.set(f"select i1 {c}, {k.ty} {a}, {k.ty} {b}")
 
 
 def _bits(w: Writer, k: Kind, a: str) -> str:
-    return w.new(f"bitcast {k.ty} {a} to {k.integer}")
+    return w.set(f"bitcast {k.ty} {a} to {k.integer}")
 
 
 def _of_bits(w: Writer, k: Kind, a: str) -> str:
-    return w.new(f"bitcast {k.ty} {a} to {'float' if k.bits == 32 else 'double'}")
+    return w.set(f"bitcast {k.ty} {a} to {'float' if k.bits == 32 else 'double'}")
 
 
 def ldexp(w: Writer, k: Kind, a: str, exponent: str, dtype: np.dtype) -> str:
@@ -343,9 +275,9 @@ def ldexp(w: Writer, k: Kind, a: str, exponent: str, dtype: np.dtype) -> str:
     if e.bits > 16:
         low, high = (("smax", "-100000"), ("smin", "100000")) if e.signed else (("umax", "0"), ("umin", "100000"))
         for name, bound in (low, high):
-            exponent = w.call(f"llvm.{name}.{e.suffix}", e.ty, f"{e.ty} {exponent}", f"{e.ty} {bound}")
+            exponent = w.external(f"llvm.{name}.{e.suffix}", e.ty, f"{e.ty} {exponent}", f"{e.ty} {bound}")
     exponent = convert(w, exponent, dtype, np.dtype(np.int32))
-    return w.call(f"llvm.ldexp.{k.suffix}.i32", k.ty, f"{k.ty} {a}", f"i32 {exponent}")
+    return w.external(f"llvm.ldexp.{k.suffix}.i32", k.ty, f"{k.ty} {a}", f"i32 {exponent}")
 
 
 EMIT: Mapping[str, Emit] = {
@@ -396,4 +328,4 @@ def libm(w: Writer, op: str, k: Kind, *args: str) -> str:
     """A call of the C library in double precision; float32 is rounded once, at the end."""
     double = np.dtype(np.float64)
     wide = [convert(w, arg, k.dtype, double) for arg in args]
-    return convert(w, w.call(LIBM[op], "double", *(f"double {arg}" for arg in wide)), double, k.dtype)
+    return convert(w, w.external(LIBM[op], "double", *(f"double {arg}" for arg in wide)), double, k.dtype)

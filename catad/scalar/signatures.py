@@ -1,4 +1,4 @@
-"""How many arguments a callable takes that must be supplied."""
+"""The number of required arguments of a callable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scalar function was read from, kept for printing: the text of a lambda, and the values of the names in it."""
+"""The source of a scalar function, kept for printing: the text of a lambda, and the values of the names in it."""
 
 from __future__ import annotations
 

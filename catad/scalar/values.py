@@ -1,4 +1,4 @@
-"""What operations mean on the values of the reader, whether it reads syntax trees or bytecode.
+"""The operations on the values of the reader, which reads syntax trees or bytecode.
 
 A value is a node, a tuple of values, or any other Python object (a module, a function, a string), which can only be
 called, asked for attributes or compared with constants.

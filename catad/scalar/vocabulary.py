@@ -88,7 +88,7 @@ vocabulary: Mapping[str, Word] = MappingProxyType(_words())
 
 
 def operations(function: Function) -> int:
-    """How many scalar operations one evaluation takes; a loop counts its body ten times, both sides of branches count.
+    """The number of scalar operations of one evaluation; a loop counts its body ten times, both sides of branches count.
 
     >>> from .read import read
     >>> operations(read(lambda x, y: x * y + y))

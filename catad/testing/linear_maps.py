@@ -19,7 +19,7 @@ def check_linear_map(linear: LinearMap, seed: int = 0, exact: bool = False) -> N
     `tocsr`, `matvec`, `rmatvec`, `matmat`, `rmatmat`, `as_linear_operator`, `diagonal`, `trace`, `shape`, `stored` and `nnz`
     agree with the map. With `exact` the arguments are small integers and all equalities hold bit for bit: for maps whose
     numbers are small integers. The forms that need SciPy are checked where it is installed. Raises `LawError`. Raises
-    `SpaceError` for what is no linear map.
+    `SpaceError` for an argument that is no linear map.
 
     >>> import catad as ct, numpy as np
     >>> from catad.testing import check_linear_map

@@ -1,6 +1,6 @@
 """Hypothesis strategies: spaces, points, terms that compose, chains and linear maps.
 
-Hypothesis is imported when a strategy is made, so that the checkers work without it. What is drawn is small, since a
+Hypothesis is imported when a strategy is made, so that the checkers work without it. The drawn programs are small, since a
 law that fails, fails on small spaces: arrays of up to three axes of up to four entries.
 """
 

@@ -1,6 +1,6 @@
 """`scan` and `fold` whose operator is a morphism on arrays: matrix products, composition of affine maps, ...
 
-They are sweeps: `s_i = op(s_{i-1}, x_i)`. The derivative of a step is the operator's own structured Jacobian (of a matrix
+Both are sweeps: `s_i = op(s_{i-1}, x_i)`. The derivative of a step is the operator's own structured Jacobian (of a matrix
 product I⊗M and M⊗I), so no matrix of d^2 by d^2 numbers is made for elements of d by d, and the work is that of a few primal
 sweeps. Elements lie along axis 0.
 """

@@ -1,4 +1,4 @@
-"""`ct.map` of a morphism: the same program for each index of a leading axis (batching, a functor on wirings)."""
+"""`ct.map` of a morphism runs one program for each index of a leading axis (batching, a functor on wirings)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Bins by sorting: what a fold by bin means, for any operator.
+"""Folds by bin by sorting, for any operator.
 
 The values are sorted by bin, stably, and folded segment by segment: a scan with the operator lifted to (segment starts here,
-value), read at the ends of the segments (Bruun and Larsen 2022, section 6.1). The prefixes of each element within its bin are
-read before each place and go back to where their elements stand. It is made of smaller combinators and has no rule
-of its own. Indices out of range sort into one bin more, which nobody reads.
+value), read at the ends of the segments (Bruun and Larsen 2022, section 6.1). The prefixes of each element within its bin
+are read before each place and go back to where their elements stand. It consists of smaller combinators, so it needs no
+rule. Indices out of range sort into one more bin, which nobody reads.
 """
 
 from __future__ import annotations

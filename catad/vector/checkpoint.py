@@ -1,7 +1,7 @@
-"""`ct.checkpoint(f)`: f as one box that keeps its argument and computes the rest again when its derivative is taken.
+"""`ct.checkpoint(f)` is f as one box, which keeps its argument and computes the rest again when its derivative is applied.
 
-Its derivative is matrix-free: D[f] and R[f] at the kept argument, each again such a box, so memory stays bounded at every order.
-Forward mode takes value and tangent from one box, T[f]: so checkpoints within each other are gone through once, at every order.
+Its derivative is matrix-free: D[f] and R[f] at the kept argument, each again such a box, so memory stays bounded at every
+order. Forward mode takes value and tangent from one box, T[f], so nested checkpoints run once, at every order.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def checkpoint(f: D) -> D:
 
     Linearising stores the argument instead of the coefficients of f's boxes; applying the derivative costs f once more. (A.
     Griewank and A. Walther, Evaluating Derivatives, 2008, chapter 12.) Spaces are those of f, to any order of derivative.
-    Raises `SpaceError` for what is no morphism.
+    Raises `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct
     >>> ct.grad(ct.checkpoint(ct.sin >> ct.exp))(0.0)

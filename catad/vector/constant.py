@@ -106,7 +106,7 @@ def const(value: Value) -> D:
 
     The array is copied. Its derivative is zero. A Python float is weak: it takes the dtype of the floating arrays in the
     argument, and is float64 where there are none. A Python integer is int64, since it may be an index. Raises `SpaceError`
-    for what is no value.
+    for an argument that is no value.
 
     >>> import catad as ct
     >>> (ct.fork(ct.id, ct.const(2.0)) >> ct.mul)(3.0)

@@ -1,4 +1,4 @@
-"""Contractions: `einsum` and `matmul`. With respect to each operand the Jacobian is a `Delta` made of the others."""
+"""Contractions: `einsum` and `matmul`. The Jacobian by each operand is a `Delta` made of the other operands."""
 
 from __future__ import annotations
 

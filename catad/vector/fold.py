@@ -1,7 +1,7 @@
 """`fold`: reduction by an associative operator.
 
-For any operator the Jacobian is a row, `d(l_i op x_i op r_i) / d x_i` with `l_i` and `r_i` the folds of what stands before and
-after x_i: two exclusive scans, from both sides (Bruun and Larsen 2022, section 4.1). For `+` the fold is `sum`.
+The Jacobian for any operator is a row, `d(l_i op x_i op r_i) / d x_i`, with `l_i` and `r_i` the folds of the elements before
+and after x_i: two exclusive scans, from both sides (Bruun and Larsen 2022, section 4.1). The fold with `+` is `sum`.
 """
 
 from __future__ import annotations
@@ -292,7 +292,8 @@ class FoldOf(D):
 
 @constructor("neutral", morphisms="op")
 def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis: int = 0, params: int = 0) -> D:
-    """The reduction by an associative operator along an axis, the others carried along; of nothing, the neutral element.
+    """The reduction by an associative operator along an axis, for each index of the other axes; an empty fold is the neutral
+    element.
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
     Operands keep their order. With `params=k` the operator takes k more numbers, which follow the elements in the domain:

@@ -2,8 +2,8 @@
 
     d total[bin] / d x_i = d op(op(before_i, x_i), after_i) / d x_i      in the bin of x_i, 0 in all others
 
-with `before_i` and `after_i` the folds of what stands before and after x_i in its bin. Sorted by bin it would be the derivative
-of a segmented fold (Bruun and Larsen 2022, section 6.1), but nothing needs to be sorted to say it.
+with `before_i` and `after_i` the folds of the values before and after x_i in its bin. After a sort by bin this is the
+derivative of a segmented fold (Bruun and Larsen 2022, section 6.1), but the formula needs no sort.
 """
 
 from __future__ import annotations

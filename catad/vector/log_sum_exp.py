@@ -1,9 +1,9 @@
-"""The fold of `logaddexp`: the greatest number, then the sum of the exponentials of what the others are below it.
+"""The fold of `logaddexp`: the greatest number m, then the sum of the exponentials of x_i - m.
 
     y = log(sum over i of exp(x_i)) = m + log(s),   s = sum over i of exp(x_i - m)
     dy = sum over i of p_i dx_i,   p_i = exp(x_i - m) / s,   dp_i = p_i (dx_i - dy)
 
-Where the greatest number is infinite, those that equal it share the derivative, as the operands of `logaddexp` do.
+Where the greatest number is infinite, all numbers equal to it share the derivative, as the operands of `logaddexp` do.
 """
 
 from __future__ import annotations

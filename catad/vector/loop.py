@@ -1,10 +1,10 @@
 """`iterate` and `while_loop`: a morphism applied to its own result, a given number of times or while a condition holds.
 
-An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept and
-the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm 799:
-revolve, 2000). A while loop is an iteration of as many steps as it counts on the data while it takes them; the count is part of
-what a program is compiled for, so another count compiles another program, which is kept as well. Mapped over a batch, it takes
-as many steps as the longest lane, and the others keep their states when they are done.
+An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept
+and the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm
+799: revolve, 2000). A while loop is an iteration that counts its steps on the data while it takes them. A program is
+compiled for a count, so another count compiles another program, which is cached as well. Mapped over a batch, the loop takes
+the steps of the longest lane, and the other lanes keep their states when they are done.
 """
 
 from __future__ import annotations
@@ -148,8 +148,8 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 class Counted(Sweep):
     """A sweep while a condition holds, from each of some states; gives the number of steps, too, for each of them.
 
-    Where that is not the number that the program was made for, it raises `Recount`. `lanes` are the sizes of the leading axes
-    over which the loop is mapped; `state` has them.
+    It raises `Recount` where the program was made for another number. `lanes` are the sizes of the leading axes over which
+    the loop is mapped; `state` has them.
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes
@@ -323,7 +323,7 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number;
     the work is that of the longest, and f is also run on zeros, without effect. For many short loops on numbers, a `while`
     in a scalar function is faster. The state is a value of any space, which f keeps. Raises `SpaceError` where it does not,
-    and for what is no morphism.
+    and for an argument that is no morphism.
 
     >>> import catad as ct
     >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))

@@ -288,7 +288,7 @@ def _trees(x: Any, count: int, fn: Any) -> tuple[Any, ...]:
 
 @constructor(morphisms="fn")
 def map(fn: Callable[..., Any]) -> D:
-    """Apply a scalar function pointwise; of a `D`, map it over the leading axis (batching).
+    """Apply a scalar function pointwise; or map a morphism over a leading axis (batching).
 
     `fn` is a plain Python function of scalars (or of tuples of scalars), read by its source; its parameters take the factors
     of the domain, arrays that broadcast together. A function that returns a tuple gives a product.

@@ -1,8 +1,8 @@
 """Operators of `fold`, `scan` and `histogram`: read, typed at the elements, checked on values.
 
-An operator is a scalar function of two elements, each a number or a nested tuple of numbers as the neutral element is.
-That it is closed is known from its types; that the neutral element is neutral, and the operator associative, is checked on
-values of the first call, within rounding: a wrong one is an error, never a silently wrong number.
+An operator is a scalar function of two elements, each a number or a nested tuple of numbers as the neutral element is. Its
+types say whether it is closed. catad checks on values of the first call, within rounding, that the neutral element is
+neutral and the operator associative. A wrong operator is an error, never a silently wrong number.
 """
 
 from __future__ import annotations

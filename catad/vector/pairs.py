@@ -2,9 +2,9 @@
 
     T[op]((da, a), (db, b)) = ((d op / d left)(a, b) da + (d op / d right)(a, b) db, op(a, b))        T[scan op] = scan T[op]
 
-T is a functor, so T[op] is associative where `op` is on a neighbourhood. At a kink it need not be, since what a branch chooses
-there may depend on the bracketing; so pairs are for operators whose derivative is continuous. For these they give what
-the recurrence of the derivative rule gives, and which runs is a matter of cost: both are counted (`scan_work`, `linear_work`).
+T is a functor, so T[op] is associative where `op` is associative on a neighbourhood. At a kink the choice of a branch may
+depend on the bracketing, so pairs serve only operators whose derivative is continuous. They give the same numbers as the
+recurrence of the derivative rule. The cheaper of the two runs; `scan_work` and `linear_work` count both.
 """
 
 from __future__ import annotations

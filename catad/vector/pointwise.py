@@ -120,8 +120,8 @@ class WithNumber(Leafwise):
 def scaled(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`.
 
-    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for what is no
-    real number.
+    Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for an argument
+    that is no real number.
 
     >>> import catad as ct
     >>> ct.scaled(2.0)(1.0, 3.0)
@@ -139,7 +139,8 @@ def astype(dtype: Any) -> D:
     """Conversion to a dtype; between floating dtypes it is linear, to and from integers its derivative is zero.
 
     Shapes stay; a product is converted leaf by leaf. Dtypes are those of spaces. Conversion to integers cuts towards zero;
-    what is beyond them becomes the nearest, and NaN the least. Raises `SpaceError` for what names no dtype of a space.
+    numbers beyond them become the nearest integer, and NaN the least. Raises `SpaceError` for a name that is no dtype of a
+    space.
 
     >>> import catad as ct
     >>> ct.astype("float32")(1.5)

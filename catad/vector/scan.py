@@ -384,7 +384,7 @@ def scan(
     axis: int = 0,
     params: int = 0,
 ) -> D:
-    """All prefixes of an associative operator along an axis, the others carried along.
+    """All prefixes of an associative operator along an axis, for each index of the other axes.
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
     Inclusive: `s_i = x_0 op ... op x_i`; exclusive: the neutral element first. Reversed: suffixes, `x_i op ... op x_{n-1}`,

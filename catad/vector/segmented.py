@@ -1,11 +1,11 @@
 """`segmented_scan` and `segmented_fold`: scans and folds of the segments of one array, whose lengths may differ.
 
-Segments are given by flags, true where one starts, or by lengths. Either way each element learns the number of its segment,
-which is all that is integer here; the rest is said with other combinators. A scan of segments is a scan with the operator lifted
-to (segment starts here, element), for which what stands before a start does not matter (G. Blelloch, Scans as primitive
-parallel operations, 1989; Bruun and Larsen 2022, section 2.1.1). A fold of segments is a histogram whose
-bins are the segments. So the Jacobians are theirs: a recurrence that is cut at starts, a scatter-add for `+`. Nothing of a
-segment reaches another, in no order of derivative: not even NaN and infinity do.
+Flags, true where a segment starts, or lengths give the segments. Each element gets the number of its segment; this is the
+only integer part, and other combinators do the rest. A segmented scan is a scan with the operator lifted to (segment starts
+here, element), which ignores all elements before a start (G. Blelloch, Scans as primitive parallel operations, 1989; Bruun
+and Larsen 2022, section 2.1.1). A fold of segments is a histogram whose bins are the segments. So the Jacobians are a
+recurrence with resets at starts, and a scatter-add for `+`. No number of a segment reaches another one, in any order of
+derivative: not even NaN and infinity.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def segmented_fold(
     by: Literal["flags", "lengths"] = "flags",
     params: int = 0,
 ) -> D:
-    """(flags, values) to the fold of each segment, or with `by="lengths"` (lengths, values) to them.
+    """(flags, values) to the fold of each segment, or (lengths, values) with `by="lengths"`.
 
     `values` are arrays (n, ...) as for `ct.segmented_scan`, and so are `flags` (n,) and `lengths` (k,). The result has the
     shape (k, ...) and the dtype of the values, with k the number of segments; a segment of length 0, which lengths can give,

@@ -1,4 +1,4 @@
-"""Shape operations, by NumPy's names and meanings. All are linear: each is its own derivative."""
+"""Shape operations, with NumPy's names and meanings. All are linear, so each is its own derivative."""
 
 from __future__ import annotations
 
@@ -115,11 +115,11 @@ def transpose(axes: Sequence[int] | None = None) -> D:
 
 @constructor()
 def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
-    """The sum over some axes (None: all); an empty sum is 0.
+    """The sum over some axes (None: all axes); an empty sum is 0.
 
     Floats keep their dtype. As in NumPy, truth values and integers of fewer than 64 bits are summed as int64, or as uint64.
-    The axes that are summed over are left out of the shape, or have size 1 with `keepdims`. The transpose stretches. Raises
-    `SpaceError` for an axis that is missing, `ArgumentError` for one that is no integer.
+    The result does not have the axes of the sum, or has them with size 1 if `keepdims` is true. The transpose stretches.
+    Raises `SpaceError` for an axis that is missing, `ArgumentError` for one that is no integer.
 
     >>> import catad as ct, numpy as np
     >>> ct.sum(axis=0)(np.ones((2, 3)))
@@ -276,11 +276,12 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
 
 @constructor()
 def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
-    """Put `value` before and after along one axis; negative widths cut off. The dtype stays, so it must hold the value.
+    """Put `value` before and after along one axis; negative widths remove entries. The dtype stays, so it must hold the
+    value.
 
-    Shapes: (..., n, ...) to (..., before + n + after, ...). The transpose cuts off. Raises `NumberRangeError` where the
-    dtype does not hold the value, `SpaceError` where the axis is missing or more is cut off than there is, `ArgumentError`
-    for widths and axes that are no integers.
+    Shapes: (..., n, ...) to (..., before + n + after, ...). The transpose removes entries. Raises `NumberRangeError` where
+    the dtype does not hold the value, `SpaceError` where the axis is missing or has fewer entries than are removed,
+    `ArgumentError` for widths and axes that are no integers.
 
     >>> import catad as ct, numpy as np
     >>> ct.pad(1, 2)(np.ones(2))
@@ -398,7 +399,7 @@ class Joined(D):
 
 @constructor()
 def concatenate(axis: int = 0) -> D:
-    """The leaves of a product after each other along an axis.
+    """The leaves of a product, joined end to end along an axis.
 
     Shapes: any number of arrays whose sizes agree but along `axis`, where they are added. Dtype: the common one by NEP 50.
     Its transpose cuts. Raises `SpaceError` where other sizes differ or the axis is missing, `ArgumentError` for an axis that

@@ -2,9 +2,9 @@
 
     y = x[p]        p = argsort(x)        dy = dx[p]
 
-The permutation is constant on a neighbourhood of every point without ties, so the Jacobian of `sort` is the gather by it and the
-second derivative is zero. Only the permutation is a primitive here; reading by it is `Take`. At ties the stable permutation is
-the one that is differentiated: equal entries keep their order, and so do their tangents.
+The permutation is constant on a neighbourhood of every point without ties, so the Jacobian of `sort` is the gather by it and
+the second derivative is zero. Only the permutation is a primitive here; reading by it is `Take`. At ties the derivative
+follows the stable permutation: equal entries keep their order, and so do their tangents.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     y[i] = fn(x[i + o_1], ..., x[i + o_k])        dy[i] = sum_j (d fn / d x_j)(x[i + o_1], ...) dx[i + o_j]
 
-It is the map of the function over k shifted copies of the array, and has no rule of its own: its Jacobian is the sum, over the
-offsets, of a move of the argument and then a diagonal, hence banded. A stencil with constant weights (a convolution) stores
-nothing. A shift takes the positions of the result from at most two arithmetic progressions of the argument: what lies inside,
-and what the boundary puts in place of the rest.
+A stencil is the map of the function over k shifted copies of the array, so it needs no rule. Its Jacobian is a sum over the
+offsets, of a strided copy of the argument and then a diagonal; so it is banded. A stencil with constant weights (a
+convolution) stores nothing. A shift reads the entries of its result from at most two arithmetic progressions: the entries
+inside the array, and the entries with which the boundary replaces the others.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def stencil(
     - `"reflect"`: the mirror image at the outermost entries, which are not repeated (`numpy.pad`'s mode "reflect"): index -k is
       k, and n - 1 + k is n - 1 - k. An offset must be less than the size, so an axis of size 1 takes the offset 0 only.
 
-    Of an empty axis the result is empty. The Jacobian is a sum of shifted diagonals, one for each offset (two, where the
+    An empty axis gives an empty result. The Jacobian is a sum of shifted diagonals, one for each offset (two, where the
     boundary is not zero), with at most k n numbers; it stores nothing where `fn` is a weighted sum with constant weights.
     Work O(k n), depth O(1): one map and k shifts, and the gradient the same once more with the partials in one map.
 

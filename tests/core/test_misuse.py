@@ -51,7 +51,7 @@ def test_constructors_given_an_array(name: str, x: Any) -> None:
         lambda: make(x, axis=0),
     ):
         message = caught(call)
-        assert f"ct.{name} takes its parameters" in message and f"write ct.{name}(" in message and ")(x" in message
+        assert f"ct.{name} takes options" in message and f"write ct.{name}(" in message and ")(x" in message
 
 
 @pytest.mark.parametrize("name", sorted(set(CONSTRUCTORS) - TAKES_ARRAYS))
@@ -59,7 +59,7 @@ def test_constructors_given_an_array_last(name: str) -> None:
     """As NumPy's functions would take it: beyond the parameters, or by a name that is not there."""
     make = CONSTRUCTORS[name]
     for call in (lambda: make(*[0] * 12, X), lambda: make(array=X)):
-        assert f"ct.{name} takes its parameters" in caught(call)
+        assert f"ct.{name} takes options" in caught(call)
 
 
 def test_a_constructor_of_wires() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs_support import ROOT, blocks, documents, run
+from docs_support import FENCE, ROOT, blocks, documents, run
 
 COMMANDS = [
     "python3 -m venv .venv && .venv/bin/pip install '.[examples]' && .venv/bin/python examples/quickstart.py",
@@ -48,6 +48,15 @@ def test_readme_prints_what_it_shows() -> None:
     assert printed.getvalue() == shown[1].text
 
 
+def test_the_picture_of_the_readme_is_the_one_that_its_program_draws() -> None:
+    source = (ROOT / "README.md").read_text(encoding="utf-8")
+    (picture,) = re.findall(r"!\[[^]]*\]\(([^)]+\.svg)\)", source)
+    namespace: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(blocks(source)[0].text, namespace)
+    assert (ROOT / picture).read_text(encoding="utf-8") == namespace["drawdown"].draw() + "\n"
+
+
 def test_readme_sets_up_with_two_commands() -> None:
     lines = [
         line
@@ -60,8 +69,44 @@ def test_readme_sets_up_with_two_commands() -> None:
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", path.read_text(encoding="utf-8")):
+    prose = FENCE.sub("", path.read_text(encoding="utf-8"))  # `rules[name](x)` in a program is no link
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", prose):
         assert "://" in target or (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def files() -> set[str]:
+    """The files and folders of the package, with every way to shorten their paths from the left."""
+    found = set()
+    for path in (ROOT / "catad").rglob("*"):
+        if path.is_dir() and not list(path.glob("*.py")):
+            continue  # left over from another version
+        parts = path.relative_to(ROOT).parts
+        found |= {"/".join(parts[k:]) + ("/" if path.is_dir() else "") for k in range(len(parts))}
+    return found
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_files_of_the_package_that_a_page_names_are_there(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]\w*/)*[a-z_]\w*(?:\.py|/))`", source))
+    assert named - files() - {"docs/", "examples/experiments/planning.py", "examples/"} == set()
+
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+
+
+def test_an_entry_of_the_glossary_says_a_sentence_or_two_and_points_to_a_page_and_a_file() -> None:
+    entries = re.findall(r"^\*\*(.+?)\.\*\* (.*?)(?=\n\n|\Z)", GLOSSARY.read_text(encoding="utf-8"), re.M | re.S)
+    assert len(entries) >= 20 and len({term for term, _ in entries}) == len(entries)
+    for term, text in entries:
+        explained, pointers = " ".join(text.split()).split(" → ")
+        assert len(explained) < 320, term
+        assert re.fullmatch(r"(\[\w+\]\(\w+\.md\), )+`catad/[\w/.]+`", pointers), term
+
+
+@pytest.mark.parametrize("path", [path for path in documents() if path != GLOSSARY], ids=lambda path: path.name)
+def test_every_page_links_to_the_glossary(path: Path) -> None:
+    assert "glossary.md)" in path.read_text(encoding="utf-8")
 
 
 def test_the_runner_sees_failures() -> None:

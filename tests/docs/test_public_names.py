@@ -16,7 +16,7 @@ import catad.testing
 from catad.vector.pointwise import WORDS
 
 UFUNCS = {name: getattr(ct, name) for name in WORDS}
-SPACES = (ct, ct.linear, ct.primitive, ct.testing)
+SPACES = (ct, ct.linear, ct.primitive, ct.engine, ct.testing)
 PUBLIC = {f"{space.__name__}.{name}": getattr(space, name) for space in SPACES for name in space.__all__}
 VALUES = {name: v for name, v in PUBLIC.items() if not (inspect.isroutine(v) or inspect.isclass(v) or inspect.ismodule(v))}
 FUNCTIONS = [name for name, thing in PUBLIC.items() if inspect.isfunction(thing)]
@@ -108,6 +108,16 @@ def text_of(name: str) -> str:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_examples_that_run_as_they_stand(name: str) -> None:
     assert run(name, text_of(name)) >= 2
+
+
+def test_a_morphism_without_options_is_a_value_and_one_with_options_has_a_constructor() -> None:
+    """The rule of the README: no constructor is without parameters; one that is misused says what to write."""
+    made = [name for name in FUNCTIONS if inspect.signature(PUBLIC[name]).return_annotation == "D"]
+    assert len(made) > 40 and all(inspect.signature(PUBLIC[name]).parameters for name in made)
+    with pytest.raises(ct.CatadError, match=r"write ct.sum\(\)\(x\)"):
+        ct.sum(np.ones(2))  # type: ignore[arg-type]
+    with pytest.raises(ct.CatadError, match=r"call it: ct.sum\(\)"):
+        ct.exp >> ct.sum  # type: ignore[operator]
 
 
 def test_every_public_name_has_a_text_of_its_own() -> None:

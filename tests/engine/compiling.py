@@ -11,7 +11,7 @@ import textwrap
 
 import pytest
 
-from catad.engine.cpu import target
+from catad.engine.cpu.run import target
 
 F64 = ctypes.c_double
 

@@ -15,10 +15,15 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad import kept
-from catad.engine.cpu import blocked, by_bin, call, folds, keys, launch, nest, partition
-from catad.engine.cpu import blocks as blocks_of_lines
-from catad.engine.cpu.stage import Stage
+from catad.engine import keys
+from catad.engine.cpu import blocked, call, launch
+from catad.engine.cpu.bins import by_bin
+from catad.engine.cpu.nests import blocks as blocks_of_lines
+from catad.engine.cpu.nests import folds, nest
 from catad.engine.program import program_of
+from catad.engine.stages import partition
+from catad.engine.stages.split import split
+from catad.engine.stages.stage import Stage
 from catad.spaces import flatten
 
 _numbers = itertools.count()
@@ -113,7 +118,7 @@ def assert_near(got: list[Any], want: list[Any], eps: float = 256.0, note: Any =
 def items(f: ct.D, *spaces: ct.Space) -> list[Stage | Any]:
     """Stages and boxes that the CPU engine runs for `f`."""
     program, _ = program_of(f, spaces[0] if len(spaces) == 1 else ct.product(*spaces))
-    return partition.Partition(program.cpu_wiring).items
+    return partition.Partition(split(program.wiring)).items
 
 
 def steps(f: ct.D, *spaces: ct.Space) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import steps
+from catad.engine import steps
 
 from .cpu_support import assert_near, assert_same, items, on, small_blocks, small_thresholds, threads
 

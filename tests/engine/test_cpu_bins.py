@@ -12,11 +12,13 @@ import pytest
 
 import catad as ct
 from catad import buffers
-from catad.engine.cpu import by_bin, target
-from catad.engine.cpu.bins import BinsText, WinnersText
-from catad.engine.cpu.lone import lone
-from catad.engine.cpu.prefixes import _Prefixes
+from catad.engine.cpu.bins import by_bin
+from catad.engine.cpu.bins.prefixes import _Prefixes
+from catad.engine.cpu.bins.text import WinnersText
+from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.run import target
 from catad.engine.program import Program
+from catad.engine.text import binned
 from catad.linear.gather import Indexing, Put
 from catad.spaces import flatten
 from catad.vector.by_bin import PrefixByBin
@@ -255,7 +257,7 @@ def test_how_the_work_is_cut_depends_on_sizes_alone() -> None:
 # -- planted faults: each must be seen
 
 
-def wrong(kind: type, name: str, made: Any) -> bool:
+def wrong(kind: Any, name: str, made: Any) -> bool:
     """Whether comparisons as above see a fault in a printer."""
     patch = pytest.MonkeyPatch()
     patch.setattr(kind, name, made)
@@ -280,20 +282,20 @@ def wrong(kind: type, name: str, made: Any) -> bool:
 
 
 def test_planted_faults_are_seen() -> None:
-    joined, chosen, number = BinsText._joined, BinsText._chosen, WinnersText._number
+    joined, chosen, number = binned.joined, binned.chosen, WinnersText._number
 
-    def swapped(self: Any, a: Any, b: Any) -> Any:
-        return joined(self, b, a)
+    def swapped(w: Any, what: Any, a: Any, b: Any) -> Any:
+        return joined(w, what, b, a)
 
-    def always(self: Any, condition: Any, a: Any, b: Any) -> Any:
-        return chosen(self, "true", a, b)
+    def always(w: Any, what: Any, condition: Any, a: Any, b: Any) -> Any:
+        return chosen(w, what, "true", a, b)
 
     def shifted(self: Any, i: str, *more: Any) -> Any:
         return number(self, self.w.set(f"add i64 {i}, 1"), *more)
 
-    assert not wrong(BinsText, "_joined", joined)
-    assert wrong(BinsText, "_joined", swapped), "operands exchanged"
-    assert wrong(BinsText, "_chosen", always), "the neutral element folded in, or an empty piece"
+    assert not wrong(binned, "joined", joined)
+    assert wrong(binned, "joined", swapped), "operands exchanged"
+    assert wrong(binned, "chosen", always), "the neutral element folded in, or an empty piece"
     assert wrong(WinnersText, "_number", shifted), "the next position wins"
     assert wrong(_Prefixes, "_place", lambda self, step, last: step), "both sides from the front"
     assert wrong(_Prefixes, "_outside", lambda self, i: None), "what is dropped is not set"
@@ -317,5 +319,5 @@ def test_a_scatter_by_indices_of_each_number() -> None:
         how = Indexing(src, 0, by, dst, sizes)
         index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
         put = Put(how)
-        made = lone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
+        made = CPU.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
         np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)

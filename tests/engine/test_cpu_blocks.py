@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad import scalar
-from catad.engine.cpu import blocked, joins, target
-from catad.engine.cpu import blocks as blocks_of_lines
+from catad.engine.cpu import blocked
+from catad.engine.cpu.nests import blocks as blocks_of_lines
+from catad.engine.cpu.run import target
+from catad.engine.stages import joins
 
 from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds, threads
 

@@ -10,9 +10,11 @@ import pytest
 
 import catad as ct
 from catad import buffers, kept
-from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.stage import Stage
+from catad.engine.cpu.engine import CPU
 from catad.engine.program import program_of
+from catad.engine.runner import StageRunner
+from catad.engine.stages.split import split
+from catad.engine.stages.stage import Stage
 
 from .cpu_support import items, steps
 
@@ -87,7 +89,7 @@ def test_a_partial_that_is_cheap_is_computed_again_and_a_dear_one_is_kept():
         f = ct.map(fn) >> ct.scan(ct.add, 0.0)
         both = ct.fork(ct.exl >> f, ct.reverse_differential(f))
         program, _ = program_of(both, V * V)
-        return sum(len(outs) for _, _, outs in program.cpu_steps) - len(program.wiring.outputs)
+        return sum(len(outs) for _, _, outs in CPU.steps(program.wiring)) - len(program.wiring.outputs)
 
     assert kept(square) == 0
     assert kept(lambda x: np.exp(np.sin(x) * np.cos(x))) == 1
@@ -100,7 +102,7 @@ def test_what_nobody_asks_for_is_neither_computed_nor_read():
 
 
 def test_one_kernel_serves_all_sizes_and_equal_stages(monkeypatch):
-    from catad.engine.cpu import target
+    from catad.engine.cpu.run import target
 
     made = []
     compiled = target.compiled
@@ -139,8 +141,8 @@ def test_a_gradient_through_a_scan_keeps_what_it_says(n=10**6):
     f = ct.map(lambda x: np.exp(np.sin(x) * np.cos(x))) >> ct.scan(ct.add, 0.0) >> ct.map(square) >> ct.sum()
     g = ct.compile(ct.grad(f), ct.f64[n])
     program, _ = program_of(g, ct.f64[n])
-    wires = {k for kernel, _, outs in program.cpu_steps for k in outs} - set(program.wiring.outputs)
-    kept = sum(program.cpu_wiring.wires[k].size * 8 for k in wires)
+    wires = {k for kernel, _, outs in CPU.steps(program.wiring) for k in outs} - set(program.wiring.outputs)
+    kept = sum(split(program.wiring).wires[k].size * 8 for k in wires)
     x = np.linspace(0.0, 1.0, n)
     with ct.use_engine("cpu"):
         g(x)
@@ -168,19 +170,19 @@ def some_programs(start, count):
         want = (k * x + 1.0 / (k + 1)).sum() if k % 2 else np.cumsum(k * x + 1.0 / (k + 1))
         assert np.allclose(got, want)
     gc.collect()
-    return resident(), sum(isinstance(thing, StageKernel) for thing in gc.get_objects())
+    return resident(), sum(isinstance(thing, StageRunner) for thing in gc.get_objects())
 
 
 def test_programs_that_are_dropped_leave_few_kernels_behind():
     """The last ones are kept, since an equal morphism may come; they go when they are forgotten."""
     kept.forget()
     gc.collect()
-    before = sum(isinstance(thing, StageKernel) for thing in gc.get_objects())
+    before = sum(isinstance(thing, StageRunner) for thing in gc.get_objects())
     _, kernels = some_programs(10_000, 15)
     assert 0 < kernels - before <= 2 * kept.TERMS
     kept.forget()
     gc.collect()
-    assert sum(isinstance(thing, StageKernel) for thing in gc.get_objects()) <= before + 20
+    assert sum(isinstance(thing, StageRunner) for thing in gc.get_objects()) <= before + 20
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ import pytest
 import catad as ct
 from catad import buffers
 from catad.engine import notices
-from catad.engine.cpu import call, emit
+from catad.engine.cpu import call
+from catad.engine.text import numbers
 from catad.errors import CannotPrint
 
 from .cpu_support import assert_near, assert_same, on, printed_anew
@@ -23,14 +24,14 @@ X = np.linspace(0.0, 1.0, 50)
 @pytest.fixture
 def no_cosine(monkeypatch):
     """A printer that has no code for the cosine."""
-    printed = emit.llvm_function
+    printed = numbers.llvm_function
 
     def refuse(function, dtypes, name):
         if "cos" in repr(function):
             raise CannotPrint("the function cos", "this printer was told so")
         return printed(function, dtypes, name)
 
-    monkeypatch.setattr(emit, "llvm_function", refuse)
+    monkeypatch.setattr(numbers, "llvm_function", refuse)
     printed_anew(monkeypatch)
     notices.forget()
     yield

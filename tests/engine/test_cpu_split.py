@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import split, target
-from catad.engine.cpu.launch import StageKernel
-from catad.engine.cpu.steps import steps
+from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.run import target
 from catad.engine.fuse import fuse
 from catad.engine.program import Program, program_of
+from catad.engine.runner import StageRunner
+from catad.engine.stages import split
 from catad.wiring import Wiring, wire
 
 from .cpu_support import SPECIAL, define, functions
@@ -31,7 +32,7 @@ def kernels(program, *arrays):
     """The compiled code of each stage, once the program has run."""
     with ct.use_engine("cpu"):
         program(np, list(arrays))
-    found = [kernel for kernel, _, _ in program.cpu_steps if isinstance(kernel, StageKernel)]
+    found = [step[0] for step in program.on(CPU).steps if isinstance(step[0], StageRunner)]
     return [way.code.kernel for kernel in found for way in kernel.ways.values()]
 
 
@@ -78,7 +79,7 @@ def test_laying_out_stages_goes_through_the_boxes_a_fixed_number_of_times():
         boxes = Counted(wiring.boxes)
         wiring = Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, boxes, wiring.outputs)
         Counted.passes = 0
-        assert len(steps(wiring)) >= n // 2
+        assert len(CPU.steps(wiring)) >= n // 2
         passes.append(Counted.passes)
     assert passes[0] == passes[1] < 20
 
@@ -141,7 +142,7 @@ def test_pieces_compute_what_the_whole_computes(name, most, monkeypatch):
     f, *arrays = {**CUT, **WHOLE_STAYS}[name]
     spaces = [ct.space_of(a) for a in arrays]
     program = same_in_pieces(f, ct.product(*spaces) if len(spaces) > 1 else spaces[0], arrays, most, monkeypatch)
-    assert (len(program.cpu_wiring.boxes) > len(program.wiring.boxes)) == (name in CUT)
+    assert (len(split.split(program.wiring).boxes) > len(program.wiring.boxes)) == (name in CUT)
 
 
 @settings(max_examples=10)

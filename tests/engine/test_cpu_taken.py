@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu import plan, target
+from catad.engine.cpu.run import target
+from catad.engine.stages import plan
 
 from .cpu_support import on
 

@@ -14,7 +14,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu import call
-from catad.engine.cpu import threads as pool
+from catad.engine.cpu.run import threads as pool
 
 from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds, threads
 from .test_cpu_programs import PROGRAMS, random

@@ -12,7 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import blocked, emit, launch, target
+from catad.engine.cpu import blocked
+from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.run import target
+from catad.engine.text import numbers
 from catad.errors import CannotPrint
 from catad.testing import points, terms
 
@@ -121,8 +124,8 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> None:
     small_thresholds(monkeypatch)
     monkeypatch.setattr(blocked, "LONG", 2)
     monkeypatch.setattr(blocked.Blocked, "_joined", lambda self, table, room: False)
-    for what in launch._CHECKS:
-        monkeypatch.setitem(launch._CHECKS, what, lambda array: False)
+    for what in CPU.checks:
+        monkeypatch.setitem(CPU.checks, what, lambda array: False)
 
 
 @both
@@ -175,7 +178,7 @@ def test_programs_of_which_nothing_can_be_printed(monkeypatch: pytest.MonkeyPatc
         compared(f, np.array(x))
 
     printed_anew(monkeypatch)
-    monkeypatch.setattr(emit, "llvm_function", refused)
+    monkeypatch.setattr(numbers, "llvm_function", refused)
     holds()
 
 

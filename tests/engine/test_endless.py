@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.target import compiled
+from catad.engine.cpu.run.target import compiled
 from catad.scalar import STOP_FLAG, llvm_function, read
 
 PROGRAM = """

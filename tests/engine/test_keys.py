@@ -7,7 +7,8 @@ import pytest
 
 import catad as ct
 from catad import scalar
-from catad.engine.cpu import keys, target
+from catad.engine import keys
+from catad.engine.cpu.run import target
 
 from .compiling import cache, script
 
@@ -18,11 +19,12 @@ pytestmark = [pytest.mark.skipif(not target.available(), reason="no llvmlite her
 PROGRAM = """
 import numpy as np
 import catad as ct
-from catad.engine.cpu import emit, target
+from catad.engine.text import numbers
+from catad.engine.cpu.run import target
 
 printed = []
-real = emit.llvm_function
-emit.llvm_function = lambda *given: (printed.append(given), real(*given))[1]
+real = numbers.llvm_function
+numbers.llvm_function = lambda *given: (printed.append(given), real(*given))[1]
 
 
 def collatz(x):
@@ -63,7 +65,7 @@ def test_a_second_process_prints_nothing(run) -> None:
 @pytest.mark.parametrize("made_by", ["'another'", "None"])
 def test_another_printer_compiles_anew(run, made_by: str) -> None:
     first = run()
-    assert run(f"from catad.engine.cpu import keys\nkeys.sources = lambda: {made_by}") == first
+    assert run(f"from catad.engine import keys\nkeys.sources = lambda: {made_by}") == first
 
 
 FUNCTIONS = [

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 import catad as ct
-from catad.engine.cpu import profile as module
+from catad.engine import profile as module
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import textwrap
 
 import pytest
 
-from catad.engine import notices
-from catad.engine.cpu import objects, store, target
+from catad.engine import notices, store
+from catad.engine.cpu.run import objects, target
 from catad.errors import CatadNotice
 
 from .compiling import cache, call, counts, half, script, unload
@@ -198,7 +198,7 @@ def test_the_oldest_files_go_when_the_folder_is_full(cache) -> None:
 def test_a_second_process_needs_no_llvm(tmp_path) -> None:
     program = f"""
         import ctypes, sys
-        from catad.engine.cpu import target
+        from catad.engine.cpu.run import target
         assert target.available()
         module = target.compiled({half()!r}, ["half"])
         print(ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(module.address("half"))(3.0), end=" ")
@@ -210,7 +210,7 @@ def test_a_second_process_needs_no_llvm(tmp_path) -> None:
 
 def test_processes_that_write_at_once(tmp_path) -> None:
     program = f"""
-        from catad.engine.cpu import target
+        from catad.engine.cpu.run import target
         for k in range(20):
             target.compiled({half()!r}.replace("0.5", f"{{k}}.0"), ["half"])
     """

@@ -11,7 +11,7 @@ import weakref
 import pytest
 
 import catad as ct
-from catad.engine.cpu import objects, target
+from catad.engine.cpu.run import objects, target
 from catad.engine.notices import forget
 
 from .compiling import F64, cache, call, counts, half, script, unload
@@ -238,7 +238,7 @@ def test_a_child_forked_while_another_thread_compiles(tmp_path) -> None:
         tmp_path,
         f"""
         import ctypes, os, threading
-        from catad.engine.cpu import target
+        from catad.engine.cpu.run import target
         text = {half()!r}
         def value(k):
             module = target.compiled(text.replace("0.5", f"{{k}}.0"), ["half"])

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cpu import threads
+from catad.engine.cpu.run import threads
 from catad.engine.notices import forget
 
 
@@ -220,7 +220,7 @@ def test_an_interrupt_waits_for_the_helpers_and_the_pool_goes_on() -> None:
     said = script(
         """
         import threading, time
-        from catad.engine.cpu import threads
+        from catad.engine.cpu.run import threads
         threads.set_num_threads(3)
         began, ended = threading.Barrier(3), []
         def helper():
@@ -245,7 +245,7 @@ def test_after_an_interrupt_no_further_call_is_begun() -> None:
     said = script(
         """
         import threading, time
-        from catad.engine.cpu import threads
+        from catad.engine.cpu.run import threads
         threads.set_num_threads(2)
         began, ran = threading.Barrier(2), []
         def first():
@@ -269,7 +269,7 @@ def test_a_forked_child_starts_its_own_threads() -> None:
     said = script(
         """
         import os, threading
-        from catad.engine.cpu import threads
+        from catad.engine.cpu.run import threads
         threads.set_num_threads(4)
         def meet():
             together = threading.Barrier(4, timeout=30)
@@ -297,7 +297,7 @@ def test_at_the_end_of_the_interpreter() -> None:
     said = script(
         """
         import atexit, threading, time
-        from catad.engine.cpu import threads
+        from catad.engine.cpu.run import threads
         threads.set_num_threads(3)
         run = threads.run
         class Last:
@@ -316,7 +316,7 @@ def test_at_the_end_of_the_interpreter() -> None:
 def test_first_used_when_the_interpreter_is_ending() -> None:
     said = script(
         """
-        from catad.engine.cpu import threads
+        from catad.engine.cpu.run import threads
         threads.set_num_threads(3)
         class Last:
             def __del__(self, run=threads.run, print=print):

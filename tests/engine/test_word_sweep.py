@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.choice import SMALL
+from catad.engine.cpu.engine import SMALL
 from catad.errors import ScalarError
 from catad.scalar import Function, param, partials, postorder, read, result_types
 from catad.scalar.ops import OPS

@@ -13,7 +13,7 @@ import catad as ct
 from catad.planner import chain
 from catad.planner.basis import is_larger
 from catad.planner.factors import multiplied
-from catad.planner.keep import forget
+from catad.planner.plan import forget
 from catad.planner.profile import Profile, Rates
 
 FILE = Path(__file__).parents[2] / "examples" / "experiments" / "small_matrices.py"

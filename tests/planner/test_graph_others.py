@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 import catad as ct
-from catad.planner.bare import matrix_chain
-from catad.planner.checkpoints import repeated_steps
-from catad.planner.elimination.faces import Edge, Faces, matrix_free
-from catad.planner.elimination.typed import COPY, Scalar, Tables, TypedEdge, TypedGraph, plan_typed
-from catad.planner.elimination.work import Work
+from catad.planner.heuristics import Work
+from catad.planner.problems.chain_plan import matrix_chain
+from catad.planner.problems.checkpoints import repeated_steps
+from catad.planner.problems.faces import Edge, Faces, matrix_free
+from catad.planner.problems.typed import COPY, Scalar, Tables, TypedEdge, TypedGraph, plan_typed
 from catad.vector.loop import revolve
 
 from .graphs import eliminated, random_case
@@ -65,7 +65,7 @@ def test_chains_against_every_sequence_of_steps(seed: int) -> None:
     chain = random_chain(seed, 1 + seed % 5)
     for limit in (None, 0, 15, 60):
         plan = ct.plan_chain(chain, limit)
-        assert plan.cost == cheapest_chain(chain, limit) == sum([step.cost for step in plan.steps])
+        assert plan.cost.operations == cheapest_chain(chain, limit) == sum([step.operations for step in plan.steps])
         for step in plan.steps:
             tape = sum([chain[k][2] for k in range(step.first, (step.last if step.split is None else step.split) + 1)])
             assert step.how != "adjoint" or limit is None or tape <= limit
@@ -73,7 +73,7 @@ def test_chains_against_every_sequence_of_steps(seed: int) -> None:
 
 def test_chains_too_large_for_64_bits() -> None:
     chain = [(10**9, 10**9, 10**12), (10**9, 10**9, 10**12), (3, 10**9, 10**12)]
-    assert ct.plan_chain(chain).cost == cheapest_chain(chain, None) == 3 * 3 * 10**12
+    assert ct.plan_chain(chain).cost.operations == cheapest_chain(chain, None) == 3 * 3 * 10**12
 
 
 def test_matrix_chains() -> None:
@@ -84,11 +84,50 @@ def test_matrix_chains() -> None:
 
 def test_a_chain_tells_its_rivals() -> None:
     plan = ct.plan_chain([(2, 3, 10), (4, 2, 20)])
-    assert (plan.tangent, plan.adjoint, plan.matrix_chain) == (3 * 30, 4 * 30, 4 * 2 * 3)
-    assert plan.accumulated == 2 * 10 + 2 * 20 + 24
-    assert plan.explain() == "R^3 -> R^4, 2 factors: 80 operations (reverse 120, forward 90), optimal"
-    assert [step.how for step in plan.steps] == ["adjoint", "tangent"]
+    rivals = [plan.rows[name].operations for name in ("forward", "reverse", "products")]
+    assert rivals == [3 * 30, 4 * 30, 2 * 10 + 2 * 20 + 24]
+    line = "R^3 -> R^4, 2 factors: 80 operations (reverse 120, forward 90), optimal"
+    assert plan.explain().splitlines() == [line, *plan.table().splitlines()[5:]] and repr(plan) == f"<plan {line}>"
+    assert plan.strategy.choice == (("adjoint", 0, 0, None), ("tangent", 0, 1, 0))
     assert "step 1: tangent 0 to 1, split after 0, 60 operations" in plan.table()
+
+
+def test_a_chain_is_edited_and_read_again() -> None:
+    plan = ct.plan_chain([(2, 3, 10), (4, 2, 20)], memory=15)
+    products = plan.edited([("adjoint", 0, 0, None), ("tangent", 1, 1, None), ("multiply", 0, 1, 0)])
+    assert (products.cost.operations, products.mode, products.exact) == (20 + 40 + 24, "by hand", False)
+    for one in (plan, products):
+        assert ct.Plan.from_json(one.to_json(), plan) == one
+    why = products.why(2).splitlines()
+    assert why[0] == "step 2: factors 0 to 1" and why[1:] == [
+        "  adjoint, split after 0: at best 80 operations, rejected",
+        "  tangent, split after 0: at best 80 operations, rejected",
+        "  multiply, split after 0: at best 84 operations, chosen",
+    ]
+    with pytest.raises(ct.PlanError, match="without a picture"):
+        plan.draw()
+    with pytest.raises(ct.PlanError, match="has no maps"):
+        _ = plan.result
+    with pytest.raises(ct.PlanError, match="of another kind"):
+        _ = plan.order
+
+
+@pytest.mark.parametrize(
+    ("steps", "part"),
+    [
+        (3, "a list of"),
+        ([("push", 0, 0, None)], "steps[0]"),
+        ([("tangent", 0, 2, 0)], "first <= split < last"),
+        ([("multiply", 0, 1, 0)], "done by the steps before"),
+        ([("multiply", 0, 0, None)], "done by the steps before"),
+        ([("adjoint", 1, 1, None)], "no plan fits into the memory"),
+        ([("adjoint", 0, 0, None)], "a last step for all factors"),
+    ],
+)
+def test_edits_of_a_chain_that_do_not_fit(steps: object, part: str) -> None:
+    with pytest.raises(ct.PlanError) as caught:
+        ct.plan_chain([(2, 3, 10), (4, 2, 20)], memory=15).edited(steps)
+    assert part in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +137,7 @@ def test_a_chain_tells_its_rivals() -> None:
         ([(2, 3)], None, "factor 0"),
         ([(2, 0, 1)], None, "at least 1"),
         ([(2, 3, -1)], None, "factor 0"),
-        ([], None, "nothing that can be planned"),
+        ([], None, "this cannot be planned"),
         ([(2, 3, 1)], -1, "memory=-1"),
         ([(2, 3, 1)], float("nan"), "memory=nan"),
     ],
@@ -127,7 +166,7 @@ def test_matrix_free_paths_are_matrix_free_chains(seed: int) -> None:
     chain = random_chain(seed, 1 + seed % 4)
     sizes = [chain[0][1], *[m for m, _, _ in chain]]
     edges = [Edge(k, k + 1, e, e) for k, (_, _, e) in enumerate(chain)]
-    assert by_faces(sizes, edges, {0, len(chain)}) == ct.plan_chain(chain).cost
+    assert by_faces(sizes, edges, {0, len(chain)}) == ct.plan_chain(chain).cost.operations
 
 
 def test_matrix_free_without_programs_is_elimination() -> None:
@@ -138,8 +177,8 @@ def test_matrix_free_without_programs_is_elimination() -> None:
         graph = ct.Graph([edge[:2] for edge in edges], case.inputs, case.outputs, case.sizes)
         case.edges = {edge[:2] for edge in edges}
         plan = ct.plan_graph(graph)
-        assert plan.cost == eliminated(case, plan.order)[0]
-        assert by_faces(case.sizes, edges, case.stay) <= plan.cost
+        assert plan.cost.operations == eliminated(case, plan.order)[0]
+        assert by_faces(case.sizes, edges, case.stay) <= plan.cost.operations
 
 
 def test_matrix_free_search_says_when_it_gave_up() -> None:
@@ -166,8 +205,10 @@ def test_typed_edges_without_types_cost_as_scalar_ones(seed: int) -> None:
     assert graph.costs(order) == eliminated(case, order)[0]
     plain = ct.plan_graph(case.graph)
     made = plan_typed(graph, [v for v in case.graph.topological() if v in case.inner], Work(8000), random.Random(0))
-    assert (made.forward, made.reverse, made.markowitz) == (plain.forward, plain.reverse, plain.markowitz)
-    assert plain.cost <= made.cost == graph.costs(made.order)
+    assert (made.forward, made.reverse, made.markowitz) == tuple(
+        [plain.rows[name].operations for name in ("forward", "reverse", "Markowitz")]
+    )
+    assert plain.cost.operations <= made.cost == graph.costs(made.order)
     assert sorted(made.order) == case.inner
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import catad as ct
-from catad.planner.__main__ import main
-from catad.planner.problem_file import load
-from catad.planner.solutions import Options, solve
+from catad.planner.problems.file import load
+from catad.planner.problems.solutions import Options, solve
+from catad.planner.problems.tool import main
 
 from .graphs import problem_path, problems
 
@@ -65,7 +65,7 @@ def test_published_orders_cost_what_is_published() -> None:
             if problem.typed is not None:
                 assert problem.typed.costs(order) == expected
             else:
-                assert ct.plan_graph(problem.graph, budget=1e-6).edited(order).cost == expected
+                assert ct.plan_graph(problem.graph, budget=1e-6).edited(order).cost.operations == expected
 
 
 def test_typed_graphs() -> None:

@@ -11,19 +11,18 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import plan
-from catad.planner.keep import forget
+from catad.planner import Plan, plan
 from catad.planner.network import search as searching
 from catad.planner.network.kinds import Kinds
-from catad.planner.network.plan import EliminationPlan
+from catad.planner.plan import forget
 from catad.planner.profile import Profile, Rates
 
 from .forks import matrix, pushed, random_program
 
 
-def eliminated(f: ct.D, *point: Any, **options: Any) -> EliminationPlan:
+def eliminated(f: ct.D, *point: Any, **options: Any) -> Plan:
     found = plan(f, *point, mode="elimination", cost=options.pop("cost", "operations"), **options)
-    assert isinstance(found, EliminationPlan)
+    assert found.kind == "order"
     return found
 
 
@@ -77,10 +76,10 @@ def test_bracketing_or_order_whichever_fits() -> None:
         assert plan(f, *point, cost="operations", memory=limit).cost.peak <= limit
 
 
-def _orders(planned: EliminationPlan, count: int) -> list[list[int]]:
+def _orders(planned: Plan, count: int) -> list[list[int]]:
     rng, found = random.Random(0), []
     for _ in range(count):
-        order = list(planned.graph.inner)
+        order = list(planned.strategy.graph.inner)
         rng.shuffle(order)
         found.append(order)
     return found
@@ -105,10 +104,10 @@ def test_the_budget_bounds_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
         seen[budget] = looked
         assert looked <= budget / 60 + 1
     assert seen[10] <= 1 < seen[1000] <= seen[40_000]
-    assert not isinstance(plan(F, X, cost="operations", budget=10), EliminationPlan)
+    assert plan(F, X, cost="operations", budget=10).kind == "bracketing"
     assert eliminated(F, X, budget=10).order in (
-        tuple(eliminated(F, X).graph.inner),
-        tuple(eliminated(F, X).graph.inner)[::-1],
+        tuple(eliminated(F, X).strategy.graph.inner),
+        tuple(eliminated(F, X).strategy.graph.inner)[::-1],
     )
 
 
@@ -116,11 +115,12 @@ def test_large_graphs_fall_back_on_what_is_affordable(monkeypatch: pytest.Monkey
     """All is laid out once, as a bracketing, where no order seems to be cheaper."""
     f = skips(3, 150)
     with monkeypatch.context() as patch:
-        patch.setattr("catad.planner.network.plan.carried", None)
-        assert not isinstance(plan(f, np.ones(3) / 10, cost="operations"), EliminationPlan)
+        patch.setattr("catad.planner.network.order.carried", None)
+        assert plan(f, np.ones(3) / 10, cost="operations").kind == "bracketing"
     planned = eliminated(f, np.ones(3) / 10)
-    assert len(planned.graph.inner) > 400
-    rivals = [planned.edited(list(order)).cost.operations for order in (planned.graph.inner, planned.graph.inner[::-1])]
+    assert len(planned.strategy.graph.inner) > 400
+    inner = planned.strategy.graph.inner
+    rivals = [planned.edited(list(order)).cost.operations for order in (inner, inner[::-1])]
     assert planned.cost.operations <= min(rivals)
 
 
@@ -129,8 +129,8 @@ def test_the_same_plan_every_time() -> None:
     for _ in range(2):
         forget()
         found.append(plan(skips(9, 5), np.ones(9), cost="operations", budget=40_000))
-    assert isinstance(found[0], EliminationPlan) and found[0].order == found[1].order
-    assert plan(skips(9, 5), np.ones(9), cost="operations", budget=40_000).order == found[0].order  # type: ignore[attr-defined]
+    assert found[0].kind == "order" and found[0].order == found[1].order
+    assert plan(skips(9, 5), np.ones(9), cost="operations", budget=40_000).order == found[0].order
 
 
 def test_the_search_is_exact_only_where_nothing_is_shared() -> None:
@@ -148,17 +148,17 @@ def test_the_search_is_exact_only_where_nothing_is_shared() -> None:
 def test_costs_by_time_and_by_a_function() -> None:
     launches = Profile("launches", (("others", Rates(1.0, 0.0, 0.0)),))
     by_launches, by_operations = eliminated(F, X, cost=launches), eliminated(F, X)
-    assert by_launches.cost.value == len([box for box in by_launches.execution.wiring.boxes if box.ins])
-    assert by_launches.cost.value <= len([box for box in by_operations.execution.wiring.boxes if box.ins])
+    assert by_launches.cost.value == len([box for box in by_launches.strategy.execution.wiring.boxes if box.ins])
+    assert by_launches.cost.value <= len([box for box in by_operations.strategy.execution.wiring.boxes if box.ins])
 
     def stored(first: Any, second: Any) -> float:
         return float(first.stored + second.stored)
 
     by_function = eliminated(F, X, cost=stored)
-    least = min(by_function.edited(list(order)).cost.value for order in permutations(by_function.graph.inner))
+    least = min(by_function.edited(list(order)).cost.value for order in permutations(by_function.strategy.graph.inner))
     assert by_function.cost.value == least > 0
 
-    with pytest.raises(ct.PlanError, match="gave what is no cost"):
+    with pytest.raises(ct.PlanError, match="returned no valid cost"):
         plan(F, X, cost=lambda first, second: -1.0)
 
 
@@ -184,13 +184,13 @@ def test_orders_replay_from_text() -> None:
     planned = eliminated(F, X)
     for base in (planned, F, ct.linearize(F, X)[1]):
         found = ct.Plan.from_json(planned.to_json(), base, *([X] if base is F else []))
-        assert isinstance(found, EliminationPlan) and found.order == planned.order
+        assert found.kind == "order" and found.order == planned.order
     assert ct.Plan.from_json(planned.to_json(), planned) is planned
     data = json.loads(planned.to_json())
-    assert [record["is"] for record in data["vertices"]].count("inner") == len(planned.graph.inner) == len(data["order"])
+    assert [record["is"] for record in data["vertices"]].count("inner") == len(planned.strategy.graph.inner) == len(data["order"])
     data["order"] = data["order"][::-1]
     edited = ct.Plan.from_json(json.dumps(data), planned)
-    assert edited.mode == "by hand" and edited.order == planned.order[::-1]  # type: ignore[attr-defined]
+    assert edited.mode == "by hand" and edited.order == planned.order[::-1]
     expected = pushed(ct.linearize(F, X)[1], (X,))
     for one in (edited, planned):
         np.testing.assert_allclose(ct.jacobian(F, mode=one)(X).todense(), expected, rtol=1e-12)
@@ -203,7 +203,7 @@ def test_orders_replay_from_text() -> None:
         (lambda order: order[1:], "a plan skips a vertex"),
         (lambda order: [], "a plan skips 5 vertices"),
         (lambda order: [*order, order[0]], "a plan eliminates a vertex twice"),
-        (lambda order: [0, *order], "names what is not eliminated"),
+        (lambda order: [0, *order], "eliminates a vertex that has to stay"),
         (lambda order: [*order[:2], 77, *order[2:]], "77"),
         (lambda order: [*order[:2], "x", *order[2:]], "step 2"),
         (lambda order: [True, *order], "step 0"),
@@ -243,7 +243,7 @@ def test_text_for_another_program() -> None:
         planned.multiply(ct.linearize(skips(9, 2), np.ones(9))[1])
     data = json.loads(planned.to_json())
     del data["vertices"]
-    with pytest.raises(ct.PlanError, match="without a field"):
+    with pytest.raises(ct.PlanError, match="a plan lacks a field"):
         ct.Plan.from_json(json.dumps(data), planned)
 
 
@@ -251,15 +251,15 @@ def test_plans_of_both_sorts_become_each_other() -> None:
     planned = eliminated(F, X)
     forward = planned.edited("forward")
     assert forward.mode == "forward" and forward.cost == plan(F, X, mode="forward", cost="operations").cost
-    assert not isinstance(planned.edited("auto"), EliminationPlan)
+    assert planned.edited("auto").kind == "bracketing"
     back = forward.edited("elimination")
-    assert isinstance(back, EliminationPlan) and back.order == planned.order
+    assert back.kind == "order" and back.order == planned.order
     n = len(planned.factors)
     bracketing: Any = 0
     for k in range(1, n):
         bracketing = [bracketing, k]
     assert planned.edited(bracketing).cost.operations == forward.cost.operations
-    by_sizes = ct.plan_graph(planned.sized)
+    by_sizes = ct.plan_graph(planned.strategy.sized)
     assert planned.edited(by_sizes.order).cost.operations >= planned.cost.operations
 
 
@@ -270,17 +270,18 @@ def test_maps_are_written_out_where_an_order_says_so() -> None:
     planned = eliminated(f, x)
     _, linear = ct.linearize(f, x)
     expected = pushed(linear, (x,))
-    scans = [e for e in planned.graph.edges if "recurrence" in e.state[-1].structure.kind]
+    scans = [e for e in planned.strategy.graph.edges if "recurrence" in e.state[-1].structure.kind]
     assert len(scans) == 1
     for how in ("push", "pull"):
-        edited = planned.edited([[how, scans[0].source, scans[0].target], *planned.graph.inner])
+        edited = planned.edited([[how, scans[0].source, scans[0].target], *planned.strategy.graph.inner])
         with ct.count() as c:
             found = edited.multiply(linear)
         np.testing.assert_allclose(pushed(found, (x,)), expected, rtol=1e-9, atol=1e-12)
         assert c.operations == edited.cost.operations
         assert ct.Plan.from_json(edited.to_json(), planned).cost == edited.cost
         assert f"{how}ed" in edited.why(0) and "chosen" in edited.why(0) and "written out" in edited.explain()
-    twice = planned.edited([["push", 0, planned.graph.ends[0]], *planned.graph.inner])  # an edge that is not there
+    graph = planned.strategy.graph
+    twice = planned.edited([["push", 0, graph.ends[0]], *graph.inner])  # an edge that is not there
     assert "nothing is gained" in twice.why(0)
 
 
@@ -295,14 +296,14 @@ def test_reports() -> None:
     assert [line.split()[0] for line in planned.table().splitlines()[1:4]] == ["planned", "forward", "reverse"]
     listed = [int(line.split("vertex ")[1].split(",")[0]) for line in lines[1:-1]]
     assert tuple(listed) == planned.order
-    assert sum(step.operations for step in planned.eliminations) == planned.cost.operations
+    assert sum(step.operations for step in planned.steps) == planned.cost.operations
     for k, v in enumerate(planned.order):
         text = planned.why(k)
         assert text.startswith(f"step {k}: vertex {v},") and text.count("would have cost") == len(planned.order) - k - 1
     with pytest.raises(ct.PlanError, match="no such step"):
         planned.why(len(planned.order))
     picture = planned.draw()
-    assert picture.startswith("<svg") and picture.count("<circle") == len(planned.graph.spaces)
+    assert picture.startswith("<svg") and picture.count("<circle") == len(planned.strategy.graph.spaces)
     assert picture == planned._repr_svg_()
 
 
@@ -311,7 +312,7 @@ def test_why_gives_the_cost_of_the_other_choice() -> None:
     planned = eliminated(F, X)
     for v in planned.order[1:]:
         other = planned.edited([v, *[u for u in planned.order if u != v]])
-        assert f"vertex {v} would have cost {other.eliminations[0].operations} operations here" in planned.why(0)
+        assert f"vertex {v} would have cost {other.steps[0].operations} operations here" in planned.why(0)
 
 
 def test_parallel_edges_are_added_first() -> None:
@@ -332,17 +333,17 @@ def test_kinds_price_what_orders_cost() -> None:
     for seed in range(30):
         program = random_program(seed, 5, ("dense", "pointwise", "product"))
         planned = eliminated(program.f, *program.point)
-        kinds = Kinds(planned.graph, None, searching_work())
-        own = searching.Search(planned.graph, kinds, None, False)
+        kinds = Kinds(planned.strategy.graph, None, searching_work())
+        own = searching.Search(planned.strategy.graph, kinds, None, False)
         for order in _orders(planned, 3):
             edited = planned.edited(order)
-            if edited.execution.additive:
+            if edited.strategy.execution.additive:
                 met += 1
                 assert own.price(order) == edited.cost.operations
     assert met > 20
 
 
 def searching_work() -> Any:
-    from catad.planner.elimination.work import Work
+    from catad.planner.heuristics import Work
 
     return Work(1e9)

@@ -126,7 +126,7 @@ def test_multiplications_one_by_one(mode: Any) -> None:
     slots = [np.frompyfunc(Number, 1, 1)(slot) for linear in maps for slot in linear.slots]
     with ct.use_engine("reference"):
         Number.times = 0
-        (made,) = ct.engine.program.Program(planned.execution.wiring)(np, slots)
+        (made,) = ct.engine.program.Program(planned.strategy.execution.wiring)(np, slots)
     assert Number.times == planned.cost.operations > 0
     found = np.vectorize(lambda number: number.value)(made)
     np.testing.assert_allclose(found, planned.multiply(maps).slots[0], rtol=1e-12)

@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import Plan, Profile, keep, plan, profile
+from catad.planner import Plan, Profile, plan, plan_structure, profile
+from catad.planner import cache as kept
 from catad.planner.bound import bound
-from catad.planner.entry import _factors
+from catad.planner.plan import forget
 from catad.planner.profile import Rates
+from catad.planner.subject import factors_of_list
 
 SIZES = [(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)]
 TEXT = json.dumps({"catad profile": 1, "engine": "a", "kernels": {"others": {"launch": 1, "byte": 0, "operation": 0}}})
@@ -90,7 +92,7 @@ def test_a_profile_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.Mo
     with ct.use_engine("reference"):
         again = plan(SIZES, cost="time")
     assert measured == ["reference"]
-    assert again.request.model == made and again.tree == first.tree and again.cost == first.cost
+    assert again.request.model == made and again.strategy.tree == first.strategy.tree and again.cost == first.cost
 
 
 def test_for_one_profile_the_plan_is_the_same(cache: Path) -> None:
@@ -100,7 +102,7 @@ def test_for_one_profile_the_plan_is_the_same(cache: Path) -> None:
     texts = set()
     for _ in range(3):
         profile._stored.cache_clear()
-        keep.forget()
+        forget()
         with ct.use_engine("reference"):
             texts.add(plan(ct.compose(f, ct.id), np.ones(4)).to_json())
     assert len(texts) == 1
@@ -117,7 +119,7 @@ NO_PROFILES = [
 def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from catad.planner import calibrate
 
-    with pytest.raises(ct.PlanError, match=r"profile that cannot be read(.|\n)*somewhere"):
+    with pytest.raises(ct.PlanError, match=r"profile cannot be read(.|\n)*somewhere"):
         profile.from_json(text, "somewhere")
     cache.mkdir()
     file = cache / "profile-reference.json"
@@ -177,7 +179,7 @@ def test_looking_a_plan_up_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched, traced or laid out: a look-up takes no more than a few calls (about 6 microseconds)."""
     f = ct.sin >> ct.cos >> ct.sum()
     structure = ct.linearize(f, np.ones(3))[1].structure
-    looks = [lambda: plan(f, ct.f64[3]), lambda: keep.plan_structure(structure), lambda: plan(SIZES)]
+    looks = [lambda: plan(f, ct.f64[3]), lambda: plan_structure(structure), lambda: plan(SIZES)]
     for look in looks:
         look()
 
@@ -185,24 +187,24 @@ def test_looking_a_plan_up_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("planned again")
 
     for name in ("best", "trace", "execute", "bound"):
-        monkeypatch.setattr(keep, name, never)
+        monkeypatch.setattr(kept, name, never)
     for look in looks:
         look()
         assert timeit.timeit(look, number=100) / 100 < 2e-3  # a hundred times what is asked for: machines are noisy
 
 
 def test_a_bracketing_for_other_shapes_is_costed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep.forget()
+    forget()
     searched = []
-    real = keep.best
-    monkeypatch.setattr(keep, "best", lambda *a, **k: searched.append(a) or real(*a, **k))
+    real = kept.best
+    monkeypatch.setattr(kept, "best", lambda *a, **k: searched.append(a) or real(*a, **k))
     first = plan([(6, 5), (4, 6), (3, 4), (2, 3)])
     assert len(searched) == 1
     near = plan([(60, 50), (40, 60), (30, 40), (20, 30)])  # the same, ten times as large
-    assert len(searched) == 1 and near.tree == first.tree
+    assert len(searched) == 1 and near.strategy.tree == first.strategy.tree
     assert near.cost.operations <= 1.15 * bound(near.chain, None)
     far = plan([(60, 5), (40, 60), (30, 40), (200, 30)])  # the other way round
-    assert len(searched) == 2 and far.tree != first.tree
+    assert len(searched) == 2 and far.strategy.tree != first.strategy.tree
     assert far.exact and far.cost.operations == min(c.operations for _, c in far.alternatives())
     assert plan([(60, 50), (40, 60), (30, 40), (20, 30)], cost=lambda a, c: 1.0).cost.value == 3
     assert len(searched) == 3  # another model: nothing is known of it
@@ -218,7 +220,7 @@ def test_no_bracketing_is_below_the_bound(seed: int) -> None:
         at = int(rng.integers(len(chain)))
         chain.insert(at, ct.scale(rng.standard_normal(sizes[at])))
     for model in (None, rates(1e-6, 1e-9, 1e-10)):
-        least = bound(_factors(chain), model)
+        least = bound(factors_of_list(chain), model)
         costs = [plan(chain, mode=b, cost=model or "operations").cost.value for b, _ in plan(chain).alternatives()]
         assert least <= min(costs) * (1 + 1e-12)
         best = plan(chain, cost=model or "operations")
@@ -276,7 +278,7 @@ def test_many_cotangents_run_a_plan() -> None:
 
     structure = ct.linearize(layers(30, 3, 30), np.zeros(30))[1].structure
     one, many = (plan_rows(structure, count, Request()) for count in (1, 1000))
-    assert one.tree == plan(list(one.factors), mode="reverse").tree
+    assert one.strategy.tree == plan(list(one.factors), mode="reverse").strategy.tree
     assert many.cost.operations < plan(list(many.factors), mode="forward").cost.operations
     assert isinstance(one, Plan) and one.result.rows == 1 and many.result.rows == 1000
     with pytest.raises(ct.SpaceError, match="cotangents"):

@@ -187,7 +187,7 @@ def test_a_small_map_between_wide_ones_is_accumulated_first() -> None:
     assert planned.bracketing in (((0, ("push", 1)), 2), (0, (("push", 1), 2)), ((0, ("pull", 1)), 2), (0, (("pull", 1), 2)))
     assert planned.cost.operations == 3 * 1200 + 9 * 40 + 40 * 3 * 40
     again = Plan.from_json(planned.to_json(), maps)
-    assert again.tree == planned.tree
+    assert again.strategy.tree == planned.strategy.tree
     assert "written out" in planned.explain() and "rejected" in planned.why(0)
     assert "left as it is" in planned.why(0)
     picture = planned.draw()
@@ -202,7 +202,7 @@ def test_edits_write_out_what_is_asked() -> None:
         edited = planned.edited(mode)
         np.testing.assert_allclose(edited.multiply(maps).todense(), planned.multiply(maps).todense(), rtol=1e-12, atol=1e-14)
         assert edited.cost.operations > 0
-        assert plan(maps, mode=edited.bracketing).tree == edited.tree
+        assert plan(maps, mode=edited.bracketing).strategy.tree == edited.strategy.tree
     with pytest.raises(ct.PlanError, match="named by its number"):
         planned.edited([["shove", 0], 1])
     with pytest.raises(ct.PlanError, match="leaves out a factor"):

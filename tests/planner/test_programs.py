@@ -67,7 +67,7 @@ def test_modes_agree(seed: int) -> None:
     planned = plan(f, x, cost="operations")
     assert planned.structure is not None and planned.program is not None
     np.testing.assert_allclose(planned.run(x).todense(), pushed, rtol=1e-11, atol=1e-13 * scale)
-    wiring = planned.execution.wiring
+    wiring = planned.strategy.execution.wiring
     assert planned.cost.operations == sum(p.cost(wiring.spaces(i), wiring.spaces(o)) for p, i, o in wiring.boxes)
     assert planned.cost.operations <= min(plan(f, x, mode=mode).cost.operations for mode in ("forward", "reverse"))
 

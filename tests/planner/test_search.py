@@ -20,7 +20,7 @@ def matrix(linear: ct.LinearMap) -> np.ndarray:
 
 def executed(planned: Plan) -> int:
     """The operations of the boxes of the program that runs the plan."""
-    wiring = planned.execution.wiring
+    wiring = planned.strategy.execution.wiring
     return sum(p.cost(wiring.spaces(ins), wiring.spaces(outs)) for p, ins, outs in wiring.boxes)
 
 
@@ -174,7 +174,7 @@ def test_a_long_chain_is_quick() -> None:
     assert planned.cost.operations <= min(rivals)
     assert len(planned.steps) == 999
     again = Plan.from_json(planned.to_json(), planned)
-    assert text(1000, again.tree) == text(1000, planned.tree)
+    assert text(1000, again.strategy.tree) == text(1000, planned.strategy.tree)
     assert len(planned.table().splitlines()) < 60
 
 

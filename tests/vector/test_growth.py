@@ -119,7 +119,7 @@ def peak(name: str, n: int) -> int:
     return found
 
 
-@pytest.mark.quick(7)
+@pytest.mark.quick(12)
 @pytest.mark.numpy_only
 @pytest.mark.parametrize("name", [n for n in NAMES if n.split()[1] not in ("matrix",)])
 def test_peak_memory_is_linear(name: str) -> None:

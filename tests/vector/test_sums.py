@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.folds import TILE
+from catad.engine.cpu.nests.folds import TILE
 from catad.linear.pairwise import INNER
 
 KINDS = ("equal", "positive", "normal")

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.blocks import pieces
-from catad.engine.cpu.call import Call, address
-from catad.engine.cpu.folds import TILE
-from catad.engine.cpu.joins import joins, totals, unread
-from catad.engine.cpu.plan import BLOCKS, LINE, TOTALS, Kernel, Layout
+from catad.buffers import address
+from catad.engine.cpu.call import Call
+from catad.engine.cpu.nests.blocks import pieces
+from catad.engine.cpu.nests.folds import TILE
+from catad.engine.stages.joins import joins, totals, unread
+from catad.engine.stages.plan import BLOCKS, LINE, TOTALS, Kernel, Layout
 from catad.scalar import Function
 
 LINES = 8  # from so many lines on, threads share lines
@@ -47,8 +48,8 @@ class Blocked:
         tiles = -(-self.totals.units // (COUNT * at_once)) | 1  # odd: or pieces would meet in the same lines of a cache
         self.size = tiles * at_once * TILE
         self.count = -(-how.loops[-1].size // self.size)
-        past = large and all(run in "cr" for run in how.kernel.classes[len(how.kernel.body.sources) :])
-        kernel = how.kernel._replace(kind=BLOCKS, streaming=past)
+        streaming = large and all(run in "cr" for run in how.kernel.classes[len(how.kernel.body.sources) :])
+        kernel = how.kernel._replace(kind=BLOCKS, streaming=streaming)
         self.blocks = Call(how._replace(kernel=kernel), place, self.count)
         self.text = self.totals.text + "\n" + self.blocks.text
         self.seconds = self.totals.seconds + self.blocks.seconds
@@ -86,8 +87,8 @@ class Blocked:
 
     def _joined(self, table: Any, room: Any) -> bool:
         """Join each total with those before it; whether these can stand for what they are totals of."""
-        apart = [self._numbers(room, k).copy() for k in range(len(self.dtypes))]
-        floats = [a for a in apart if a.dtype.kind == "f"]
+        tiles = [self._numbers(room, k).copy() for k in range(len(self.dtypes))]
+        floats = [a for a in tiles if a.dtype.kind == "f"]
         if not all(np.isfinite(a).all() for a in floats):
             return False
         self.totals.finish(table)
@@ -97,7 +98,7 @@ class Blocked:
         for join in self.joins:
             own = range(at, at + len(join.dtypes))
             before = [self._numbers(room, k)[:, :-1] for k in own]
-            if not _keeps(join.function, before, [apart[k][:, 1:] for k in own]):
+            if not _keeps(join.function, before, [tiles[k][:, 1:] for k in own]):
                 return False
             at += len(join.dtypes)
         return True

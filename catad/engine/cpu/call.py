@@ -11,13 +11,14 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catad.engine.cpu import target, threads
-from catad.engine.cpu.blocks import Blocks, Totals
-from catad.engine.cpu.folds import TILE, Folds
-from catad.engine.cpu.keys import key_of
-from catad.engine.cpu.nest import Nest
-from catad.engine.cpu.plan import BLOCKS, FOLDS, LINE, TOTALS, Kernel, Layout
-from catad.engine.cpu.stop import run_all, stop_of
+from catad.buffers import address
+from catad.engine.cpu.nests.blocks import Blocks, Totals
+from catad.engine.cpu.nests.folds import TILE, Folds
+from catad.engine.cpu.nests.nest import Nest
+from catad.engine.cpu.run import target, threads
+from catad.engine.cpu.run.stop import run_all, stop_of
+from catad.engine.keys import key_of
+from catad.engine.stages.plan import BLOCKS, FOLDS, LINE, TOTALS, Kernel, Layout
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)
 _NESTS: dict[str, type[Nest]] = {FOLDS: Folds, TOTALS: Totals, BLOCKS: Blocks}
@@ -142,9 +143,3 @@ class Call:
         if self.code.kernel.kind in (LINE, FOLDS, TOTALS, BLOCKS):
             return [(0, rows, 0, inner)]
         return [(0, rows, a, b) for a, b in threads.chunks(inner, 64)]
-
-
-def address(array: Any) -> int:
-    """Where an array begins in memory."""
-    found: int = array.__array_interface__["data"][0]
-    return found

@@ -1,101 +1,19 @@
-"""Running a stage: lay the loops over the arrays at hand, compile once, fill in the table, call.
-
-What cannot be compiled is run by the reference engine, with one notice that names it.
-"""
+"""How a stage runs on a CPU: its loops laid over the arrays at hand, in one kernel, in blocks, or as two stages."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
 from catad import buffers
-from catad.engine import notices
-from catad.engine.cpu import profile
-from catad.engine.cpu.apart import apart
+from catad.engine.backend import Way
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
-from catad.engine.cpu.plan import POINTS, Layout, Ready, layout
-from catad.errors import CannotPrint
-from catad.spaces import Tensor
+from catad.engine.runner import Contiguous
+from catad.engine.stages.plan import POINTS, Layout, Ready, layout
+from catad.engine.stages.split_reduction import split_reduction
 
 STREAMED = 1 << 24  # bytes of results from which on they are written past the caches
-
-
-class Way(Protocol):
-    """Compiled code for arrays that lie in memory in some way."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def seconds(self) -> float: ...
-
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None: ...
-
-
-class _Shape:
-    """How a contiguous array would lie in memory."""
-
-    __slots__ = ("__array_interface__", "nbytes", "strides")
-
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        steps = [dtype.itemsize]
-        for n in reversed(shape[1:]):
-            steps.append(steps[-1] * max(n, 1))
-        self.strides = tuple(reversed(steps[: len(shape)])) if shape else ()
-        self.nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        self.__array_interface__ = {"data": (0, False)}
-
-
-class StageKernel:
-    """A stage ready to run on arrays: one array for each wire that it reads, one result for each that it writes."""
-
-    def __init__(
-        self, stage: Ready, ins: Sequence[int], shapes: Sequence[tuple[int, ...]], fallback: Callable[..., Any], name: str
-    ) -> None:
-        self.stage, self.fallback, self.name = stage, fallback, name
-        self.place = [ins.index(p.wire) if p.wire >= 0 else -1 for p in stage.reads]
-        self.needs = [(ins.index(k), _CHECKS[what]) for k, what in stage.needs]
-        self.results = [(shape, np.dtype(sink.dtype)) for shape, sink in zip(shapes, stage.body.sinks, strict=True)]
-        self.ways: dict[Any, Way | None] = {}
-
-    def __call__(self, xp: Any, *arrays: Any) -> Any:
-        outs = [buffers.empty(shape, dtype) for shape, dtype in self.results]
-        if 0 in self.stage.shape:
-            return outs[0] if len(outs) == 1 else outs
-        arrays = tuple([a if type(a) is np.ndarray and a.flags.aligned else _aligned(a) for a in arrays])
-        key = tuple([a.strides for a in arrays])
-        try:
-            way = self.ways[key]
-        except KeyError:
-            way = self.ways[key] = self._way(arrays, outs)
-        if way is None or not all(holds(arrays[at]) for at, holds in self.needs):
-            return self.fallback(xp, *arrays)
-        begun = time.perf_counter() if profile.active() else 0.0
-        way.run(arrays, outs)
-        if begun:
-            moved = sum(a.nbytes for a in (*arrays, *outs))
-            profile.record(self.name, way.seconds, time.perf_counter() - begun, moved)
-        return outs[0] if len(outs) == 1 else outs
-
-    def prepared(self, spaces: Sequence[Tensor]) -> str | None:
-        """Compile for contiguous arrays in these spaces; the LLVM text, or None where the array code runs."""
-        arrays = [_Shape(space.shape, space.dtype) for space in spaces]
-        key = tuple([a.strides for a in arrays])
-        if key not in self.ways:
-            self.ways[key] = self._way(arrays, [_Shape(shape, dtype) for shape, dtype in self.results])
-        way = self.ways[key]
-        return None if way is None else way.text
-
-    def _way(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
-        try:
-            return way_of(self.stage, self.place, arrays, outs)
-        except CannotPrint as error:
-            notices.notice(error.message, error.message)
-            return None
 
 
 def way_of(stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
@@ -118,8 +36,8 @@ class _InTwo:
     def __init__(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         strides = [arrays[at].strides if at >= 0 else (1,) for at in place]
         for last in reversed(range(1, len(stage.axis))):
-            found = apart(stage, last)
-            made = [*[outs[k] for k in found.outs], *[_Shape(shape, dtype) for shape, dtype in found.between]]
+            found = split_reduction(stage, last)
+            made = [*[outs[k] for k in found.outs], *[Contiguous(shape, dtype) for shape, dtype in found.between]]
             if layout(found.first, [*strides, *[one.strides for one in made]]) is not None:
                 break
         self.found = found
@@ -150,23 +68,3 @@ def _straight(how: Layout, outs: Sequence[Any]) -> bool:
     rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
     straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])
     return rows and straight and all(out.nbytes >= buffers.LARGE for out in outs)
-
-
-def _aligned(array: Any) -> Any:
-    """A NumPy array with its numbers where code may expect them: at multiples of their size."""
-    found = np.asarray(array)
-    return found if found.flags.aligned else found.copy()
-
-
-def _normal(array: Any) -> bool:
-    """Whether all numbers are finite and not so small that they have lost digits."""
-    size = np.abs(array)
-    return bool(np.all((size >= np.finfo(array.dtype).tiny) & (size < np.inf)))
-
-
-def _number(array: Any) -> bool:
-    """Whether no number is NaN."""
-    return not np.isnan(array).any()
-
-
-_CHECKS = {"normal": _normal, "number": _number}

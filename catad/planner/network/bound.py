@@ -1,6 +1,6 @@
 """A bound that no order of elimination is below, for programs whose maps are all dense or diagonal, no array standing twice.
 
-Of dense maps alone the graph of sizes says what an order takes, and so does its bound (`catad.planner.elimination`). Two vertices
+Of dense maps alone the graph of sizes says what an order takes, and so does its bound (`catad.planner.problems`). Two vertices
 u -> v with a diagonal between them are one for that. Whichever of them goes first takes a product with the diagonal besides, of n
 numbers by what is before u or after v: at least n times the smaller of the minimum cuts on both sides. (An input or output does
 not go.) If u has other edges out or v other edges in, both may go at different times; what both take together is still at least
@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections import Counter
 
 from catad.planner.bound import is_dense
-from catad.planner.elimination.bounds import Cut, bounds
-from catad.planner.elimination.graph import Graph, members
-from catad.planner.elimination.parts import Part, parts_of
-from catad.planner.elimination.plan import SPEED, plan_graph
-from catad.planner.elimination.work import Work
+from catad.planner.graph import Graph, members
+from catad.planner.heuristics import Work
 from catad.planner.network.linear_graph import Edge, LinearGraph
+from catad.planner.problems.bounds import Cut, bounds
+from catad.planner.problems.by_sizes import SPEED
+from catad.planner.problems.parts import Part, parts_of
 
 SECONDS = 0.01  # what a bound may take
 
@@ -54,9 +54,8 @@ def bound(graph: LinearGraph) -> int:
     pairs = sorted({(one(edge.source), one(edge.target)) for edge in others})
     merged = Graph(pairs, range(graph.inputs), graph.ends, graph.sized.sizes)
     work = Work(SPEED * SECONDS)
-    if not at_once:
-        return sum([sum(bounds(part, work)) for part in parts_of(merged)[1]])
-    return plan_graph(merged, SECONDS).lower_bound + _besides(graph, diagonals, work)
+    least = sum([sum(bounds(part, work)) for part in parts_of(merged)[1]])
+    return least + _besides(graph, diagonals, work) if at_once else least
 
 
 def _is_diagonal(edge: Edge) -> bool:

@@ -6,23 +6,27 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from catad.planner.cost import Cost, Model, moved
-from catad.planner.execute import Execution, carry_out, operations_of
-from catad.planner.factors import Action, Joined, work_of
-from catad.planner.network.eliminate import Entry, Order, result_of
+from catad.planner.execute import WRITTEN, Execution, carry_out, operations_of
+from catad.planner.factors import Action, spaces_text, work_of
+from catad.planner.network.eliminate import Eliminated, Entry, Order, Write, result_of
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.profile import Profile
+from catad.planner.strategy import times
 from catad.spaces import Product
 from catad.wiring import Builder, Wire, Wiring
 
+LISTED = 8  # neighbours of a vertex that a line lists
+
 
 class Elimination(NamedTuple):
-    """One step of a plan that eliminates: a vertex with those before and after it then, or an edge written out.
+    """One step of an order: a vertex, its space, and those before and after it then, or an edge written out.
 
     `products` and `sums` are how many are carried out, `kept` how many products stay chains since no rule fits; `operations` and
     `bytes` what the step adds to the program.
     """
 
     entry: Entry
+    space: str
     before: tuple[int, ...]
     after: tuple[int, ...]
     products: int
@@ -31,8 +35,31 @@ class Elimination(NamedTuple):
     operations: int
     bytes: int
 
+    @property
+    def line(self) -> str:
+        """`vertex 3, f64[30], between 0, 2 and 6, 5: 4 products, 270 operations, 1,512 bytes`."""
+        spent = f"{self.operations:,} operations, {self.bytes:,} bytes"
+        if not isinstance(self.entry, int):
+            return f"{written_text(self.entry)}: {spent}"
+        kept = "1 product kept as it is" if self.kept == 1 else f"{self.kept} products kept as they are"
+        work = ((self.products, times(self.products, "product")), (self.sums, times(self.sums, "sum")), (self.kept, kept))
+        done = ", ".join([text for n, text in work if n]) or "nothing"
+        between = f"between {_listed(self.before)} and {_listed(self.after)}"
+        return f"vertex {self.entry}, {self.space}, {between}: {done}, {spent}"
 
-def carried(graph: LinearGraph, order: Order, model: Model) -> tuple[Execution, tuple[Elimination, ...]]:
+
+def _listed(vertices: tuple[int, ...]) -> str:
+    shown = ", ".join([str(v) for v in vertices[:LISTED]])
+    return shown + (f" and {len(vertices) - LISTED} more" if len(vertices) > LISTED else "")
+
+
+def written_text(entry: Write) -> str:
+    """What an order that writes an edge out does."""
+    how, p, s = entry
+    return f"the map from {p} to {s} written out, {WRITTEN[how]}"
+
+
+def carried(graph: LinearGraph, order: Order, model: Model) -> Execution:
     """Lay a traced order out as one wiring, and count on it what it costs."""
     b = Builder()
     slots = [b.wire(space) for space in graph.slots]
@@ -49,12 +76,10 @@ def carried(graph: LinearGraph, order: Order, model: Model) -> tuple[Execution, 
     spent = operations_of(b, wiring, ends)
     every = [*order.first, *[joined for step in order.steps for joined in step.joins]]
     planned = sum([action.found.operations for joined in every for action in joined.actions])
-    steps = tuple(
-        [_step(step.entry, step.before, step.after, step.joins, n) for step, n in zip(order.steps, spent[1:], strict=True)]
-    )
+    steps = tuple([_step(graph, step, n) for step, n in zip(order.steps, spent[1:], strict=True)])
     nbytes = sum([moved(joined.actions) for joined in every])
     cost = Cost(sum(spent), nbytes, order.peak, executed(wiring, model, order.value))
-    return Execution((), (), cost, result, wiring, planned == cost.operations), steps
+    return Execution(steps, cost, result, wiring, planned == cost.operations)
 
 
 def executed(wiring: Wiring, model: Model, otherwise: float) -> float:
@@ -70,11 +95,10 @@ def _carry(b: Builder, actions: Sequence[Action], at: dict[int, Wire]) -> None:
         carry_out(b, action, at)
 
 
-def _step(
-    entry: Entry, before: tuple[int, ...], after: tuple[int, ...], joins: Sequence[Joined], operations: int
-) -> Elimination:
+def _step(graph: LinearGraph, step: Eliminated, operations: int) -> Elimination:
+    entry, before, after, joins = step
     actions = [action for joined in joins for action in joined.actions]
     sums = sum([action.adds for action in actions])
     kept = sum([not joined.actions for joined in joins])
-    products = len(joins) - kept - sums
-    return Elimination(entry, before, after, products, sums, kept, operations, moved(actions))
+    space = spaces_text(graph.spaces[entry]) if isinstance(entry, int) else ""
+    return Elimination(entry, space, before, after, len(joins) - kept - sums, sums, kept, operations, moved(actions))

@@ -19,8 +19,8 @@ from catad.linear.block import grid
 from catad.linear.delta import identity
 from catad.linear.network import Network
 from catad.linear.structure import Blocks, Structure
-from catad.planner.elimination.graph import Graph
 from catad.planner.factors import Part, State
+from catad.planner.graph import Graph
 from catad.spaces import Tensor
 
 Leaves = tuple[Tensor, ...]

@@ -17,17 +17,17 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from catad.planner.elimination.plan import plan_graph
-from catad.planner.elimination.typed import anneal_order, greedy_order
+from catad.planner.heuristics import anneal_order, greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
 from catad.planner.network.linear_graph import LinearGraph
+from catad.planner.problems.by_sizes import cheap_order
 from catad.planner.profile import Profile
 
 EXACT = 12  # vertices up to which the exact search is tried
 SIZED = 300  # vertices up to which the order for the sizes alone is looked for
-SECONDS = 0.01  # what `plan_graph` may take for that
+SECONDS = 0.01  # what `cheap_order` may take for that
 USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
 PRODUCT, OPERATION = 5e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add
 OVER = 1e30  # added to the cost of what needs more memory than there is
@@ -90,7 +90,7 @@ class Search:
             except OutOfWork:
                 return
         if len(inner) <= SIZED:
-            yield list(plan_graph(self.graph.sized, SECONDS).order)
+            yield list(cheap_order(self.graph.sized, SECONDS).order)
 
     def _cost(self, before: Side[int], after: Side[int], v: int) -> tuple[float, int]:
         return self._step(before, after, v), len(before[v]) * len(after[v])

@@ -1,0 +1,64 @@
+"""Winners and prefixes by bin as kernels on contiguous arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.bins.by_bin import Pass
+from catad.engine.cpu.bins.prefixes import PrefixKernel
+from catad.engine.cpu.bins.text import WinnersPass
+from catad.engine.stages.bin_boxes import bins_of
+from catad.engine.stages.bins import Bins, Fold, Given
+from catad.scalar import Function
+from catad.spaces import Tensor
+from catad.vector.by_bin import PrefixByBin, WinnerByBin, position_dtype
+from catad.vector.monoid import with_winner
+
+Kernel = Callable[..., Any]
+_FIRST = Function.make(
+    2, [scalar.apply("select", scalar.apply("ge", scalar.param(0), scalar.const(0)), scalar.param(0), scalar.param(1))]
+)
+
+
+def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Kernel:
+    """`WinnerByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
+    position, dtype = position_dtype(ins[1].shape[0]).str, ins[1].dtype
+    what = bins_of(with_winner(box.monoid), ins, (dtype.str, ""), ("", position))
+    general = Pass([Fold(what, box.bins)], "WinnerByBin")
+    first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (position,), ("-1",), False, (position,), what.rows, 1)
+    equal = Pass([Fold(first, box.bins)], "WinnerByBin", WinnersPass)
+
+    def run(index: Any, v: Any, total: Any) -> list[Any]:
+        if dtype.kind == "f" and np.isnan(total).any():
+            return general([Given(index, [v, None], v.shape[1:])])[0]
+        return equal([Given(index, [v, total], v.shape[1:])])[0]
+
+    return _OnRows(run, lambda m, width: equal.prepared(m, [width]))
+
+
+def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Kernel:
+    """`PrefixByBin`."""
+    names = tuple([s.dtype.str for s in ins[1:]])
+    what = bins_of(box.monoid, ins, names, names)._replace(flagged=True)
+    run = PrefixKernel(what, box.bins, "PrefixByBin")
+    return _OnRows(lambda index, *values: run(index, values, values[0].shape[1:]), run.prepared)
+
+
+class _OnRows:
+    """A kernel called with contiguous arrays, and how it is compiled for so many elements of so many numbers."""
+
+    def __init__(self, call: Callable[..., list[Any]], prepare: Callable[[int, int], str]) -> None:
+        self.call, self.prepare = call, prepare
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        out = self.call(*[np.ascontiguousarray(a) for a in arrays])
+        return out[0] if len(out) == 1 else out
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile for these spaces; the LLVM text."""
+        return self.prepare(ins[0].size, math.prod(ins[1].shape[1:]))

@@ -1,0 +1,167 @@
+"""Folds of long rows in a cascade, so that they lose few digits.
+
+A state takes in `LEAF` elements, one after the other, and is then joined into a level above, which takes in `RADIX` such
+totals and is joined into the next. So no number takes in more than a few others in a row, and the error of a sum of n numbers
+grows like the logarithm of n, as that of pairwise summation does (N. Higham 1993, The accuracy of floating point summation).
+Operands keep their order. What is joined when depends on the number of elements alone: so results are the same for every number
+of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.stages.body import Body, state_dtypes
+from catad.engine.text.numbers import called, cast
+from catad.scalar.llvm_writer import Writer, llvm_type
+
+LEAF = 32  # elements that one state takes in
+SHIFT = 3  # `RADIX` is two to this
+RADIX, LEVELS = 1 << SHIFT, 8  # the last level takes in all that comes: of 2**29 elements no more than others do
+
+Numbers = Callable[[int, int], str]  # the address of a number of a fold: operation, number
+
+
+def folded(body: Body) -> list[tuple[int, int, np.dtype]]:
+    """The numbers that the folds of a body carry: operation, number, dtype."""
+    found = []
+    for k, op in enumerate(body.ops):
+        if op.kind == "fold":
+            found += [(k, i, dtype) for i, dtype in enumerate(state_dtypes(body, op))]
+    return found
+
+
+def rounds(body: Body) -> bool:
+    """Whether what is folded loses digits: integers, minima and maxima do not."""
+    for op in body.ops:
+        floats = op.kind == "fold" and any(dtype.kind == "f" for dtype in state_dtypes(body, op))
+        if floats and scalar.recognise(op.data) not in ("min", "max"):
+            return True
+    return False
+
+
+def join(w: Writer, body: Body, left: Numbers, right: Numbers, out: Numbers) -> None:
+    """`out = op(left, right)` for all folds."""
+    for k, op in enumerate(body.ops):
+        if op.kind == "fold":
+            dtypes = state_dtypes(body, op)
+            a, b = (
+                [w.set(f"load {llvm_type(d)}, ptr {side(k, i)}") for i, d in enumerate(dtypes)] for side in (left, right)
+            )
+            results = scalar.result_types(op.data, (*dtypes, *dtypes))
+            made = called(w, op.data, [*dtypes, *dtypes], [*a, *b])
+            for i, (value, given, dtype) in enumerate(zip(made, results, dtypes, strict=True)):
+                w.do(f"store {llvm_type(dtype)} {cast(w, value, given, dtype)}, ptr {out(k, i)}")
+
+
+def copy(w: Writer, body: Body, source: Numbers, goal: Numbers) -> None:
+    """All folds from one place to another."""
+    for k, i, dtype in folded(body):
+        value = w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
+        w.do(f"store {llvm_type(dtype)} {value}, ptr {goal(k, i)}")
+
+
+class Cascade:
+    """The levels above the states of `width` lanes, as one function of a kernel goes on; `state(lane)` has the numbers of one.
+
+    `each` runs what it is given for every lane that is in use.
+    """
+
+    def __init__(
+        self,
+        w: Writer,
+        body: Body,
+        width: int,
+        state: Callable[[str], Numbers],
+        each: Callable[[Callable[[str], None]], None],
+    ) -> None:
+        self.w, self.body, self.width, self.state, self.each = w, body, width, state, each
+        self.rooms = {(k, i): (w.slot(llvm_type(d), LEVELS * width), llvm_type(d)) for k, i, d in folded(body)}
+        self.pushed = w.slot("i64")
+        w.do(f"store i64 0, ptr {self.pushed}")
+
+    def _level(self, level: str, lane: str) -> Numbers:
+        w = self.w
+        at = w.set(f"add i64 {w.set(f'mul i64 {level}, {self.width}')}, {lane}")
+        return lambda k, i: w.set(f"getelementptr inbounds {self.rooms[k, i][1]}, ptr {self.rooms[k, i][0]}, i64 {at}")
+
+    def push(self) -> None:
+        """Take in the states, which then begin anew."""
+        w = self.w
+        count = w.set(f"load i64, ptr {self.pushed}")
+        self._into("0", w.set(f"and i64 {count}, {RADIX - 1}"), self.state)
+        made = w.set(f"add i64 {count}, 1")
+        w.do(f"store i64 {made}, ptr {self.pushed}")
+
+        def carry(level: str) -> None:
+            """A level that is full, into the next."""
+            shift = w.set(f"mul i64 {level}, {SHIFT}")
+            gone = w.set(f"lshr i64 {made}, {shift}")
+            whole = w.set(f"icmp eq i64 {w.set(f'shl i64 {gone}, {shift}')}, {made}")
+            last = w.set(f"icmp eq i64 {level}, {LEVELS - 1}")
+            mask = w.set(f"select i1 {last}, i64 -1, i64 {RADIX - 1}")
+            before = w.set(f"and i64 {w.set(f'sub i64 {gone}, 1')}, {mask}")
+            below = w.set(f"sub i64 {level}, 1")
+            w.when(whole, lambda: self._into(level, before, lambda lane: self._level(below, lane)))
+
+        full = w.set(f"icmp eq i64 {w.set(f'and i64 {made}, {RADIX - 1}')}, 0")
+        w.when(full, lambda: w.loop("1", str(LEVELS), carry))
+
+    def _into(self, level: str, before: str, source: Callable[[str], Numbers]) -> None:
+        """Join into a level that has taken in so many since it began."""
+        w = self.w
+
+        def begin(lane: str) -> None:
+            copy(w, self.body, source(lane), self._level(level, lane))
+
+        def more(lane: str) -> None:
+            goal = self._level(level, lane)
+            join(w, self.body, goal, source(lane), goal)
+
+        fresh = w.set(f"icmp eq i64 {before}, 0")
+        w.when(fresh, lambda: self.each(begin))
+        w.when(w.set(f"xor i1 {fresh}, true"), lambda: self.each(more))
+
+    def total(self) -> None:
+        """Join all levels into the states."""
+        w = self.w
+        count = w.set(f"load i64, ptr {self.pushed}")
+
+        def level(k: str) -> None:
+            gone = w.set(f"lshr i64 {count}, {w.set(f'mul i64 {k}, {SHIFT}')}")
+            last = w.set(f"icmp eq i64 {k}, {LEVELS - 1}")
+            mask = w.set(f"select i1 {last}, i64 -1, i64 {RADIX - 1}")
+            some = w.set(f"icmp ne i64 {w.set(f'and i64 {gone}, {mask}')}, 0")
+
+            def lane(at: str) -> None:
+                state = self.state(at)
+                join(w, self.body, self._level(k, at), state, state)
+
+            w.when(some, lambda: self.each(lane))
+
+        w.when(w.set(f"icmp ne i64 {count}, 0"), lambda: w.loop("0", str(LEVELS), level))
+
+
+def leaves(w: Writer, begin: str, end: str, leaf: Callable[[str, str], None], size: int = LEAF) -> None:
+    """The parts of a range that one state takes in."""
+    w.loop(begin, end, lambda start: leaf(start, w.least(w.set(f"add i64 {start}, {size}"), end)), size)
+
+
+def neighbours(w: Writer, count: str, pair: Callable[[str, str], None]) -> None:
+    """Join so many totals into the first, in their order: of each two neighbours the right into the left, level by level."""
+    least = w.set(f"sub i64 {count}, 1")
+
+    def level(k: str) -> None:
+        gap, twice = w.set(f"shl i64 1, {k}"), w.set(f"add i64 {k}, 1")
+        pairs = w.set(f"lshr i64 {w.set(f'add i64 {least}, {gap}')}, {twice}")
+
+        def one(m: str) -> None:
+            left = w.set(f"shl i64 {m}, {twice}")
+            pair(left, w.set(f"add i64 {left}, {gap}"))
+
+        w.loop("0", pairs, one)
+
+    w.when(w.set(f"icmp sgt i64 {count}, 1"), lambda: w.loop("0", "48", level))

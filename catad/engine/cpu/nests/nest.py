@@ -1,0 +1,339 @@
+"""LLVM text of the loops around the work: one function a kernel, over a range of rows.
+
+A row is one setting of the outer loops. Along the innermost loop the guarded ends are run apart from
+the middle, which needs no guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cpu.nests.cascade import LEAF, Cascade, leaves, rounds
+from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
+from catad.engine.stages.body import Sink, Source, state_dtypes
+from catad.engine.stages.plan import LANES, LINE, POINTS, Kernel
+from catad.engine.stages.stage import FoldResult
+from catad.engine.stages.unswitch import MOST, choice
+from catad.engine.text.element import Element
+from catad.engine.text.numbers import called, memory_type, store
+from catad.engine.text.places import Places, is_index
+from catad.scalar import Function
+from catad.scalar.llvm_writer import llvm_type
+
+WIDE = 300  # operations of a body from which on it is not made a vector loop: LLVM takes time in the square of its length
+METADATA = """!0 = !{}
+!1 = !{i32 1}
+!2 = distinct !{!2, !3}
+!3 = !{!"llvm.loop.vectorize.enable", i1 false}
+"""
+WIDTH = 512  # lanes whose states are kept side by side
+
+
+class Nest(Places):
+    """One kernel being written; `entries` are the functions of the module that are called from outside."""
+
+    entries: tuple[str, ...] = ("kernel",)
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        if sum(scalar.operations(op.data) for op in self.body.ops if isinstance(op.data, Function)) > WIDE:
+            self.w.hint = ", !llvm.loop !2"
+
+    @property
+    def shifted(self) -> bool:
+        """Whether addresses in a row are those of its index %b, at whole vectors in memory."""
+        return self.kernel.streaming
+
+    # -- the whole
+
+    def text(self) -> str:
+        """The module: `kernel(table, first row, last row, first index, last index)`, and the work on one row, inlined."""
+        row = self._row()
+        outer = self._outer()
+        return self.w.module([row, outer]) + METADATA
+
+    def _outer(self) -> str:
+        """The loop over rows: addresses of each row, and whether its guards hold as far as the outer loops say."""
+        inner, self.w = self.w, self.w.beside()
+        w = self.w
+        sizes = [self.size(k) for k in range(self.kernel.outer)]
+        outer = range(self.kernel.outer)
+        strides = [[self.stride(j, k) for k in outer] for j in range(len(self.arrays))]
+        bases = [self.base(j) for j in range(len(self.arrays))]
+        intervals = [[self.interval(guard, k) for k in outer] for guard in self.guards]
+
+        def row(unit: str) -> None:
+            r, more = self._unit(unit)
+            index = self.decoded(r, sizes)
+            given = ["ptr %t", *more]
+            for j, array in enumerate(self.arrays):
+                at = bases[j]
+                for k in outer:
+                    at = w.set(f"add i64 {at}, {w.set(f'mul i64 {strides[j][k]}, {index[k]}')}")
+                if self.shifted:
+                    at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self.stride(j, self.loops - 1)}, %b')}")
+                given.append(f"i64 {at}" if is_index(array) else f"ptr {w.set(f'inttoptr i64 {at} to ptr')}")
+            for guard in self.guards:
+                flag = "true"
+                for k in outer:
+                    lo, hi = intervals[guard][k]
+                    low, high = w.set(f"icmp sge i64 {index[k]}, {lo}"), w.set(f"icmp slt i64 {index[k]}, {hi}")
+                    flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
+                given.append(f"i1 {flag}")
+            w.do(f"call void @row({', '.join(given)})")
+
+        w.loop("%first", "%last", row)
+        if self.kernel.streaming:
+            settle(w)
+        text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
+        self.w = inner
+        return text
+
+    def _unit(self, unit: str) -> tuple[str, list[str]]:
+        """The row of a unit of work, and what the function of a row is told besides."""
+        if self.shifted:  # addresses are those of index %b, so that a loop from 0 is known to be aligned
+            return unit, ["i64 0", f"i64 {self.w.set('sub i64 %e, %b')}"]
+        return unit, ["i64 %b", "i64 %e"]
+
+    def _row(self) -> str:
+        kinds = {POINTS: self._points, LINE: self._line, LANES: self._lanes}
+        kinds[self.kernel.kind]()
+        return self._row_text("i64 %b", "i64 %e")
+
+    def _row_text(self, *more: str) -> str:
+        given = ["ptr noalias readonly %t", *more]
+        for j, array in enumerate(self.arrays):
+            given.append(f"i64 %a{j}" if is_index(array) else f"ptr noalias {self._aligned(array)} %a{j}")
+        given += [f"i1 %g{guard}" for guard in self.guards]
+        return self.w.text("row", ", ".join(given), "internal", "alwaysinline")
+
+    def _aligned(self, array: Source | Sink) -> str:
+        return f"align {VECTOR}" if self.shifted and isinstance(array, Sink) else ""
+
+    def _split(self, begin: str, end: str, flags: list[str], loop: int, part: Callable[[str, str, bool], None]) -> None:
+        """Run a range of the innermost loop: guarded, then where all guards hold, then guarded, by the same code as before."""
+        w = self.w
+        if not self.guards:
+            part(begin, end, False)
+            return
+        low, high, every = begin, end, "true"
+        for guard in self.guards:
+            lo, hi = self.interval(guard, loop)
+            low, high = w.most(low, lo), w.least(high, hi)
+            every = w.set(f"and i1 {every}, {flags[guard]}")
+        low = w.least(low, end)
+        low = w.set(f"select i1 {every}, i64 {low}, i64 {end}")
+        high = w.most(low, high)
+
+        def side(turn: str) -> None:
+            first = w.set(f"icmp eq i64 {turn}, 0")
+            begins = w.set(f"select i1 {first}, i64 {begin}, i64 {high}")
+            ends = w.set(f"select i1 {first}, i64 {low}, i64 {end}")
+            part(begins, ends, True)
+            w.when(first, lambda: part(low, high, False))
+
+        w.loop("0", "2", side)
+
+    # -- the kinds of nest
+
+    def _points(self) -> None:
+        """No states: the innermost loop from %b to %e."""
+        loop = self.loops - 1
+        strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
+        flags = [f"%g{guard}" for guard in self.guards]
+
+        buffers = self._buffers() if self.kernel.streaming else {}
+
+        def element(i: str, guarded: bool, start: str = "") -> Element:
+            made = self.element(i, loop, bases, strides, flags, guarded, _no_state)
+            if start:
+                direct, at = made.pointer, self.w.set(f"sub i64 {i}, {start}")
+                made.pointer = lambda j: self._gep(j, buffers[j], at) if j in buffers else direct(j)
+            return made
+
+        def block(begin: str, end: str) -> None:
+            self.w.loop(begin, end, lambda i: element(i, False, begin).run(False))
+
+        def part(begin: str, end: str, guarded: bool) -> None:
+            self.w.loop(begin, end, lambda i: element(i, guarded).run(False))
+
+        def sides(left: int) -> None:
+            """One loop, or one for each side of what all of it shares."""
+            found = choice(self.body, still) if left else None
+            if found is None:
+                if self.kernel.streaming:
+                    self._streamed(block, buffers)
+                else:
+                    self._split("%b", "%e", flags, loop, part)
+                return
+            here = element("0" if self.kernel.streaming else "%b", False)
+            values = [here.value(a) for a in found.args]
+            (holds,) = called(self.w, found.condition, [here.dtypes[a] for a in found.args], values)
+            whole = self.body
+            for body, taken in ((found.yes, holds), (found.no, self.w.set(f"xor i1 {holds}, true"))):
+                self.body = body
+                self.w.when(taken, lambda: sides(left - 1))
+            self.body = whole
+
+        still = {
+            j
+            for j, source in enumerate(self.body.sources)
+            if self.kernel.classes[j] == "z" and source.guard < 0 and source.by < 0
+        }
+        sides(MOST)
+
+    def _buffers(self) -> dict[int, str]:
+        """Room for a block of each result, where the loop writes before the block goes to memory past the caches."""
+        first = len(self.body.sources)
+        kinds = {j: memory_type(np.dtype(array.dtype)) for j, array in enumerate(self.arrays) if j >= first}
+        return {j: self.w.slot(kind, BLOCK) for j, kind in kinds.items()}
+
+    def _gep(self, j: int, base: str, at: str) -> str:
+        return self.w.set(f"getelementptr inbounds {memory_type(np.dtype(self.arrays[j].dtype))}, ptr {base}, i64 {at}")
+
+    def _streamed(self, block: Callable[[str, str], None], buffers: dict[int, str]) -> None:
+        """Blocks of the row, each computed into a buffer and then written to memory past the caches."""
+        w = self.w
+
+        def out(start: str, stop: str) -> None:
+            count = w.set(f"sub i64 {stop}, {start}")
+            for j, base in buffers.items():
+                size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
+                stream(w, self._gep(j, f"%a{j}", start), base, size)
+
+        def one(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {BLOCK}"), "%e")
+            block(start, stop)
+            out(start, stop)
+
+        w.loop("0", "%e", one, BLOCK)
+
+    def _line(self) -> None:
+        """States along the innermost loop, in stack slots; the first step by itself."""
+        w, loop = self.w, self.loops - 1
+        n = self.size(loop)
+        strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
+        flags = [f"%g{guard}" for guard in self.guards]
+        states = {
+            (k, i): w.slot(llvm_type(dtype))
+            for k, op in enumerate(self.body.ops)
+            for i, dtype in enumerate(state_dtypes(self.body, op))
+        }
+
+        def state(k: int, i: int) -> str:
+            return states[k, i]
+
+        def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
+            self.element(i, loop, bases, strides, flags, guarded, state).run(first, anew)
+
+        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if rounds(self.body) else None
+
+        def part(begin: str, end: str, guarded: bool) -> None:
+            if cascade is None:
+                w.loop(begin, end, lambda i: element(i, guarded))
+                return
+
+            def leaf(start: str, stop: str) -> None:
+                cascade.push()
+                element(start, guarded, anew=True)
+                w.loop(w.set(f"add i64 {start}, 1"), stop, lambda i: element(i, guarded))
+
+            leaves(w, begin, end, leaf)
+
+        element("0", True, first=True)
+        self._split("1", n, flags, loop, part)
+        if cascade is not None:
+            cascade.total()
+        self._store_folds(state, lambda j: bases[j])
+
+    def _lanes(self) -> None:
+        """States along the last but one loop, for many indices of the innermost at once."""
+        w, axis, lane = self.w, self.loops - 2, self.loops - 1
+        n = self.size(axis)
+        strides = self.inner_strides(lane)
+        along = [self.stride(j, axis) for j in range(len(self.arrays))]
+        rooms = {
+            (k, i): (w.slot(llvm_type(dtype), WIDTH), llvm_type(dtype))
+            for k, op in enumerate(self.body.ops)
+            for i, dtype in enumerate(state_dtypes(self.body, op))
+        }
+
+        def state(at: str) -> Callable[[int, int], str]:
+            return lambda k, j: w.set(f"getelementptr inbounds {rooms[k, j][1]}, ptr {rooms[k, j][0]}, i64 {at}")
+
+        def chunk(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {WIDTH}"), "%e")
+            count = w.set(f"sub i64 {stop}, {start}")
+
+            def states(i: str) -> Callable[[int, int], str]:
+                return state(w.set(f"sub i64 {i}, {start}"))
+
+            def step(s: str, first: bool = False, anew: bool = False) -> None:
+                bases, flags = self._at_step(s, along, axis)
+
+                def part(begin: str, end: str, guarded: bool) -> None:
+                    def element(i: str) -> None:
+                        self.element(i, lane, bases, strides, flags, guarded, states(i)).run(first, anew)
+
+                    w.loop(begin, end, element)
+
+                self._split(start, stop, flags, lane, part)
+
+            step("0", first=True)
+            if not rounds(self.body):
+                w.loop("1", n, step)
+            else:
+                self._lanes_in_leaves(n, step, Cascade(w, self.body, WIDTH, state, lambda lane: w.loop("0", count, lane)))
+            if any(isinstance(sink.value, FoldResult) for sink in self.body.sinks):
+                bases = [f"%a{j}" for j in range(len(self.arrays))]
+                w.loop(
+                    start,
+                    stop,
+                    lambda i: self._store_folds(states(i), lambda j: self.address(j, bases[j], i, strides[j])),
+                )
+
+        w.loop("%b", "%e", chunk, WIDTH)
+
+    def _lanes_in_leaves(self, n: str, step: Callable[..., None], cascade: Cascade) -> None:
+        """The steps after the first, with folds in a cascade."""
+        w = self.w
+        end = w.least(n, str(LEAF))
+        w.loop("1", end, step)
+
+        def leaf(start: str, stop: str) -> None:
+            cascade.push()
+            step(start, anew=True)
+            w.loop(w.set(f"add i64 {start}, 1"), stop, step)
+
+        leaves(w, end, n, leaf)
+        cascade.total()
+
+    def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], list[str]]:
+        """Addresses at a step of the axis, and whether the guards hold there."""
+        w, bases, flags = self.w, [], []
+        for j, array in enumerate(self.arrays):
+            far = w.set(f"mul i64 {along[j]}, {s}")
+            if is_index(array):
+                bases.append(w.set(f"add i64 %a{j}, {far}"))
+            else:
+                bases.append(w.set(f"getelementptr i8, ptr %a{j}, i64 {far}"))
+        for guard in self.guards:
+            lo, hi = self.interval(guard, axis)
+            low, high = w.set(f"icmp sge i64 {s}, {lo}"), w.set(f"icmp slt i64 {s}, {hi}")
+            flags.append(w.set(f"and i1 %g{guard}, {w.set(f'and i1 {low}, {high}')}"))
+        return bases, flags
+
+    def _store_folds(self, state: Callable[[int, int], str], pointer: Callable[[int], str]) -> None:
+        w = self.w
+        for j, sink in enumerate(self.body.sinks):
+            if isinstance(sink.value, FoldResult):
+                dtype = np.dtype(sink.dtype)
+                value = w.set(f"load {llvm_type(dtype)}, ptr {state(sink.value.op, sink.value.part)}")
+                store(w, value, pointer(len(self.body.sources) + j), dtype)
+
+
+def _no_state(op: int, k: int) -> str:
+    raise AssertionError("a pointwise stage has no states")

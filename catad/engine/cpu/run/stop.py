@@ -1,0 +1,131 @@
+"""Stopping compiled loops that may never end.
+
+A `while` loop in a scalar function looks at a flag of its module at every trip (`scalar/llvm.py`). Python runs signal handlers
+in the main thread, between its own instructions, and compiled code is one of these. So for the time of a call that the main
+thread makes, the module's own handler stands in front of Python's: it sets the flag and calls Python's, which raises
+`KeyboardInterrupt` once the loops have ended. Where the program has a handler of its own, which need not raise, the call runs in
+another thread, and the main thread waits where signals are heard; what the handler raises sets the flag.
+
+All calls of the module end together, and all of them raise. What has no such loop is called directly.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from catad.engine.cpu.run import threads
+from catad.engine.cpu.run.target import Module
+from catad.scalar import STOP_FLAG
+
+_ROOM = 256  # bytes, more than a `struct sigaction`, whose first part is the handler, has on any system of 64 bits
+
+
+class Stop:
+    """The flag of a module, and who is inside."""
+
+    def __init__(self, module: Module, flag: int) -> None:
+        self.flag = ctypes.c_int32.from_address(flag)
+        before, handler = (module.data(name) for name in ("catad_before", "catad_interrupt"))
+        self.front = None if before is None or handler is None or _sigaction is None else _Front(before, handler)
+        self.changed = threading.Condition()
+        self.inside = 0
+
+    def run(self, calls: Sequence[threads.Call]) -> None:
+        """Run the calls; raises `KeyboardInterrupt`, or what else a signal handler raises, when all have ended."""
+        with self.changed:
+            while self.flag.value:  # others are about to leave
+                self.changed.wait()
+            self.inside += 1
+        stopped = False
+        try:
+            self._run(calls)
+        finally:
+            with self.changed:
+                self.inside -= 1
+                stopped = bool(self.flag.value)
+                if stopped and not self.inside:
+                    self.flag.value = 0
+                    self.changed.notify_all()
+        if stopped:
+            raise KeyboardInterrupt
+
+    def _run(self, calls: Sequence[threads.Call]) -> None:
+        if threading.get_ident() != threading.main_thread().ident:
+            threads.run(calls)
+        elif self.front is None or _handler_of(_CTRL_C) is not _DEFAULT:
+            threads.aside(calls, self.set)
+        else:
+            self.front.put()
+            try:
+                if len(calls) == 1:
+                    calls[0]()
+                else:
+                    threads.run(calls)
+            finally:
+                self.front.take_away()
+
+    def set(self) -> None:
+        """End all loops of the module."""
+        with self.changed:
+            self.flag.value = 1
+
+
+class _Front:
+    """A module's handler of Ctrl-C, put in front of that of Python, by the main thread alone."""
+
+    def __init__(self, before: int, handler: int) -> None:
+        self.before, self.handler = ctypes.c_void_p.from_address(before), handler
+        self.old, self.new = (ctypes.create_string_buffer(_ROOM) for _ in range(2))
+        self.places = ctypes.addressof(self.old), ctypes.addressof(self.new)
+        self.old_handler, self.new_handler = (ctypes.c_void_p.from_buffer(one) for one in (self.old, self.new))
+
+    def put(self) -> None:
+        old, new = self.places
+        _sigaction(_CTRL_C, None, old)
+        ctypes.memmove(new, old, _ROOM)
+        self.before.value = self.old_handler.value
+        self.new_handler.value = self.handler
+        _sigaction(_CTRL_C, new, None)
+
+    def take_away(self) -> None:
+        _sigaction(_CTRL_C, self.places[0], None)
+
+
+def stop_of(module: Module) -> Stop | None:
+    """How the loops of a module are stopped; None where all of them end."""
+    flag = module.data(STOP_FLAG)
+    return None if flag is None else Stop(module, flag)
+
+
+def run_all(call: Callable[..., Any], stop: Stop | None, where: int, parts: Sequence[tuple[int, ...]]) -> None:
+    """A function of a module on each part of its work, in threads where there are several."""
+    if stop is not None:
+        stop.run([_bound(call, where, part) for part in parts])
+    elif len(parts) == 1:
+        call(where, *parts[0])
+    else:
+        threads.run([_bound(call, where, part) for part in parts])
+
+
+def _bound(call: Callable[..., Any], where: int, part: tuple[int, ...]) -> threads.Call:
+    return lambda: call(where, *part)
+
+
+def _system_call() -> Any:
+    """`sigaction` of the C library, None where there is none."""
+    if sys.platform not in ("linux", "darwin") or sys.maxsize < 2**32:
+        return None
+    found = getattr(ctypes.CDLL(None), "sigaction", None)
+    if found is not None:
+        found.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
+    return found
+
+
+_sigaction = _system_call()
+_DEFAULT, _CTRL_C = signal.default_int_handler, int(signal.SIGINT)
+_handler_of: Callable[[int], Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)  # without its enumerations

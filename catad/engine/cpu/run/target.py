@@ -1,0 +1,400 @@
+"""The machine that programs are compiled for, and LLVM, which compiles them. The only place that imports llvmlite.
+
+    text of LLVM IR --parse, verify--> module --O3 pipeline--> module --code generator--> object code --load--> addresses
+
+Object code is kept on disk (`store`) under a key of the text, the versions, the processor and the options; loaded code is
+kept in the process for as long as somebody holds it, and the most recent programs a while longer. A process that finds all its
+programs on disk loads them without LLVM (`objects`): the import alone would take longer than everything else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import os
+import platform
+import sys
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import Any, NamedTuple, Protocol
+from weakref import WeakValueDictionary
+
+from catad import errors
+from catad.engine import store
+from catad.engine.cpu.run import objects
+from catad.engine.notices import notice
+from catad.scalar import STOP_FLAG
+from catad.version import __version__
+
+KEPT = 512  # programs kept loaded though nobody holds them
+SPEED = 3  # the level of LLVM's pipeline and of its code generator
+OPTIONS = f"O{SPEED} vectorize unroll interleave pic small no gather"  # part of the key: change it with what `_optimise` does
+
+counts: Counter[str] = Counter()  # "compiled" by LLVM, "loaded" from disk, "reused" in the process: tests count these
+
+
+class _Loaded(Protocol):
+    def address(self, name: str) -> int: ...
+
+    def data(self, name: str) -> int | None: ...
+
+
+class Host(NamedTuple):
+    """What code is made for, and by what: all of it is part of the key of the cache."""
+
+    llvm: str
+    triple: str
+    cpu: str
+    features: str
+
+
+class Module:
+    """Compiled code. It stays in memory for as long as this object is referred to: keep it beside every address.
+
+    `seconds` is what it cost to get it here, `origin` where it came from: "compiled" or "disk".
+    """
+
+    __slots__ = ("__weakref__", "_code", "names", "origin", "seconds")
+
+    def __init__(self, code: _Loaded, names: tuple[str, ...], origin: str, seconds: float) -> None:
+        self._code = code
+        self.names = names
+        self.origin = origin
+        self.seconds = seconds
+
+    def address(self, name: str) -> int:
+        """The address of a function that the IR defines, as `ctypes` takes it."""
+        return self._code.address(name)
+
+    def data(self, name: str) -> int | None:
+        """The address of a global variable, None where the IR defines none of this name."""
+        return self._code.data(name)
+
+    def __repr__(self) -> str:
+        return f"<compiled code of {', '.join(self.names)}: {self.origin}, {1e3 * self.seconds:.1f} ms>"
+
+
+# LLVM's own state is global in places (its command line, its registries), and llvmlite locks single calls only: one thread
+# at a time compiles. The lock is held over a fork, so that no child starts from a half-way state.
+_lock = threading.RLock()
+_keeping = threading.Lock()  # for what is kept: finding a program again does not wait for a compilation
+if hasattr(os, "register_at_fork"):
+    for _each in (_keeping, _lock):  # the last is acquired first, as everywhere
+        os.register_at_fork(before=_each.acquire, after_in_parent=_each.release, after_in_child=_each.release)
+
+_modules: WeakValueDictionary[bytes, Module] = WeakValueDictionary()
+_recent: OrderedDict[bytes, Module] = OrderedDict()
+
+
+def available() -> bool:
+    """Whether programs can be compiled here. Where they cannot, a notice says so and why, once.
+
+    >>> available()
+    True
+    """
+    why = _missing()
+    if why is not None:
+        notice("no llvm", errors.no_llvm(why), stacklevel=3)
+    return why is None
+
+
+@cache
+def _missing() -> str | None:
+    """Why there is no compiling here, or None."""
+    if objects.placeable() and not objects.executable_memory():
+        return "this system lets no process execute code that it wrote"
+    try:
+        host()
+    except Exception as error:  # llvmlite raises OSError, RuntimeError, ImportError, AttributeError on broken installations
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | None = None) -> Module:
+    """The functions `names` that the LLVM IR `text` defines, compiled for this machine, optimised, ready to be called.
+
+    `text` is a module without target triple and data layout; or, with a key that only the same text has, what prints it
+    where no code is found under that key. The same gives the same `Module` again while that is in use. Raises `EngineError`
+    where LLVM refuses the text (it is saved to a file that the message names), where a name is not defined in it, and where
+    it calls what this process does not have.
+
+    >>> import ctypes
+    >>> module = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }", ["half"])
+    >>> ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(module.address("half"))(3.0)
+    1.5
+    """
+    wanted = tuple(names)
+    if key is None:
+        text = key = text if isinstance(text, str) else text()
+    known = hashlib.sha256("\0".join((key, *wanted)).encode()).digest()
+    module = _found(known)
+    if module is None:
+        with _lock:
+            module = _found(known)  # somebody else may have compiled it meanwhile
+            if module is None:
+                module = _made(text, wanted, key)
+                with _keeping:
+                    _modules[known] = _recent[known] = module
+                    while len(_recent) > KEPT:
+                        _recent.popitem(last=False)
+    return module
+
+
+def _found(key: bytes) -> Module | None:
+    with _keeping:
+        module = _modules.get(key)
+        if module is not None:
+            counts["reused"] += 1
+            _recent[key] = module
+            _recent.move_to_end(key)
+        return module
+
+
+def forget() -> None:
+    """Let go of all programs that nobody holds; those on disk stay there."""
+    with _keeping:
+        _recent.clear()
+
+
+def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str) -> Module:
+    start = time.perf_counter()
+    name = hashlib.sha256("\0".join((key, __version__, OPTIONS, *host())).encode()).hexdigest() + ".o"
+    code = store.read(name)
+    if code is not None:
+        with contextlib.suppress(errors.EngineError):  # whole, but not what this name stands for: compiled anew
+            module = Module(_loaded(code, names, text), names, "disk", time.perf_counter() - start)
+            counts["loaded"] += 1
+            return module
+    text = text if isinstance(text, str) else text()
+    code = _object(text)
+    module = Module(_loaded(code, names, text), names, "compiled", time.perf_counter() - start)
+    counts["compiled"] += 1
+    store.write(name, code)
+    return module
+
+
+# ---- the host ------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def host() -> Host:
+    """The processor and LLVM, from the disk where this very llvmlite was asked on this very processor before."""
+    mark = _mark()
+    known = store.read(mark) if mark is not None else None
+    parts = known.decode().split("\n") if known is not None else []
+    if len(parts) == len(Host._fields):
+        return Host(*parts)
+    found = _llvm().host
+    if mark is not None:
+        store.write(mark, "\n".join(found).encode())
+    return found
+
+
+def _mark() -> str | None:
+    """A name for this processor and this file of llvmlite, found without loading LLVM; None where that cannot be told."""
+    import llvmlite  # the package alone: its version
+
+    about = (
+        "vendor_id",
+        "cpu family",
+        "model",
+        "stepping",
+        "flags",
+        "Features",
+        "CPU implementer",
+        "CPU part",
+        "CPU variant",
+    )
+    try:
+        with open("/proc/cpuinfo") as file:
+            lines = file.read(16384).split("\n\n")[0].splitlines()  # of the first processor
+        place = os.path.join(os.path.dirname(llvmlite.__file__), "binding")
+        libraries = sorted(name for name in os.listdir(place) if "llvmlite" in name)
+        sizes = [(name, os.stat(os.path.join(place, name)).st_size) for name in libraries]
+        times = [os.stat(os.path.join(place, name)).st_mtime_ns for name in libraries]
+    except OSError:
+        return None
+    processor = [line for line in lines if line.partition(":")[0].strip().startswith(about)]
+    if not processor or not libraries:
+        return None
+    known = repr((llvmlite.__version__, place, sizes, times, processor, platform.machine(), sys.maxsize, __version__))
+    return hashlib.sha256(known.encode()).hexdigest() + ".host"
+
+
+# ---- LLVM ----------------------------------------------------------------------------------------------------------------
+
+
+class _LLVM:
+    """llvmlite's binding, loaded and set up: the target machine and the options of the pipeline."""
+
+    def __init__(self) -> None:
+        import llvmlite
+        from llvmlite import binding
+
+        self.binding: Any = binding
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        binding.check_jit_execution()
+        self.target = binding.Target.from_triple(binding.get_process_triple())
+        version = f"{llvmlite.__version__} LLVM {'.'.join(map(str, binding.llvm_version_info))}"
+        features = binding.get_host_cpu_features().flatten()
+        self.host = Host(version, self.target.triple, binding.get_host_cpu_name(), features)
+        self.machine = self.new_machine()
+        self.layout = str(self.machine.target_data)
+        self.tuning = binding.create_pipeline_tuning_options(speed_level=SPEED)
+        self.tuning.loop_vectorization = True
+        self.tuning.slp_vectorization = False  # it gathers what independent chains read, which takes longer than to read it
+        self.tuning.loop_unrolling = True
+        self.tuning.loop_interleaving = True
+
+    @cached_property
+    def linker(self) -> Any:
+        return self.binding.create_lljit_compiler(self.new_machine())  # which says on stderr what symbol is missing
+
+    def new_machine(self) -> Any:
+        """Vectors are as wide as LLVM's tables for this processor say. With 512 bits a polynomial took 0.7 of its time with
+        256 (Zen 4); loops bound by memory took 1.0 to 1.1. Vectors are filled by single loads, not by x86's gather instructions,
+        which the remedy for Gather Data Sampling (CVE-2022-40982) slows down: reads at an index took 1.3 to 2.4 times as long
+        with them (Cascade Lake)."""
+        x86 = self.host.triple.startswith(("x86", "i386", "i686"))
+        features = self.host.features + ",+prefer-no-gather" * x86
+        return self.target.create_target_machine(
+            cpu=self.host.cpu, features=features, opt=SPEED, reloc="pic", codemodel="small", jit=True
+        )
+
+
+@cache
+def _llvm() -> _LLVM:
+    with _lock:
+        return _LLVM()
+
+
+def _object(text: str) -> bytes:
+    code: bytes = _with_module(text, lambda llvm, module: llvm.machine.emit_object(module))
+    return code
+
+
+def optimised(text: str) -> str:
+    """The LLVM IR that the pipeline makes of `text`, for people who want to see what came out.
+
+    >>> "fmul" in optimised("define double @half(double %x) { %y = fdiv double %x, 2.0 ret double %y }")
+    True
+    """
+    made: str = _with_module(text, lambda llvm, module: str(module))
+    return made
+
+
+def assembly(text: str) -> str:
+    """The machine code that `text` becomes, as assembly text.
+
+    >>> "half:" in assembly("define double @half(double %x) { %y = fdiv double %x, 2.0 ret double %y }")
+    True
+    """
+    made: str = _with_module(text, lambda llvm, module: llvm.machine.emit_assembly(module))
+    return made
+
+
+def _with_module(text: str, use: Any) -> Any:
+    """Parse, verify and optimise in a context of its own, which is freed with all that was made in it."""
+    stage = "parse"
+    with _lock:
+        llvm = _llvm()
+        context = llvm.binding.create_context()
+        module = None
+        try:
+            module = llvm.binding.parse_assembly(text, context)
+            module.triple, module.data_layout = llvm.host.triple, llvm.layout
+            stage = "verify"
+            module.verify()
+            stage = "optimise"
+            _optimise(llvm, module)
+            stage = "generate code for"
+            return use(llvm, module)
+        except (RuntimeError, UnicodeError) as error:
+            raise errors.EngineError(errors.llvm_failed(stage, str(error), _saved(text))) from error
+        finally:
+            if module is not None:
+                module.close()
+            context.close()
+
+
+def _optimise(llvm: _LLVM, module: Any) -> None:
+    builder = llvm.binding.create_pass_builder(llvm.machine, llvm.tuning)
+    passes = builder.getModulePassManager()
+    try:
+        passes.run(module, builder)
+    finally:
+        # llvmlite (0.44 to 0.50) finds an empty `_dispose` first in the order of the base classes and frees nothing: 75 kB a
+        # program. Detached afterwards, so that a version that does free it cannot do so twice.
+        llvm.binding.newpassmanagers.NewPassManager._dispose(passes)
+        passes.detach()
+        builder.close()
+
+
+def _saved(text: str | Callable[[], str]) -> str:
+    """Write the text to a file in the temporary folder that stays there; its name."""
+    import tempfile  # 5 ms, which only a failure should cost
+
+    text = text if isinstance(text, str) else text()
+    try:
+        handle, name = tempfile.mkstemp(prefix="catad-", suffix=".ll")
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+    except OSError as error:
+        return f"no file: {error}"
+    return name
+
+
+# ---- loading -------------------------------------------------------------------------------------------------------------
+
+
+def _loaded(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Loaded:
+    try:
+        placed = objects.place(code) if objects.placeable() else None
+    except objects.Unplaceable:
+        placed = None
+    except objects.MissingSymbols as error:
+        raise errors.EngineError(errors.unknown_symbol(error.names, _saved(text))) from error
+    if placed is None:
+        return _linked(code, names, text)
+    undefined = [name for name in names if name not in placed.names]
+    if undefined:
+        raise errors.EngineError(errors.undefined_functions(undefined, placed.names))
+    return placed
+
+
+class _Linked:
+    """Code that LLVM's own loader (ORC) holds; it is unloaded with this object."""
+
+    __slots__ = ("_names", "_tracker")
+
+    def __init__(self, tracker: Any, names: Sequence[str]) -> None:
+        self._tracker, self._names = tracker, names
+
+    def address(self, name: str) -> int:
+        return int(self._tracker[name])
+
+    def data(self, name: str) -> int | None:
+        return int(self._tracker[name]) if name in self._names else None
+
+
+def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Linked:
+    """Load through LLVM: every platform that it knows, at the price of importing it."""
+    with _lock:
+        llvm = _llvm()
+        library = llvm.binding.JITLibraryBuilder().add_object_img(code).add_current_process()
+        if STOP_FLAG.encode() in code:
+            names = (*names, STOP_FLAG, "catad_before", "catad_interrupt")
+        for name in names:
+            library.export_symbol(name)
+        try:
+            return _Linked(library.link(llvm.linker, f"catad{next(_libraries)}"), names)
+        except RuntimeError as error:
+            raise errors.EngineError(errors.llvm_failed("load", str(error), _saved(text))) from error
+
+
+_libraries = itertools.count()

@@ -1,0 +1,68 @@
+"""The work of a stage as a kernel has it: what is loaded, computed and stored at an index, and the dtypes of the values."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.stages.stage import FoldResult, Op
+
+
+class Source(NamedTuple):
+    """A load of a kernel: its value, its dtype, whether it is a loop index, which guard it has (-1: none) and what is read
+    where that fails; and the value that gives its position along an indexed axis."""
+
+    value: int
+    dtype: str
+    is_index: bool
+    guard: int
+    fill: float | None
+    by: int = -1
+
+
+class Sink(NamedTuple):
+    """A store of a kernel: a value at each index, or a number of a fold for each line."""
+
+    value: int | FoldResult
+    dtype: str
+
+
+class Body(NamedTuple):
+    """The static part of a stage."""
+
+    sources: tuple[Source, ...]
+    ops: tuple[Op, ...]
+    sinks: tuple[Sink, ...]
+
+    @property
+    def guards(self) -> int:
+        """How many guards the sources have."""
+        return 1 + max([source.guard for source in self.sources], default=-1)
+
+
+@lru_cache(maxsize=4096)
+def value_dtypes(body: Body) -> tuple[np.dtype[Any], ...]:
+    """The dtype of each value of a body."""
+    found = [np.dtype(source.dtype) for source in body.sources]
+    for op in body.ops:
+        given = [found[k] for k in op.args]
+        if op.kind == "map":
+            found += scalar.result_types(op.data, tuple(given))
+        elif op.kind == "before":
+            found.append(given[0])
+        elif op.kind == "scan":
+            found += given[: op.results]
+        elif op.kind == "recur":
+            found += [np.result_type(*given)] * op.results
+    return tuple(found)
+
+
+def state_dtypes(body: Body, op: Op) -> list[np.dtype[Any]]:
+    """The dtypes of the states that a scan, recurrence or fold carries."""
+    dtypes = value_dtypes(body)
+    if op.kind == "fold":
+        return [dtypes[k] for k in op.args]
+    return [dtypes[op.first + k] for k in range(op.results)] if op.kind in ("scan", "recur") else []

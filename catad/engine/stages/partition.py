@@ -1,0 +1,384 @@
+"""Which boxes share a pass: the boxes of a wiring gathered into stages, and those that run by themselves.
+
+Boxes are taken in order; each joins the first stage that runs over its index space, in its direction, after all that it needs
+from elsewhere, and with which it shares something: a value made there, or an array read there. A value made in the stage is used
+at its own index, or, of a scan, at the step before; anything else goes through memory. Views are no passes at all. What is read
+at an index waits for its first reader, since only then it is known which pass can read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.stages import split
+from catad.engine.stages.access import Access, Affine, Guard, behind, moved, spread, straight
+from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
+from catad.engine.stages.work import is_view, passed_on, work_of
+from catad.linear.gather import Take
+from catad.scalar import Function, operations, param, postorder
+from catad.scalar.simplify import replace
+from catad.vector.generate import Iota
+from catad.vector.map import Map
+from catad.wiring import Box, Wiring
+
+Item = Stage | Box
+INDEX = -1  # the wire of a load that is a loop index itself
+MOST_READ, CHEAP = 2, 8  # what is read and computed instead of writing a number and reading it back
+MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
+STATES = ("scan", "recur")
+_INT = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Arg:
+    """Where a member of a stage finds an argument: a value of the stage (elsewhere something else where guards do not hold),
+    the state before it, an index, an array, or anew."""
+
+    value: int = -1
+    guards: tuple[Guard, ...] = ()
+    fill: float | None = None
+    before: tuple[Op, int, float] | None = None
+    index: Affine | None = None
+    load: Load | None = None
+    again: tuple[Function, tuple[Load, ...]] | None = None
+
+
+class Partition:
+    """The items of a wiring in the order in which they run."""
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        self.items: list[Item] = []
+        self.produced: dict[int, int] = {}  # wire to the item that makes it
+        self.views: dict[int, Box] = {}
+        self.aliases: dict[int, tuple[int, Access]] = {}
+        self.indices: set[int] = set()
+        self.waiting: dict[int, tuple[Work, Box]] = {}
+        for box in wiring.boxes:
+            self._take(box)
+        for k in wiring.outputs:
+            self._ensure(k)
+
+    @cached_property
+    def makers(self) -> tuple[dict[int, Box], dict[int, int]]:
+        """The box that makes each wire, an alias by copying it, and its place among the boxes of the wiring."""
+        maker = {k: box for box in self.wiring.boxes for k in box.outs}
+        place = {k: n for n, box in enumerate(self.wiring.boxes) for k in box.outs}
+        maker |= {k: copied(self.wiring, k, source) for k, (source, _) in self.aliases.items()}
+        return maker, place
+
+    def _take(self, box: Box) -> None:
+        if isinstance(box.primitive, Iota):
+            self.indices.update(box.outs)
+            return
+        if not box.ins:
+            return
+        if is_view(box):
+            self.views[box.outs[0]] = box
+            return
+        work = work_of(self.wiring, box)
+        if work is None:
+            self._standalone(box)
+            return
+        if isinstance(box.primitive, Map) and self._passes_all(box):
+            return
+        if isinstance(box.primitive, Take):
+            self._settle(box)
+            self.waiting[box.outs[0]] = work, box
+            return
+        self._place(work, box)
+
+    def _settle(self, box: Box) -> None:
+        """Place what waits for a box, so that it does not wait for what waits."""
+        for k in box.ins:
+            shape = self.wiring.wires[k].shape
+            source, _ = self._behind(k, straight(len(shape)), shape)
+            if source in self.waiting:
+                self._ensure(source)
+
+    def _passes_all(self, box: Box) -> bool:
+        """Note the results of a map that are its arguments; whether all are."""
+        assert isinstance(box.primitive, Map)
+        passed = passed_on(box.primitive.function, tuple([s.dtype for s in self.wiring.spaces(box.ins)]))
+        for out, k in zip(box.outs, passed, strict=True):
+            if k is not None:
+                own, shape = self.wiring.wires[box.ins[k]].shape, self.wiring.wires[out].shape
+                if own == shape[len(shape) - len(own) :]:
+                    self.aliases[out] = (box.ins[k], spread(own, shape))
+        return all(out in self.aliases for out in box.outs)
+
+    def _standalone(self, box: Box) -> None:
+        for k in box.ins:
+            self._ensure(k)
+        self.items.append(box)
+        self.produced.update(dict.fromkeys(box.outs, len(self.items) - 1))
+
+    def _ensure(self, wire: int) -> None:
+        """That a wire is an array when the items so far have run."""
+        if wire in self.produced:
+            return
+        if wire in self.waiting:
+            self._place(*self.waiting.pop(wire))
+        elif wire in self.views:
+            if self._kept(wire):
+                return
+            box = self.views[wire]
+            self._ensure(box.ins[0])
+            self.items.append(box)
+            self.produced[wire] = len(self.items) - 1
+        elif wire in self.aliases:
+            source, _ = self.aliases[wire]
+            self._ensure(source)
+            self.items.append(copied(self.wiring, wire, source))
+            self.produced[wire] = len(self.items) - 1
+
+    def _kept(self, wire: int) -> bool:
+        """Whether a view of what a stage makes can be written by that stage: the same values, turned or a step later."""
+        shape = self.wiring.wires[wire].shape
+        source, _ = self._behind(wire, straight(len(shape)), shape)
+        g = self.produced.get(source, -1)
+        stage = self.items[g] if g >= 0 else None
+        if not isinstance(stage, Stage) or stage.shape != shape or source not in stage.made:
+            return False
+        for at in [identity(len(shape)), *[turned(shape, k) for k in stage.axis]]:
+            reached, access = self._behind(wire, moved(straight(len(shape)), at), shape)
+            arg = self._inside(stage, source, access) if reached == source else None
+            if arg is not None:
+                stage.made[wire] = (self._value(stage, arg), at)
+                self.produced[wire] = g
+                return True
+        return False
+
+    # -- reading
+
+    def _resolve(self, wire: int, access: Access, loops: Sequence[int]) -> tuple[int, Access]:
+        """The wire behind views that is an array or a value of a stage, and where it is read."""
+        wire, access = self._behind(wire, access, loops)
+        self._ensure(wire)
+        return wire, access
+
+    def _behind(self, wire: int, access: Access, loops: Sequence[int]) -> tuple[int, Access]:
+        """The wire behind views, as far as positions stay affine, and where it is read."""
+        while wire not in self.produced:
+            if wire in self.aliases:
+                source, own = self.aliases[wire]
+                axes = [Affine(-1, 0, 0) if at.label < 0 else access.axes[at.label] for at in own.axes]
+                wire, access = source, access._replace(axes=tuple(axes))
+            elif wire in self.views:
+                box = self.views[wire]
+                found = behind(box.primitive, access, self.wiring.wires[box.ins[0]].shape, loops)
+                if found is None:
+                    break
+                wire, access = box.ins[0], found
+            else:
+                break
+        return wire, access
+
+    def _place(self, work: Work, box: Box) -> None:
+        if work.needs is not None:
+            self._ensure(work.needs[0])
+        if work.indexed >= 0:
+            self._ensure(work.reads[1][0])
+        sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
+        first = max([self.produced.get(k, -1) for k in sources], default=-1)
+        own = split.length(work.data) if isinstance(work.data, Function) else 0
+        for g in range(max(first, 0), len(self.items)):
+            stage = self.items[g]
+            if not isinstance(stage, Stage) or stage.shape != work.shape or not _has_room(stage, own):
+                continue
+            for at in self._coordinates(stage, work):
+                args = self._args(stage, g, work, at)
+                if args is not None and self._shares(stage, work, at, args):
+                    self._join(stage, g, work, at, args)
+                    stage.members.append(type(box.primitive).__name__)
+                    return
+        stage = Stage(work.shape)
+        self.items.append(stage)
+        at = identity(len(work.shape))
+        args = self._args(stage, len(self.items) - 1, work, at)
+        assert args is not None
+        self._join(stage, len(self.items) - 1, work, at, args)
+        stage.members.append(type(box.primitive).__name__)
+
+    def _coordinates(self, stage: Stage, work: Work) -> list[Coordinates]:
+        straight = identity(len(work.shape))
+        axis = stage.axis or work.axis
+        if stage.axis and work.axis and stage.axis != work.axis:
+            return []
+        if len(axis) != 1:
+            return [straight]
+        against = turned(work.shape, axis[0])
+        if not work.axis:
+            return [straight, against]
+        return [at for at, sign in ((straight, 1), (against, -1)) if stage.direction * work.direction * sign >= 0]
+
+    def _args(self, stage: Stage, g: int, work: Work, at: Coordinates) -> list[_Arg] | None:
+        """Where the arguments are to be found; None where one cannot be had in this stage."""
+        found = []
+        for j, (k, access) in enumerate(work.reads):
+            if work.indexed >= 0 and j == 1:
+                if self.produced.get(k, -1) >= g:
+                    return None
+                found.append(_Arg(load=Load(k, moved(access, at), self.wiring.wires[k].dtype, 0, work.indexed, work.size)))
+                continue
+            wire, access = self._resolve(k, moved(access, at), work.shape)
+            if wire in self.indices and not access.guards:
+                found.append(_Arg(index=access.axes[0]))
+            elif wire in stage.made:
+                arg = self._inside(stage, wire, access)
+                if arg is None:
+                    return None
+                found.append(arg)
+            else:
+                if self.produced.get(wire, -1) >= g:
+                    return None
+                again = self._again(wire, access, len(work.shape))
+                if again is not None:
+                    found.append(again)
+                    continue
+                found.append(_Arg(load=Load(wire, access, self.wiring.wires[wire].dtype)))
+        return found
+
+    def _again(self, wire: int, access: Access, loops: int) -> _Arg | None:
+        """How a value of an earlier stage is computed again, where that is cheaper than to write and to read it.
+
+        To write a number and read it back moves it three times (a write reads first); so two others may be read instead, and
+        `CHEAP` operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials or recompute them).
+        """
+        g = self.produced.get(wire, -1)
+        stage = self.items[g] if g >= 0 else None
+        if not isinstance(stage, Stage) or stage.needs or wire not in stage.made or access.guards:
+            return None
+        value, own = stage.made[wire]
+        op = stage.producer.get(value)
+        reads = dict(stage.inputs)
+        if op is None or op.kind != "map" or len(stage.shape) != loops:
+            return None
+        if any(a not in reads or reads[a].by >= 0 or reads[a].wire < 0 or reads[a].access.guards for a in op.args):
+            return None
+        function = Function.make(op.data.arity, op.data.outputs[value - op.first : value - op.first + 1])
+        used = sorted({node.value for node in postorder(function.outputs) if node.op == "param"})
+        if len(used) > MOST_READ or operations(function) > CHEAP:
+            return None
+        at = [Affine(k, 0, 1) for k in range(loops)]
+        for (label, a, s), (new, b, t) in zip(own, access.axes, strict=True):
+            at[label] = Affine(new, (b - a) * s, t * s)
+        places = {param(old): param(k) for k, old in enumerate(used)}
+        small = Function.make(len(used), replace(function.outputs, places))
+        loads = [reads[op.args[k]] for k in used]
+        return _Arg(again=(small, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
+
+    def _inside(self, stage: Stage, wire: int, access: Access) -> _Arg | None:
+        value, own = stage.made[wire]
+        if access.axes == own:
+            return _Arg(value=value, guards=access.guards, fill=access.fill)
+        op = stage.producer.get(value)
+        if op is None or op.kind not in ("scan", "recur") or len(stage.axis) != 1 or access.fill is None:
+            return None
+        (axis,), n = stage.axis, stage.shape[stage.axis[0]]
+        step = stage.direction
+        shifted = tuple([Affine(k, a - s * step, s) if k == axis else Affine(k, a, s) for k, a, s in own])
+        guard = Guard(axis, 1, n) if step > 0 else Guard(axis, 0, n - 1)
+        if access.axes != shifted or access.guards != (guard,):
+            return None
+        return _Arg(before=(op, value - op.first, access.fill))
+
+    def _shares(self, stage: Stage, work: Work, at: Coordinates, args: Sequence[_Arg]) -> bool:
+        """Whether it saves something to run in one pass: a value, the reading of an array the same way, or waiting."""
+        if any(arg.value >= 0 or arg.before for arg in args):
+            return True
+        if work.kind in STATES and at == identity(len(work.shape)) and any(op.kind in STATES for op in stage.ops):
+            return True  # independent states hide each other's latency
+        read = {(load.wire, _steps(load.access)) for _, load in stage.inputs if load.wire != INDEX}
+        loads = [load for arg in args for load in ([arg.load] if arg.load else arg.again[1] if arg.again else [])]
+        return any((load.wire, _steps(load.access)) in read for load in loads)
+
+    def _join(self, stage: Stage, g: int, work: Work, at: Coordinates, args: Sequence[_Arg]) -> None:
+        stage.length += split.length(work.data) if isinstance(work.data, Function) else 0
+        if work.needs is not None:
+            stage.needs.add(work.needs)
+        if work.axis:
+            sign = at[work.axis[0]].s
+            stage.axis = work.axis
+            stage.direction = stage.direction or work.direction * sign
+        values: list[int] = []
+        for arg in args:
+            indexed = arg.load is not None and arg.load.by >= 0
+            values.append(self._value(stage, arg, values[0] if indexed else -1))
+        if work.kind == "take":
+            stage.made[work.outs[0]] = (values[1], at)
+        elif work.kind == "fold":
+            if work.first is not None:
+                values = [stage.add("map", work.first, values, 1).first]
+            place = stage.ops.index(stage.add("fold", work.data, values, 0))
+            for part, (out, along) in enumerate(zip(work.outs, work.stores, strict=True)):
+                own = tuple([at[p.label] for p in along])
+                stage.folded[out] = (FoldResult(place, part), own)
+        else:
+            first = stage.add(work.kind, work.data, values, len(work.outs)).first
+            for part, out in enumerate(work.outs):
+                if out not in self.aliases:
+                    stage.made[out] = (first + part, at)
+        self.produced.update({k: g for k in work.outs if k not in self.aliases})
+
+    def _guarded(self, stage: Stage, arg: _Arg) -> int:
+        """A value of the stage where guards hold, what is read instead elsewhere."""
+        tests = _tested(stage.shape, arg.guards)
+        holds = [scalar.apply("ge", param(k), scalar.const(least)) for k, (_, least) in enumerate(tests)]
+        node = param(len(tests))
+        for one in holds:
+            node = scalar.apply("select", one, node, scalar.const(arg.fill))
+        indices = [stage.load(Load(INDEX, Access((at,)), _INT)) for at, _ in tests]
+        return stage.add("map", Function.make(len(tests) + 1, [node]), [*indices, arg.value], 1).first
+
+    def _value(self, stage: Stage, arg: _Arg, by: int = -1) -> int:
+        """The value of a stage that an argument is."""
+        if arg.before is not None:
+            op, part, fill = arg.before
+            return stage.add("before", repr(float(fill)), (op.first + part,), 1).first
+        if arg.again is not None:
+            function, loads = arg.again
+            return stage.add("map", function, [stage.load(load) for load in loads], 1).first
+        if arg.index is not None:
+            return stage.load(Load(INDEX, Access((arg.index,)), _INT))
+        if arg.guards:
+            return self._guarded(stage, arg)
+        return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))
+
+
+def _has_room(stage: Stage, more: int) -> bool:
+    """Whether a stage may take in work of so many operations."""
+    return len(stage.ops) < MOST_WORK and (more == 0 or stage.length + more <= split.MOST)
+
+
+def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine, int]]:
+    """Indices, counted from either end, and the least that each must be."""
+    found = []
+    for guard in guards:
+        size = shape[guard.label]
+        if guard.lo > 0:
+            found.append((Affine(guard.label, 0, 1), guard.lo))
+        if guard.hi < size:
+            found.append((Affine(guard.label, size - 1, -1), size - guard.hi))
+    return found
+
+
+def _steps(access: Access) -> tuple[tuple[int, int], ...]:
+    """How an access moves with the loops, wherever it starts."""
+    return tuple([(at.label, at.s) for at in access.axes])
+
+
+def copied(wiring: Wiring, wire: int, source: int) -> Box:
+    """A box for a result that is an argument, possibly stretched."""
+    from catad.linear.contract import Contract
+
+    own, full = wiring.wires[source].shape, wiring.wires[wire].shape
+    lead = len(full) - len(own)
+    assert own == full[lead:], "a map passes on only what it does not stretch along axes of size 1"
+    labels = tuple(range(len(full)))
+    return Box(Contract((labels[lead:],), labels, full), (source,), (wire,))

@@ -1,0 +1,240 @@
+"""From a stage to a kernel: what is static (`Kernel`, compiled once) and what are numbers (`Layout`, passed at each call).
+
+A kernel knows dtypes, work, and how many loops it has; sizes, strides and intervals come in a table, so that one compiled kernel
+serves arrays of all sizes. Loops over which all arrays lie alike are merged, and parallel loops are ordered so that the innermost
+is that of the smallest strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from catad.engine.stages.access import Access, Guard
+from catad.engine.stages.body import Body, Sink, Source
+from catad.engine.stages.stage import FoldResult, Op, Stage
+from catad.spaces import Tensor
+
+POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
+SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)
+FAR = 1 << 31  # sizes and strides from which on products of two take more than 32 bits of each
+
+
+class Kernel(NamedTuple):
+    """What is compiled: the work, the kind of loop nest, the number of outer loops, and how each array runs innermost.
+
+    The classes are "c" contiguous, "r" contiguous backwards, "z" standing still, "s" any other stride; of sources, then sinks.
+    """
+
+    body: Body
+    kind: str
+    outer: int
+    classes: tuple[str, ...]
+    streaming: bool = False  # results are written past the caches, in whole aligned vectors
+    near: bool = False  # indexed axes are not empty, and their sizes and strides are numbers of 32 bits
+
+    @property
+    def loops(self) -> int:
+        """All loops: the outer ones, that of the lanes' axis, the innermost."""
+        return self.outer + (2 if self.kind == LANES else 1)
+
+
+class Place(NamedTuple):
+    """Where an array of a stage lies over its loops: the axes' positions, and the guards."""
+
+    wire: int
+    access: Access
+    axis: int = -1  # an indexed axis, of this size
+    size: int = 0
+
+
+class Ready(NamedTuple):
+    """A stage with all that is known before the arrays are: the work, and the places of sources and sinks."""
+
+    shape: tuple[int, ...]
+    axis: tuple[int, ...]
+    direction: int
+    body: Body
+    reads: tuple[Place, ...]
+    writes: tuple[Place, ...]
+    needs: tuple[tuple[int, str], ...]
+
+
+def ready(stage: Stage, wanted: Sequence[int], wires: Sequence[Tensor]) -> Ready:
+    """The stage with stores for the wanted wires, and without what they do not need."""
+    sinks, writes = [], []
+    for wire in wanted:
+        value: int | FoldResult
+        if wire in stage.made:
+            value, own = stage.made[wire]
+        else:
+            value, own = stage.folded[wire]
+        sinks.append((value, wires[wire].dtype))
+        writes.append(Place(wire, Access(own)))
+    needed = _needed(stage, [value for value, _ in sinks])
+    numbers: dict[int, int] = {}
+    guards: dict[tuple[Guard, ...], int] = {}  # equal ones are tested once
+    sources, reads = [], []
+    for value, load in stage.inputs:
+        if value in needed:
+            numbers[value] = len(numbers)
+            holds = load.access.guards
+            guard = guards.setdefault(holds, len(guards)) if holds else -1
+            fill = load.access.fill if holds else None
+            sources.append(Source(numbers[value], load.dtype.str, load.wire < 0, guard, fill, load.by))
+            reads.append(Place(load.wire, load.access, load.axis, load.size))
+    ops: list[Op] = []
+    place: dict[int, int] = {}
+    for k, op in enumerate(stage.ops):
+        if k in needed.folds or any(op.first + i in needed for i in range(op.results)):
+            place[k] = len(ops)
+            first = len(numbers)
+            numbers.update({op.first + i: first + i for i in range(op.results)})
+            ops.append(op._replace(args=tuple([numbers[a] for a in op.args]), first=first))
+    sources = [source._replace(by=numbers[source.by]) if source.by >= 0 else source for source in sources]
+    made = []
+    for value, dtype in sinks:
+        at = FoldResult(place[value.op], value.part) if isinstance(value, FoldResult) else numbers[value]
+        made.append(Sink(at, dtype.str))
+    body = Body(tuple(sources), tuple(ops), tuple(made))
+    return Ready(stage.shape, stage.axis, stage.direction, body, tuple(reads), tuple(writes), tuple(stage.needs))
+
+
+class _Needed(set[int]):
+    """Values that are needed; `folds` are the positions of needed folds among the work."""
+
+    folds: set[int]
+
+
+def _needed(stage: Stage, roots: Sequence[int | FoldResult]) -> _Needed:
+    needed = _Needed(root for root in roots if not isinstance(root, FoldResult))
+    needed.folds = {root.op for root in roots if isinstance(root, FoldResult)}
+    indexed = {value: load.by for value, load in stage.inputs if load.by >= 0}
+    needed.update([indexed[value] for value in needed if value in indexed])
+    for k in reversed(range(len(stage.ops))):
+        op = stage.ops[k]
+        if k in needed.folds or any(op.first + i in needed for i in range(op.results)):
+            needed.update(op.args)
+            needed.update([indexed[value] for value in op.args if value in indexed])
+    while more := {indexed[value] for value in needed if value in indexed} - needed:
+        needed.update(more)
+    return needed
+
+
+class Loop(NamedTuple):
+    """One loop of a nest: its size, whether states are carried along it, the stride of each array, the interval of each guard."""
+
+    size: int
+    carried: bool
+    strides: tuple[int, ...]
+    guards: tuple[tuple[int, int] | None, ...]
+
+
+class Layout(NamedTuple):
+    """A kernel with the numbers of a call: offsets of the arrays, and the loops from the outermost in."""
+
+    kernel: Kernel
+    offsets: tuple[int, ...]
+    loops: tuple[Loop, ...]
+    indexed: tuple[tuple[int, int], ...] = ()  # of each indexed source the stride and the size of that axis
+
+
+def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
+    """How a kernel runs over arrays of the given strides (of sources, then sinks, in bytes); None where axes do not merge.
+
+    A loop index counts as an array of stride 1 a step that is never read.
+    """
+    places = [*stage.reads, *stage.writes]
+    offsets = [0] * len(places)
+    steps = [[0] * len(stage.shape) for _ in places]
+    for j, (place, own) in enumerate(zip(places, strides, strict=True)):
+        for at, stride in zip(place.access.axes, own, strict=True):
+            offsets[j] += at.a * stride
+            if at.label >= 0:
+                steps[j][at.label] += at.s * stride
+    loops = []
+    guarded = _guards(stage)
+    for k, size in enumerate(stage.shape):
+        guards = tuple([next(((g.lo, g.hi) for g in own if g.label == k), None) for own in guarded])
+        column = [own[k] for own in steps]
+        if k in stage.axis and stage.direction < 0:
+            offsets = [o + s * (size - 1) for o, s in zip(offsets, column, strict=True)]
+            column = [-s for s in column]
+            guards = tuple([g and (size - g[1], size - g[0]) for g in guards])
+        loops.append(Loop(size, k in stage.axis, tuple(column), guards))
+    found = _nest(stage, loops, offsets)
+    indexed = [(own[p.axis], p.size) for p, own in zip(stage.reads, strides, strict=False) if p.axis >= 0]
+    if found is None or not indexed:
+        return found
+    near = all(abs(stride) < FAR and 0 < size < FAR for stride, size in indexed)
+    return found._replace(kernel=found.kernel._replace(near=near), indexed=tuple(indexed))
+
+
+def _guards(stage: Ready) -> list[tuple[Guard, ...]]:
+    """The guards by their numbers."""
+    found = {source.guard: place.access.guards for source, place in zip(stage.body.sources, stage.reads, strict=True)}
+    return [found[k] for k in range(max(found, default=-1) + 1)]
+
+
+def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
+    """The loops merged and ordered, and the kind of nest they make."""
+    carried = [loop for loop in loops if loop.carried]
+    plain = [loop for loop in loops if not loop.carried and (loop.size != 1 or any(loop.guards))]
+    if stage.direction == 0:  # sums, in whichever order
+        carried = sorted(carried, key=_weight, reverse=True)
+    carried = _merged([loop for loop in carried if loop.size != 1 or any(loop.guards)] or carried[:1])
+    if len(carried) > 1:
+        return None
+    plain = _merged(sorted(plain, key=_weight, reverse=True))
+    arrays: list[Source | Sink] = [*stage.body.sources, *stage.body.sinks]
+    sizes = [np.dtype(a.dtype).itemsize if not (isinstance(a, Source) and a.is_index) else 0 for a in arrays]
+    if not stage.axis:
+        if not plain:
+            plain = [_unit(len(sizes), len(loops[0].guards) if loops else 0)]
+        kind, order = POINTS, plain
+    elif not plain or not carried or _weight(carried[0]) < _weight(plain[-1]):
+        kind = FOLDS if _in_tiles(stage.body, (carried or plain)[-1].size) else LINE
+        order = [*plain, *carried]
+    else:
+        kind, order = LANES, [*plain[:-1], *carried, plain[-1]]
+    outer = len(order) - (2 if kind == LANES else 1)
+    classes = tuple([_class(s, n) for s, n in zip(order[-1].strides, sizes, strict=True)])
+    return Layout(Kernel(stage.body, kind, outer, classes), tuple(offsets), tuple(order))
+
+
+def _in_tiles(body: Body, size: int) -> bool:
+    """Whether the parts of a line can be gone through in any order, and a line that stores at each index is long enough."""
+    stores = any(not isinstance(sink.value, FoldResult) for sink in body.sinks)
+    return all(op.kind in ("map", "fold") for op in body.ops) and (not stores or size >= SHORT)
+
+
+def _unit(arrays: int, guards: int) -> Loop:
+    return Loop(1, False, (0,) * arrays, (None,) * guards)
+
+
+def _weight(loop: Loop) -> int:
+    return sum(abs(s) for s in loop.strides)
+
+
+def _merged(loops: list[Loop]) -> list[Loop]:
+    """Neighbouring loops in one, where every array goes on in the inner from where the outer is."""
+    out: list[Loop] = []
+    for loop in loops:
+        if out and not any(loop.guards) and not any(out[-1].guards):
+            above = out[-1]
+            if all(a == b * loop.size for a, b in zip(above.strides, loop.strides, strict=True)):
+                out[-1] = loop._replace(size=above.size * loop.size)
+                continue
+        out.append(loop)
+    return out
+
+
+def _class(stride: int, itemsize: int) -> str:
+    if stride == 0:
+        return "z"
+    if itemsize and abs(stride) == itemsize:
+        return "c" if stride > 0 else "r"
+    return "s"
+

@@ -1,0 +1,188 @@
+"""What boxes do at each index: which of them a stage can take in, and as what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.stages.access import FIXED, Access, Affine, across, spread, straight, without_sums
+from catad.engine.stages.stage import Work
+from catad.linear.contract import Contract
+from catad.linear.gather import Take
+from catad.linear.recurrence import Recur
+from catad.linear.reindex import Move, Reshaped
+from catad.scalar import Function
+from catad.vector.by_bin import ProductOfOthersByBin
+from catad.vector.fold import Fold
+from catad.vector.map import Map
+from catad.vector.others import ProductOfOthers
+from catad.vector.scan import Scan
+from catad.vector.winner import Winner
+from catad.wiring import Box, Wiring
+
+_ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
+_MUL = Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))])
+_DIV = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])
+_IS_ZERO = scalar.apply("eq", scalar.param(1), scalar.const(0))
+_QUOTIENT = Function.make(
+    3, [scalar.apply("select", _IS_ZERO, scalar.param(1), scalar.apply("div", scalar.param(1), scalar.param(2)))]
+)  # of an index, what is read there, and an element
+_LEAST = Function.make(2, [scalar.apply("minimum", scalar.param(0), scalar.param(1))])
+_FAR = scalar.const(np.iinfo(np.int64).max)
+_EQUAL = Function.make(
+    3, [scalar.apply("select", scalar.apply("eq", scalar.param(0), scalar.param(2)), scalar.param(1), _FAR)]
+)  # of an element, its position, and the result: the position, or one behind all others
+_COMMUTATIVE = ("add", "mul")
+
+
+def is_view(box: Box) -> bool:
+    """Whether a box only says where its argument is to be read, by itself."""
+    if isinstance(box.primitive, Move):
+        return all(ax.t == 1 or ax.m <= 1 for ax in box.primitive.axes)
+    if isinstance(box.primitive, Contract):
+        return len(box.primitive.operands) == 1 and without_sums(box.primitive)
+    return isinstance(box.primitive, Reshaped)
+
+
+def work_of(wiring: Wiring, box: Box) -> Work | None:
+    """The box as work at each index of a stage; None where it can only be run by itself."""
+    maker = _MAKERS.get(type(box.primitive))
+    return None if maker is None else maker(wiring, box, box.primitive)
+
+
+def _map(wiring: Wiring, box: Box, pointwise: Map) -> Work:
+    shape = wiring.wires[box.outs[0]].shape
+    reads = tuple([(k, spread(wiring.wires[k].shape, shape)) for k in box.ins])
+    return Work("map", pointwise.function, shape, reads, box.outs)
+
+
+def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
+    """Sums of one operand, and products of two without sums."""
+    if len(c.operands) == 1:
+        (own,) = c.operands
+        if len(set(own)) != len(own) or len(set(c.out)) != len(c.out) or not set(c.out) < set(own):
+            return None
+        shape = wiring.wires[box.ins[0]].shape
+        if 0 in shape:
+            return None
+        axis = tuple([k for k, label in enumerate(own) if label not in c.out])
+        places = straight(len(shape)).axes
+        stores = (tuple([places[own.index(label)] for label in c.out]),)
+        return Work("fold", _ADD, shape, ((box.ins[0], straight(len(shape))),), box.outs, axis, 0, stores)
+    if not without_sums(c):
+        return None
+    plain = straight(len(c.out))
+    reads = tuple([(k, across(labels, c.out, plain)) for k, labels in zip(box.ins, c.operands, strict=True)])
+    return Work("map", _MUL, wiring.wires[box.outs[0]].shape, reads, box.outs)
+
+
+def _others(wiring: Wiring, box: Box, others: ProductOfOthers) -> Work:
+    """The whole product by each element, where the whole is a normal number."""
+    shape = wiring.wires[box.outs[0]].shape
+    x, total = box.ins
+    plain = straight(len(shape))
+    whole = Access(plain.axes[: others.axis] + plain.axes[others.axis + 1 :])
+    return Work("map", _DIV, shape, ((x, plain), (total, whole)), box.outs, needs=(total, "normal"))
+
+
+def _others_by_bin(wiring: Wiring, box: Box, others: ProductOfOthersByBin) -> Work:
+    """The product of the bin by each element, where the products of all bins are normal numbers: zero is read outside."""
+    index, x, total = box.ins
+    shape = wiring.wires[x].shape
+    plain = straight(len(shape))
+    reads = (
+        (index, Access(plain.axes[:1])),
+        (total, Access((Affine(FIXED, 0, 0), *plain.axes[1:]))),
+        (x, plain),
+    )
+    return Work("map", _QUOTIENT, shape, reads, box.outs, indexed=0, size=others.bins, needs=(total, "normal"))
+
+
+def _winner(wiring: Wiring, box: Box, winner: Winner) -> Work | None:
+    """The least position at which the result stands, where all results are numbers."""
+    x, positions, total = box.ins
+    shape = wiring.wires[x].shape
+    if shape[winner.axis] == 0:
+        return None
+    plain = straight(len(shape))
+    rest = plain.axes[: winner.axis] + plain.axes[winner.axis + 1 :]
+    reads = ((x, plain), (positions, plain), (total, Access(rest)))
+    needs = (total, "number") if wiring.wires[x].is_float else None
+    return Work("fold", _LEAST, shape, reads, box.outs, (winner.axis,), 0, (rest,), needs=needs, first=_EQUAL)
+
+
+def _scan(wiring: Wiring, box: Box, scan: Scan) -> Work:
+    shape = wiring.wires[box.ins[0]].shape
+    d = scan.monoid.width
+    reads = [(k, straight(len(shape))) for k in box.ins[:d]]
+    reads += [(k, spread(wiring.wires[k].shape, shape)) for k in box.ins[d:]]
+    return Work("scan", scan.monoid.op, shape, tuple(reads), box.outs, (scan.axis,), 1)
+
+
+def _recur(wiring: Wiring, box: Box, recur: Recur) -> Work:
+    """Backwards, the link of the step before (which is the next index) joins them; the first step reads none."""
+    shape = wiring.wires[box.outs[0]].shape
+    plain = straight(len(shape))
+    links = plain
+    if recur.reverse:
+        axes = list(plain.axes)
+        axes[recur.axis] = Affine(recur.axis, 1, 1)
+        links = Access(tuple(axes))
+    reads = [(k, links if j < recur.slots else plain) for j, k in enumerate(box.ins)]
+    direction = -1 if recur.reverse else 1
+    return Work("recur", (recur.grid, recur.copies, recur.cut), shape, tuple(reads), box.outs, (recur.axis,), direction)
+
+
+def _take(wiring: Wiring, box: Box, take: Take) -> Work | None:
+    """Reading an array at an index, inside the loop."""
+    how = take.how
+    if (
+        len(set(how.dst)) != len(how.dst)
+        or not {*how.by, *how.src} <= {*how.dst, how.src[how.axis]}
+        or how.src[how.axis] in how.dst
+    ):
+        return None
+
+    def places(labels: tuple[int, ...]) -> Access:
+        return Access(tuple([Affine(how.dst.index(n), 0, 1) if n in how.dst else Affine(FIXED, 0, 0) for n in labels]))
+
+    reads = ((box.ins[0], places(how.by)), (box.ins[1], places(how.src)))
+    return Work("take", None, how.shape(how.dst), reads, box.outs, indexed=how.axis, size=how.bins)
+
+
+def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
+    shape = wiring.wires[box.ins[0]].shape
+    if shape[fold.axis] == 0:
+        return None
+    reads = tuple([(k, straight(len(shape))) for k in box.ins])
+    direction = 0 if scalar.recognise(fold.monoid.op) in _COMMUTATIVE else 1
+    places = straight(len(shape)).axes
+    stores = ((*places[: fold.axis], *places[fold.axis + 1 :]),) * len(box.outs)
+    return Work("fold", fold.monoid.op, shape, reads, box.outs, (fold.axis,), direction, stores)
+
+
+_MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
+    Map: _map,
+    ProductOfOthers: _others,
+    ProductOfOthersByBin: _others_by_bin,
+    Contract: _contract,
+    Scan: _scan,
+    Recur: _recur,
+    Take: _take,
+    Fold: _fold,
+    Winner: _winner,
+}
+
+
+@lru_cache(maxsize=4096)
+def passed_on(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[int | None, ...]:
+    """For each result of a scalar function, the argument that it is, if it is one."""
+    types = scalar.result_types(function, dtypes)
+    found: list[int | None] = []
+    for node, dtype in zip(function.outputs, types, strict=True):
+        found.append(node.value if node.op == "param" and dtypes[node.value] == dtype else None)
+    return tuple(found)

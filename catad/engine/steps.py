@@ -1,0 +1,202 @@
+"""A wiring as steps for a machine: compiled stages, and boxes that run by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from catad.engine.backend import Machine, Step
+from catad.engine.runner import StageRunner, Standalone
+from catad.engine.stages.bin_boxes import member
+from catad.engine.stages.bins import Member
+from catad.engine.stages.fuse_producers import Producer, fused_producers
+from catad.engine.stages.fuse_siblings import fused_siblings
+from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.plan import ready
+from catad.engine.stages.split import split
+from catad.engine.stages.stage import Stage
+from catad.spaces import Product
+from catad.terms import above
+from catad.vector.by_bin import ProductOfOthersByBin
+from catad.vector.others import ProductOfOthers
+from catad.vector.winner import Winner
+from catad.wiring import Box, Builder, Wire, Wiring
+
+
+def steps(wiring: Wiring, machine: Machine) -> list[Step]:
+    """What a machine runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
+    wiring = split(wiring)
+    found = Partition(wiring)
+    reads = [_reads(item) for item in found.items]
+    passes = fused_siblings(found, reads)
+    at = {group[-1]: group for group in passes}
+    readers = _readers(found, reads)
+    taken = {group: fused_producers(found, group, readers) for group in passes}
+    for own in taken.values():
+        for g, one in own.items():
+            reads[g], reads[one.item] = set(one.reads), set()
+    wanted = set(wiring.outputs).union(*reads)
+    inside = {one.item for own in taken.values() for one in own.values()}
+    inside.update(g for group in passes for g in group[:-1])
+    there = {*wiring.inputs, *[k for box in wiring.boxes if not box.ins for k in box.outs]} - found.indices
+    out: list[Step] = []
+    for g, item in enumerate(found.items):
+        if g in inside:
+            continue
+        if isinstance(item, Stage):
+            outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
+            if not outs:
+                continue
+            step = _stage(machine, found, item, outs, there)
+        elif g in at:
+            step = _pass(machine, found, at[g], taken[at[g]], there)
+        else:
+            step = _standalone(machine, wiring, item)
+        out.append(step)
+        there.update(step[2])
+    return out
+
+
+def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]]:
+    """The places of the items that read each wire, -1 where it is a result."""
+    readers: dict[int, list[int]] = {k: [-1] for k in found.wiring.outputs}
+    for g, own in enumerate(reads):
+        for k in own:
+            readers.setdefault(k, []).append(g)
+    return readers
+
+
+def _standalone(machine: Machine, wiring: Wiring, box: Box) -> Step:
+    """A box by itself: compiled code where there is some, else its array code."""
+    ins = wiring.spaces(box.ins)
+    plain, made = box.primitive.kernel(ins), machine.standalone(box.primitive, ins)
+    if made is None:
+        return plain, box.ins, box.outs
+    return Standalone(machine, type(box.primitive).__name__, made, plain, ins), box.ins, box.outs
+
+
+def _pass(
+    machine: Machine, found: Partition, group: Sequence[int], taken: Mapping[int, Producer], there: set[int]
+) -> Step:
+    """Folds by bin in one pass, with the stages that compute their values."""
+    parts = [_part(found, g, taken.get(g), there) for g in group]
+    boxes = list(dict.fromkeys(box for part in parts for box in part.boxes))
+    read = [k for part in parts for k in part.reads]
+    ins = (*read, *dict.fromkeys([k for part in parts for k in part.ins if k not in read]))
+    outs = tuple([k for part in parts for k in part.boxes[-1].outs])
+    reference = _Reference(found.wiring, boxes, ins, outs)
+    name = " + ".join([part.name for part in parts])
+    made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts], name)
+    return Standalone(machine, name, made, reference, ()), ins, outs
+
+
+class _Part(NamedTuple):
+    """A fold by bin of a pass: what it reads, the boxes that it stands for, itself the last, what they need, and its name."""
+
+    member: Member
+    reads: tuple[int, ...]
+    ins: tuple[int, ...]
+    boxes: tuple[Box, ...]
+    name: str
+
+
+def _part(found: Partition, g: int, taken: Producer | None, there: set[int]) -> _Part:
+    box = found.items[g]
+    assert isinstance(box, Box)
+    spaces, name = found.wiring.spaces(box.ins), type(box.primitive).__name__
+    if taken is None:
+        return _Part(member(box.primitive, spaces), box.ins, box.ins, (box,), name)
+    stage = found.items[taken.item]
+    assert isinstance(stage, Stage)
+    values = [k for k in box.ins[1:] if found.produced.get(k) == taken.item]
+    boxes, ins = _members(found, values, taken.reads, there)
+    names = " ".join([*dict.fromkeys(stage.members), name])
+    return _Part(member(box.primitive, spaces, taken.before), taken.reads, ins, (*boxes, box), names)
+
+
+def _reads(item: Item) -> set[int]:
+    if isinstance(item, Stage):
+        return {load.wire for _, load in item.inputs if load.wire >= 0}
+    return set(item.ins)
+
+
+def _stage(machine: Machine, found: Partition, stage: Stage, outs: tuple[int, ...], there: set[int]) -> Step:
+    wiring = found.wiring
+    made = ready(stage, outs, wiring.wires)
+    members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
+    spaces = wiring.spaces(ins), wiring.spaces(outs)
+    name = " ".join(dict.fromkeys(stage.members))
+    other = _general(wiring, members, ins, outs) if stage.needs else _Reference(wiring, members, ins, outs)
+    return StageRunner(machine, made, ins, spaces, other, name), ins, outs
+
+
+def _members(
+    found: Partition, outs: Sequence[int], reads: Sequence[int], there: set[int]
+) -> tuple[list[Box], tuple[int, ...]]:
+    """The boxes that make some wires of those that are there, in their order, and the wires that they or the stage read.
+
+    What is not there, since a stage has taken it in, is made again: so these boxes can run wherever the stage can.
+    """
+    maker, place = found.makers
+    order: dict[tuple[int, ...], Box] = {}
+    ins = dict.fromkeys(reads)
+    seen: set[int] = set()
+    stack = [(k, False) for k in outs]
+    while stack:
+        k, ready_ = stack.pop()
+        if ready_:
+            order.setdefault(maker[k].outs, maker[k])
+        elif k in there:
+            ins[k] = None
+        elif k not in seen:
+            seen.add(k)
+            stack.append((k, True))
+            stack += [(i, False) for i in maker[k].ins]
+    return sorted(order.values(), key=lambda box: place[box.outs[0]]), tuple(ins)
+
+
+def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
+    """The same boxes as a program that needs nothing to be known of numbers."""
+    b = Builder()
+    starts = tuple([b.wire(wiring.wires[k]) for k in ins])
+    at = dict(zip(ins, starts, strict=True))
+    for box in boxes:
+        given = [at[k] for k in box.ins]
+        if isinstance(box.primitive, ProductOfOthers):
+            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, given[0]),)
+        elif isinstance(box.primitive, ProductOfOthersByBin):
+            made = (b.apply(box.primitive.exact, tuple(given[:2])),)
+        elif isinstance(box.primitive, Winner):
+            made = (box.primitive.general(b, *given[:2]),)
+        else:
+            made = b.add(box.primitive, *given)
+        at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there
+    dom = Product(tuple([wiring.wires[k] for k in ins]))
+    program = above().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
+
+    def run(xp: Any, *arrays: Any) -> Any:
+        made = program.inside(xp, arrays)
+        return made[0] if len(made) == 1 else made
+
+    return run
+
+
+class _Reference:
+    """Boxes run one after the other by their array code."""
+
+    def __init__(self, wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> None:
+        self.boxes = [(box.primitive, wiring.spaces(box.ins), box.ins, box.outs) for box in boxes]
+        self.ins, self.outs = tuple(ins), tuple(outs)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The array code, made where it is needed: most stages never are."""
+        return [(primitive.kernel(spaces), ins, outs) for primitive, spaces, ins, outs in self.boxes]
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        at = dict(zip(self.ins, arrays, strict=True))
+        for kernel, ins, outs in self.steps:
+            result = kernel(xp, *[at[k] for k in ins])
+            at.update(zip(outs, result if len(outs) > 1 else (result,), strict=True))
+        return at[self.outs[0]] if len(self.outs) == 1 else [at[k] for k in self.outs]

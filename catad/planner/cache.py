@@ -1,0 +1,215 @@
+"""What was found is kept: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
+
+A chain of the same kinds in other shapes first tries the bracketing that was best for the last one. That is costed again, which
+takes a product for each step instead of a search, and kept where it is at most 15% above a bound that no bracketing is below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Hashable
+from contextlib import suppress
+from dataclasses import replace
+from functools import lru_cache
+
+from catad import errors
+from catad.linear.structure import Structure
+from catad.planner import brackets
+from catad.planner.basis import BOTH, is_larger, use_of, written
+from catad.planner.bound import bound
+from catad.planner.bracketing import Bracketing
+from catad.planner.brackets import PULL, PUSH
+from catad.planner.chain import allowed, best, end, through_all
+from catad.planner.cost import least_of, short_of_memory
+from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
+from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
+from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
+from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
+from catad.planner.profile import Profile
+from catad.planner.request import Request
+from catad.planner.strategy import Multiplied
+
+SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
+FEW = 20  # terms of a result that is written out after it was multiplied
+STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
+KEPT = 1024  # strategies, and bracketings by kinds
+
+_bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
+
+
+@lru_cache(maxsize=KEPT)
+def of_structure(structure: Structure, request: Request) -> Multiplied:
+    """What is found for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
+    factors = factors_of(structure)
+    if request.mode == "elimination":
+        return _by_elimination(structure, factors, request)
+    made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
+    return _no_larger_than_dense(made, structure, factors, request)
+
+
+def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Multiplied:
+    """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
+    graph = _graph(structure, factors)
+    found = cheapest(graph, factors, request)
+    if found is not None:
+        return replace(found, mode="elimination")
+    basis = None if request.budget is not None else written(structure_of(as_they_stand(factors))[0], request.model)
+    instead = None if basis is None else _through_all(factors, request, basis.how)
+    return eliminated(graph, factors, request) if instead is None else replace(instead, mode="elimination")
+
+
+def order_of(structure: Structure | None, factors: Factors, request: Request) -> EliminationOrder:
+    """The best order of elimination of what has these factors, whatever it takes to look at one."""
+    if structure is None:
+        return _order_of_factors(factors, request)
+    return eliminated(_graph(structure, factors), factors, request)
+
+
+def _graph(structure: Structure, factors: Factors) -> LinearGraph:
+    return graph_of((Part(structure, tuple(range(len(structure.slots)))),), factors.slots)
+
+
+def _cheaper(structure: Structure, factors: Factors, request: Request) -> Multiplied:
+    """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
+    bracketed: Multiplied | None = None
+    error = None
+    try:
+        bracketed = _of_factors(factors, request)
+    except errors.PlanError as found:
+        if least_of(found) is None or not has_forks(structure):
+            raise
+        error = found
+    basis = written(structure_of(as_they_stand(factors))[0], request.model)
+    made = bracketed
+    if has_forks(structure):
+        most = math.inf if basis is None else basis.value + basis.use
+        made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
+    assert made is not None
+    if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
+        return made
+    spent = made.cost.value + use_of(made.execution.result, request.model)
+    if isinstance(request.model, Profile):
+        spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
+    return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
+
+
+def _through_all(factors: Factors, request: Request, how: int) -> Bracketing | None:
+    """The bracketing that pushes or pulls a basis through all factors as they stand; None where that does not fit the memory."""
+    return _of_tree(factors, request, ((brackets.ALL, how),))
+
+
+def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracketing | None:
+    traced = trace(factors, tree, request.model)
+    if request.memory is not None and traced.peak > request.memory:
+        return None
+    return Bracketing(chain=factors, execution=execute(factors, traced), tree=traced.tree)
+
+
+def _no_larger_than_dense(made: Multiplied, structure: Structure, factors: Factors, request: Request) -> Multiplied:
+    """What was found, or the best whose result is written out, where the result would store more numbers than its dense form."""
+    if made.mode == "by hand" or not is_larger(made.execution.result):
+        return made
+    hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
+    basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
+    found: list[Multiplied | None] = [] if basis is None else [_through_all(factors, request, basis.how)]
+    if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
+        last = len(factors.parts) + len(made.tree) - 1
+        found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
+    if request.mode == "auto":
+        for mode in ("forward", "reverse"):
+            with suppress(errors.PlanError):  # it does not fit the memory
+                found.append(of_structure(structure, replace(request, mode=mode)))
+    fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
+    if not fitting:
+        return made
+    return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
+
+
+def of_factors(factors: Factors, request: Request) -> Multiplied:
+    """What is found for a chain of factors: a bracketing, unless "elimination" is asked for.
+
+    A bracketing that is asked for is a tree: see `Request.for_chain`.
+    """
+    if request.mode == "elimination":
+        return _order_of_factors(factors, request)
+    return _of_factors(factors, request)
+
+
+@lru_cache(maxsize=KEPT)
+def _order_of_factors(factors: Factors, request: Request) -> EliminationOrder:
+    return eliminated(graph_of(factors.parts, factors.slots), factors, request)
+
+
+@lru_cache(maxsize=KEPT)
+def _of_factors(factors: Factors, request: Request) -> Bracketing:
+    n = len(factors.parts)
+    model, memory, mode, exact = request.model, request.memory, request.mode, False
+    if mode == "auto":
+        traced, exact = _cheapest(factors, request)
+    elif mode in ("forward", "reverse"):
+        tree, how = (brackets.forward(n), PUSH) if mode == "forward" else (brackets.reverse(n), PULL)
+        traced = _from_one_end(factors, tree, how, request)
+    elif isinstance(mode, str):
+        raise errors.PlanError(errors.unknown_mode(mode))
+    else:
+        traced, mode = trace(factors, mode, model), "by hand"
+    if memory is not None and traced.peak > memory:
+        raise short_of_memory(memory, traced.peak, False)
+    if mode == "auto" and model is None and _shares(factors):
+        traced, execution, cheapest = _sharing(factors, traced, request)
+        exact = exact and cheapest
+    else:
+        execution = execute(factors, traced)
+    return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact or not traced.tree)
+
+
+def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Request) -> Traced:
+    """Forward or reverse; products of too many terms give way to a basis from the same end."""
+    try:
+        return end(factors, tree, request.model, request.explicit, (how,), allowed(factors))
+    except OverBudget:
+        basis = through_all(factors, request.model, (how,))
+        return basis or end(factors, tree, request.model, request.explicit, (how,))
+
+
+def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
+    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds."""
+    key = (tuple([part.structure.kind for part in factors.parts]), request)
+    known = _bracketings.get(key)
+    least = bound(factors, request.model)
+    if known is not None and least > 0 and request.memory is None:
+        traced = trace(factors, known, request.model)
+        if traced.value <= SLACK * least:
+            return traced, traced.value <= least
+    traced, exact = best(factors, request.model, request.memory, request.budget, request.explicit)
+    _bracketings[key] = traced.tree
+    _bracketings.move_to_end(key)
+    while len(_bracketings) > KEPT:
+        _bracketings.popitem(last=False)
+    return traced, exact or traced.value <= least
+
+
+def forget() -> None:
+    """Forget all that is kept here."""
+    of_structure.cache_clear()
+    _order_of_factors.cache_clear()
+    _of_factors.cache_clear()
+    _bracketings.clear()
+
+
+def _shares(factors: Factors) -> bool:
+    """Whether some array stands in two factors, so that products of both may be equal and then are computed once."""
+    used = [k for part in factors.parts for k in set(part.ids)]
+    return len(used) > len(set(used))
+
+
+def _sharing(factors: Factors, chosen: Traced, request: Request) -> tuple[Traced, Execution, bool]:
+    """The least by operations really executed, of the chosen one and the usual rivals; the search counts each step alone."""
+    n = len(factors.parts)
+    makers = (brackets.forward, brackets.reverse, brackets.balanced)
+    traced = [chosen, *[end(factors, make(n), None, request.explicit) for make in makers]]
+    fitting = [chosen, *[t for t in traced[1:] if request.memory is None or t.peak <= request.memory]]
+    executed = [(t, execute(factors, t)) for t in fitting]
+    least = min(executed, key=lambda pair: (pair[1].cost.operations, pair[1].cost.peak))
+    return *least, all(execution.additive for _, execution in executed)

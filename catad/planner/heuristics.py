@@ -1,0 +1,72 @@
+"""Cheap orders by heuristics: greedy ones and annealed ones, for whatever prices an order. Work is counted, not timed."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+
+class Work:
+    """Work that is counted, so that a budget buys the same plan on every machine."""
+
+    def __init__(self, units: float) -> None:
+        self.left = units
+
+    @property
+    def spent(self) -> bool:
+        return self.left <= 0
+
+    def lend(self, units: float) -> Work:
+        """Some of the work, for a step that may leave some of it."""
+        lent = Work(min(units, self.left))
+        self.left -= lent.left
+        return lent
+
+    def take_back(self, lent: Work) -> None:
+        """What a step has left (or is behind)."""
+        self.left += lent.left
+
+
+def greedy_order(vertices: Iterable[int], key: Callable[[int], Any], take: Callable[[int], Iterable[int]]) -> list[int]:
+    """Each time a vertex whose key is least, of several the smallest number; `take` eliminates it and gives its neighbours."""
+    current = {v: key(v) for v in vertices}
+    heap = [(value, v) for v, value in current.items()]
+    heapq.heapify(heap)
+    order = []
+    while heap:
+        value, v = heapq.heappop(heap)
+        if current.get(v) != value:
+            continue
+        del current[v]
+        order.append(v)
+        for u in take(v):
+            if u in current and (now := key(u)) != current[u]:
+                current[u] = now
+                heapq.heappush(heap, (now, u))
+    return order
+
+
+def anneal_order(
+    price: Callable[[Sequence[int], float], float], order: Sequence[int], work: Work, rng: random.Random
+) -> list[int]:
+    """The best order found by moving one vertex at a time, accepting what is a little worse less and less often."""
+    current = list(order)
+    value = least = price(current, math.inf)
+    best = current[:]
+    start = work.left
+    step = 1 + len(order) / 8
+    while not work.spent and len(order) > 1:
+        work.left -= step
+        temperature = 0.02 * least / len(order) * max(work.left, 0) / start + 1e-9
+        moved = current[:]
+        moved.insert(rng.randrange(len(order)), moved.pop(rng.randrange(len(order))))
+        worst = value - temperature * math.log(1 - rng.random())
+        found = price(moved, worst)
+        if found <= worst:
+            current, value = moved, found
+            if value < least:
+                least, best = value, current[:]
+    return best

@@ -1,0 +1,295 @@
+"""Orders of elimination as strategies of plans: the vertices of a program's linear graph go one after the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from catad import errors
+from catad.linear.apply import applying
+from catad.linear.products import cost_of_wiring
+from catad.linear.structure import Structure
+from catad.planner.chain import BUDGET
+from catad.planner.cost import Model, amount, least_of, short_of_memory, value_of
+from catad.planner.execute import Execution, fresh_numbers
+from catad.planner.factors import Factors, lazy, spaces_text, write_out
+from catad.planner.graph import Graph
+from catad.planner.graph_picture import draw
+from catad.planner.heuristics import Work
+from catad.planner.network.carry import Elimination, carried, executed, written_text
+from catad.planner.network.eliminate import Arrays, Entry, Order, Side, Write, follow, gathered, take_step
+from catad.planner.network.kinds import Kinds
+from catad.planner.network.linear_graph import LinearGraph
+from catad.planner.network.search import search
+from catad.planner.profile import Profile
+from catad.planner.request import Request
+from catad.planner.strategy import Multiplied, Records, Strategy, rejected, times
+
+MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better than that
+LAID_OUT = 3  # orders, the best by kinds, that are laid out and counted
+LARGE = 300  # vertices above which it is only the best, and only where it seems to be cheaper than a bracketing
+WAYS = ("push", "pull")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EliminationOrder(Multiplied):
+    """In which order the vertices of a linear graph are eliminated.
+
+    `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out;
+    `added` is how many pairs of parallel edges are added first.
+    """
+
+    kind = "order"
+    graph: LinearGraph
+    entries: tuple[Entry, ...]
+    added: int = 0
+
+    @property
+    def choice(self) -> tuple[Entry, ...]:
+        return self.entries
+
+    @property
+    def steps(self) -> Sequence[Elimination]:
+        return self.execution.steps
+
+    @property
+    def subject(self) -> str:
+        return f"{self.ends}, {times(len(self.graph.inner), 'vertex')} eliminated"
+
+    @property
+    def sized(self) -> Graph:
+        """The graph with the sizes of its vertices alone: `ct.plan_graph` finds orders for it that this plan takes."""
+        return self.graph.sized
+
+    def lines(self) -> list[str]:
+        if not self.added:
+            return super().lines()
+        spent = self.cost.operations - sum([step.operations for step in self.steps])
+        return [f"first: {times(self.added, 'pair')} of parallel edges added, {spent:,} operations", *super().lines()]
+
+    def records(self) -> Records:
+        """What each vertex is, its space, and from which vertices there are edges to it."""
+        graph = self.graph
+        before: list[set[int]] = [set() for _ in graph.spaces]
+        for edge in graph.edges:
+            before[edge.target].add(edge.source)
+        what = ["input"] * graph.inputs + ["inner"] * len(graph.inner) + ["output"] * graph.outputs
+        return Records(
+            "vertices",
+            [
+                {"vertex": v, "is": what[v], "space": spaces_text(leaves), "from": sorted(before[v])}
+                for v, leaves in enumerate(graph.spaces)
+            ],
+        )
+
+    def read(self, choice: Any) -> tuple[Entry, ...]:
+        return checked_order(self.graph, choice)
+
+    def edited(self, choice: Any, request: Request) -> Strategy | None:
+        if choice == "elimination":
+            return self
+        if isinstance(choice, str) or is_bracketing(choice):
+            return None
+        return by_hand(self.graph, self.chain, request, checked_order(self.graph, choice))
+
+    def draw(self, headline: str) -> str:
+        return draw(self.sized, [entry for entry in self.choice if isinstance(entry, int)], headline)
+
+    def why(self, step: int, request: Request) -> str:
+        """What each vertex that is left would have cost at a step, cheapest first; both ways of writing an edge out."""
+        model, graph, arrays = request.model, self.graph, Arrays()
+        before, after = gathered(len(graph.spaces), graph.edges, arrays)
+        for entry in self.choice[:step]:
+            take_step(before, after, entry, arrays)
+        chosen = self.choice[step]
+        if not isinstance(chosen, int):
+            return f"step {step}: " + _why_written(chosen, after, model)
+
+        def cost(v: int) -> float:
+            trial = Arrays()
+            trial.fresh = count(next(arrays.fresh), -1)
+            b, a = [dict(side) for side in before], [dict(side) for side in after]
+            for side in a:
+                for edge in side.values():
+                    trial.hold(edge)
+            take_step(b, a, v, trial)
+            return sum([value_of(joined.actions, model) for joined in trial.joins])
+
+        left = [entry for entry in self.choice[step + 1 :] if isinstance(entry, int)]
+        around = f"{len(before[chosen])} before it and {len(after[chosen])} after"
+        spent = amount(cost(chosen), model, "operations")
+        own = f"vertex {chosen}, {spaces_text(graph.spaces[chosen])}, {around}: {spent}"
+        return rejected(step, own, [(cost(v), v) for v in left], lambda value: amount(value, model, "operations"))
+
+
+def _why_written(chosen: Write, after: Side[Any], model: Model) -> str:
+    """The two ways of writing an edge out."""
+    head, (own, p, s) = written_text(chosen), chosen
+    edge = after[p].get(s)
+    if edge is None or not lazy(edge):
+        return f"{head}\n  there is nothing to write out: nothing is gained"
+    values = {how: value_of(write_out(edge, how == "pull", fresh_numbers()).actions, model) for how in WAYS}
+    ways = [
+        f"  {how}ed: {amount(v, model, 'operations')}, {'chosen' if how == own else 'rejected'}" for how, v in values.items()
+    ]
+    return "\n".join([head, *ways])
+
+
+def is_bracketing(value: Any) -> bool:
+    """Whether a value is nested pairs and not a flat list of an order."""
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        return False
+    return any(isinstance(half, (list, tuple)) and not is_write(half) for half in value) or value[0] in WAYS
+
+
+def is_write(value: Any) -> bool:
+    """Whether a value is `("push", p, s)` or `("pull", p, s)`."""
+    return isinstance(value, (list, tuple)) and len(value) == 3 and value[0] in WAYS
+
+
+def checked_order(graph: LinearGraph, order: Any) -> tuple[Entry, ...]:
+    """An order that names every inner vertex once; raises `PlanError` naming the place."""
+    if not isinstance(order, Sequence) or isinstance(order, (str, bytes)):
+        raise errors.PlanError(errors.no_order(order))
+    seen: set[int] = set()
+    found: list[Entry] = []
+    for k, entry in enumerate(order):
+        if is_write(entry):
+            how, p, s = entry
+            for v in (p, s):
+                if isinstance(v, bool) or not isinstance(v, int) or not 0 <= v < len(graph.spaces):
+                    raise errors.PlanError(errors.missing_vertex(v, len(graph.spaces), f"step {k}"))
+            found.append((how, p, s))
+            continue
+        if isinstance(entry, bool) or not isinstance(entry, int) or entry not in graph.inner:
+            raise errors.PlanError(errors.not_eliminable(entry, k))
+        if entry in seen:
+            raise errors.PlanError(errors.eliminated_twice(entry, k))
+        seen.add(entry)
+        found.append(entry)
+    skipped = [v for v in graph.inner if v not in seen]
+    if skipped:
+        raise errors.PlanError(errors.skipped_vertices(skipped, len(found)))
+    return tuple(found)
+
+
+def by_hand(graph: LinearGraph, chain: Factors, request: Request, order: Sequence[Entry]) -> EliminationOrder:
+    """The strategy of an order that somebody gives."""
+    return _made(graph, chain, request, order, mode="by hand", exact=not graph.inner)
+
+
+def _made(
+    graph: LinearGraph, chain: Factors, request: Request, order: Sequence[Entry], mode: str, exact: bool, bound: float = 0
+) -> EliminationOrder:
+    traced, execution = laid_out(graph, tuple(order), request.model, request.explicit)
+    return EliminationOrder(
+        chain=chain,
+        execution=execution,
+        graph=graph,
+        entries=traced.entries,
+        added=len(traced.first),
+        mode=mode,
+        exact=exact,
+        bound=bound,
+    )
+
+
+@lru_cache(maxsize=256)
+def laid_out(graph: LinearGraph, order: tuple[Entry, ...], model: Model, explicit: bool) -> tuple[Order, Execution]:
+    """An order traced and carried out on wires."""
+    traced = follow(graph, order, model, explicit)
+    return traced, carried(graph, traced, model)
+
+
+def eliminated(graph: LinearGraph, chain: Factors, request: Request) -> EliminationOrder:
+    """The cheapest order that is found; raises `PlanError` where none fits the memory."""
+    found = cheapest(graph, chain, request)
+    if found is None:  # not even looked at: the orders of the program and back
+        inner = tuple(graph.inner)
+        found = _fitting([by_hand(graph, chain, request, order) for order in (inner, inner[::-1])], request)
+    return replace(found, mode="elimination")
+
+
+def _fitting(orders: Sequence[EliminationOrder], request: Request) -> EliminationOrder:
+    """The cheapest of some orders that fits the memory; raises `PlanError` where none does."""
+    fitting = [own for own in orders if request.memory is None or own.cost.peak <= request.memory]
+    if not fitting:
+        raise short_of_memory(request.memory, min([own.cost.peak for own in orders]), False)
+    return min(fitting, key=lambda own: (own.cost.value, own.cost.peak))
+
+
+def cheaper(
+    graph: LinearGraph,
+    chain: Factors,
+    request: Request,
+    bracketed: Multiplied | None,
+    error: errors.PlanError | None,
+    most: float = math.inf,
+) -> Multiplied:
+    """The cheaper of the best bracketing, if there is one (else `error` says why), and the best order.
+
+    Orders are of use only where they cost less than `most`.
+
+    An order is no cheaper where the Jacobian that it leaves takes more to apply: it would only put work off. By time it must be
+    cheaper by more than what profiles are off.
+    """
+    if not graph.inner or (bracketed is not None and bracketed.cost.value == 0):
+        return _bracketed(bracketed, error, True)
+    try:
+        found = cheapest(graph, chain, request, math.inf if bracketed is None else bracketed.cost.value, most)
+    except errors.PlanError as other:
+        needed, least = least_of(other), None if error is None else least_of(error)
+        if needed is None:
+            raise
+        if bracketed is None and (least is None or needed < least):
+            raise
+        found = None
+    if found is None or bracketed is None:
+        return _bracketed(bracketed, error, False) if found is None else replace(found, exact=False)
+    known = executed(bracketed.execution.wiring, request.model, bracketed.cost.value)
+    margin = MARGIN if isinstance(request.model, Profile) else 1.0
+    if found.cost.value < margin * known and _applying(found.execution.result) <= _applying(bracketed.execution.result):
+        return replace(found, exact=found.exact and bracketed.exact)
+    return _bracketed(bracketed, error, known <= (found.cost.value if found.exact else found.bound))
+
+
+def _bracketed(made: Multiplied | None, error: errors.PlanError | None, no_order_is_cheaper: bool) -> Multiplied:
+    """The bracketing; if there is none, the error that says why."""
+    if made is None:
+        assert error is not None
+        raise error
+    return replace(made, exact=made.exact and no_order_is_cheaper)
+
+
+def _applying(structure: Structure) -> int:
+    """The operations of applying a map once."""
+    return cost_of_wiring(applying(structure)[0])
+
+
+def cheapest(
+    graph: LinearGraph, chain: Factors, request: Request, known: float = math.inf, most: float = math.inf
+) -> EliminationOrder | None:
+    """The cheapest order within the budget; None where that does not suffice to look at any.
+
+    An order is laid out only if by its price it costs less than `most`, and of a large graph less than `known`; else None, too.
+    Raises `PlanError` where none of those that were laid out fits the memory.
+    """
+    budget = BUDGET if request.budget is None else request.budget
+    room = None if request.memory is None else request.memory - graph.nbytes
+    found = search(graph, Kinds(graph, request.model, Work(budget)), room, request.explicit, request.budget is None)
+    if found is None:
+        return None
+    large = len(graph.inner) > LARGE
+    if found.orders[0][0] >= (min(known, most) if large else most):
+        return None
+    made = []
+    for value, order in found.orders[: 1 if large else LAID_OUT]:
+        exact = found.exact and value == found.orders[0][0]
+        own = _made(graph, chain, request, order, "auto", exact, found.bound)
+        made.append(replace(own, exact=exact and own.execution.additive))
+    best = _fitting(made, request)
+    return replace(best, exact=best.exact or best.cost.value <= best.bound)

@@ -1,0 +1,167 @@
+"""What is behind a plan: a strategy says what is done in which steps, what that costs, and how it is read, edited and drawn.
+
+A bracketing of a program's stages and an order of elimination of its linear graph are strategies, and so are those of problems
+that are known by their sizes alone. `ct.Plan` runs a strategy; reports and JSON text are made of what every strategy says.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+from catad import errors
+from catad.linear.apply import applying
+from catad.linear.products import cost_of_wiring
+from catad.linear.structure import Structure
+from catad.planner.cost import Cost
+from catad.planner.execute import Execution, as_they_stand
+from catad.planner.factors import Factors, structure_of
+from catad.planner.request import Request
+
+REJECTED = 8  # vertices that `why` lists
+
+
+class Step(Protocol):
+    """One step of a plan: what is done, in one line, and the operations that it adds."""
+
+    @property
+    def operations(self) -> int: ...
+
+    @property
+    def line(self) -> str: ...
+
+
+class Records(NamedTuple):
+    """What is planned, part by part, as JSON text lists it, so that a text is known to be for the same."""
+
+    name: str  # of the list: "factors", "vertices"
+    parts: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy(ABC):
+    """See the module. `exact` says that no other is cheaper, `bound` what every one costs at least (0: nothing is known)."""
+
+    kind: ClassVar[Literal["bracketing", "order", "steps"]]  # what is chosen: the field of the JSON text
+    unit: ClassVar[str] = "operations"
+    columns: ClassVar[tuple[str, ...]] = ("bytes", "peak")  # what a table shows of costs beside operations
+    nothing: ClassVar[str] = "nothing to eliminate"  # the only line where there is no step
+    mode: str = "auto"
+    exact: bool = False
+    bound: float = 0
+
+    @property
+    @abstractmethod
+    def cost(self) -> Cost:
+        """What all steps take together."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> Sequence[Step]:
+        """What is done, in order."""
+
+    @property
+    @abstractmethod
+    def subject(self) -> str:
+        """What is planned, as the headline begins."""
+
+    @property
+    @abstractmethod
+    def choice(self) -> Any:
+        """What is chosen, as `edited` takes it: a bracketing, an order."""
+
+    @property
+    def text(self) -> str:
+        """What is chosen, as JSON text."""
+        return json.dumps(self.choice)
+
+    def compared(self, request: Request) -> tuple[str, ...]:
+        """The rivals that the headline names."""
+        return "reverse", "forward"
+
+    def rivals(self) -> Mapping[str, Cost] | None:
+        """What the table shows beside the strategy; None where that are the modes "forward" and "reverse"."""
+        return None
+
+    def lines(self) -> list[str]:
+        """One line for each step."""
+        return [f"step {k}: {step.line}" for k, step in enumerate(self.steps)] or [self.nothing]
+
+    def ending(self) -> list[str]:
+        """The lines that follow the steps."""
+        return []
+
+    @abstractmethod
+    def records(self) -> Records:
+        """What is planned, part by part."""
+
+    @abstractmethod
+    def read(self, choice: Any) -> Any:
+        """A choice of a JSON text, checked; raises `PlanError` naming the place."""
+
+    @abstractmethod
+    def edited(self, choice: Any, request: Request) -> Strategy | None:
+        """The strategy with another choice of its own kind, by hand; None where it takes planning anew."""
+
+    @abstractmethod
+    def why(self, step: int, request: Request) -> str:
+        """What was chosen at a step, and what was rejected."""
+
+    def draw(self, headline: str) -> str:
+        """A picture, SVG text; raises `PlanError` where there is none."""
+        raise errors.PlanError(errors.no_picture(self.subject))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Multiplied(Strategy):
+    """A strategy for the stages of a program, or the factors of a chain: it can run."""
+
+    chain: Factors
+    execution: Execution
+
+    @property
+    def cost(self) -> Cost:
+        return self.execution.cost
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        return self.execution.steps
+
+    @property
+    def factors(self) -> tuple[Structure, ...]:
+        """The structures of the factors, the first applied first."""
+        return tuple([part.structure for part in self.chain.parts])
+
+    @property
+    def ends(self) -> str:
+        """From where to where: `R^403 -> R^329`."""
+        return f"R^{self.factors[0].columns} -> R^{self.factors[-1].rows}"
+
+    def by_columns_and_rows(self) -> tuple[int, int]:
+        """See `ct.Plan.by_columns_and_rows`."""
+        structure, _ = structure_of(as_they_stand(self.chain))
+        pushed, pulled = [cost_of_wiring(applying(s)[0]) for s in (structure, structure.T)]
+        return structure.columns * pushed, structure.rows * pulled
+
+    def ending(self) -> list[str]:
+        """What it would take to apply all factors to a basis, unmultiplied."""
+        pushed, pulled = self.by_columns_and_rows()
+        columns, rows = self.factors[0].columns, self.factors[-1].rows
+        return [f"applied one by one: {columns:,} columns pushed {pushed:,}, {rows:,} rows pulled {pulled:,} operations"]
+
+
+def rejected(step: int, line: str, left: Sequence[tuple[float, int]], shown: Callable[[float], str]) -> str:
+    """The line of a step of an order, and what the vertices that are left would have cost there, cheapest first."""
+    values = sorted(left)
+    lines = [f"step {step}: {line}", *[f"  vertex {v} would have cost {shown(value)} here" for value, v in values[:REJECTED]]]
+    if len(values) > REJECTED:
+        lines.append(f"  and {len(values) - REJECTED} others, up to {shown(values[-1][0])}")
+    return "\n".join(lines)
+
+
+def times(n: int, what: str) -> str:
+    """`1 product`, `2 products`."""
+    return f"{n} {'vertices' if what == 'vertex' else what + 's'}" if n != 1 else f"1 {what}"

@@ -1,0 +1,175 @@
+"""LLVM text while it is being written: a function block by block, and what else its module needs.
+
+The printer of scalar functions and the printers of kernels write into the same class. A register has a fresh name at each
+instruction, so that text is in static single assignment form; what changes lies in stack slots, which LLVM turns into registers.
+Nothing here needs LLVM itself: what is made is text.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..errors import CannotPrint
+from .ir import Function
+
+_TYPES = {"bool": "i1", "float32": "float", "float64": "double"} | {
+    f"{sign}int{bits}": f"i{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+LLVM_TYPES = {np.dtype(name): kind for name, kind in _TYPES.items()}
+"""The LLVM type of each dtype that can be printed."""
+
+
+def llvm_type(dtype: np.dtype[Any]) -> str:
+    """The LLVM type of a number in a register; CannotPrint for a dtype that has none (float16, long double)."""
+    found = LLVM_TYPES.get(dtype)
+    if found is None:
+        raise CannotPrint(f"numbers of dtype {dtype}", f"only {', '.join(_TYPES)} are printed")
+    return found
+
+
+def literal(value: Any, dtype: np.dtype[Any]) -> str:
+    """A number as LLVM writes it: floats by their bits.
+
+    >>> literal(1.5, np.dtype("float32")), literal(-3, np.dtype("int8")), literal(1, np.dtype(bool))
+    ('0x3FF8000000000000', '-3', 'true')
+    """
+    try:
+        with np.errstate(all="ignore"):
+            number = dtype.type(value)
+    except OverflowError as error:
+        raise errors.NumberRangeError(errors.constant_out_of_range(value, dtype)) from error
+    if dtype.kind == "b":
+        return "true" if number else "false"
+    return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}" if dtype.kind == "f" else str(int(number))
+
+
+@dataclass(frozen=True, slots=True)
+class LlvmFunction:
+    """A scalar function as LLVM text: `{results} @name(parameters)`, results always in a literal struct.
+
+    `support` has the text of each module-level declaration, constant and function that it needs, by name; a module has each
+    name once. Truth values are `i1`.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    results: tuple[str, ...]
+    text: str
+    support: tuple[tuple[str, str], ...]
+
+
+class Writer:
+    """The text of one LLVM function: its stack slots and its lines, and the block in which it goes on.
+
+    `functions` are the scalar functions that the module calls, each printed once; `support` has the text of all other
+    declarations, constants and functions of the module, by name.
+    """
+
+    def __init__(self) -> None:
+        self.slots: list[str] = []
+        self.lines: list[str] = []
+        self.functions: dict[tuple[Function, tuple[np.dtype[Any], ...]], LlvmFunction] = {}
+        self.support: dict[str, str] = {}
+        self.block = "entry"
+        self.count = 0
+        self.hint = ""  # what LLVM is told of every loop
+
+    def fresh(self) -> int:
+        """A number that no name of the function has yet."""
+        self.count += 1
+        return self.count
+
+    def name(self, stem: str = "v") -> str:
+        """A new name, without its sign."""
+        return f"{stem}{self.fresh()}"
+
+    def set(self, expression: str) -> str:
+        """A new register with the value of an instruction."""
+        name = f"%{self.name()}"
+        self.lines.append(f"  {name} = {expression}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """An instruction without a result."""
+        self.lines.append(f"  {instruction}")
+
+    def label(self, name: str) -> None:
+        """Begin a basic block."""
+        self.lines.append(f"{name}:")
+        self.block = name
+
+    def slot(self, kind: str, count: int = 1) -> str:
+        """A place on the stack."""
+        name = f"%{self.name('slot')}"
+        shape = kind if count == 1 else f"[{count} x {kind}]"
+        self.slots.append(f"  {name} = alloca {shape}, align 64" if count > 1 else f"  {name} = alloca {shape}")
+        return name
+
+    def beside(self) -> Writer:
+        """A writer of another function of the same module."""
+        other = Writer()
+        other.functions, other.support, other.hint = self.functions, self.support, self.hint
+        return other
+
+    def external(self, name: str, result: str, *args: str) -> str:
+        """A call of an intrinsic, or of a function of the C library; each argument is written with its type, as `float %v1`."""
+        if name not in self.support:
+            types = ", ".join([arg.split()[0] for arg in args])
+            pure = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
+            self.support[name] = f"declare {result} @{name}({types}){pure}"
+        return self.set(f"call {result} @{name}({', '.join(args)})")
+
+    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
+        """`for i in range(begin, end, step)`; the index is given to `body`."""
+        at = self.slot("i64")
+        head, inside, after = (self.name(stem) for stem in ("head", "body", "after"))
+        self.do(f"store i64 {begin}, ptr {at}")
+        self.do(f"br label %{head}")
+        self.label(head)
+        i = self.set(f"load i64, ptr {at}")
+        more = self.set(f"icmp slt i64 {i}, {end}")
+        self.do(f"br i1 {more}, label %{inside}, label %{after}")
+        self.label(inside)
+        body(i)
+        following = self.set(f"add nsw i64 {i}, {step}")
+        self.do(f"store i64 {following}, ptr {at}")
+        self.do(f"br label %{head}{self.hint}")
+        self.label(after)
+
+    def when(self, condition: str, then: Callable[[], None]) -> None:
+        """`if condition: then`."""
+        yes, after = self.name("then"), self.name("after")
+        self.do(f"br i1 {condition}, label %{yes}, label %{after}")
+        self.label(yes)
+        then()
+        self.do(f"br label %{after}")
+        self.label(after)
+
+    def least(self, a: str, b: str) -> str:
+        """The smaller of two i64."""
+        return self._extreme("smin", a, b)
+
+    def most(self, a: str, b: str) -> str:
+        """The larger of two i64."""
+        return self._extreme("smax", a, b)
+
+    def _extreme(self, which: str, a: str, b: str) -> str:
+        return self.external(f"llvm.{which}.i64", "i64", f"i64 {a}", f"i64 {b}")
+
+    def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "") -> str:
+        """The whole function."""
+        body = "\n".join(["entry:", *self.slots, *self.lines, "  ret void"])
+        return f"define {linkage} void @{name}({parameters}) {attributes} {{\n{body}\n}}\n"
+
+    def module(self, functions: Sequence[str]) -> str:
+        """The functions with all that they call."""
+        own = [printed.text for printed in self.functions.values()]
+        return "\n".join([*self.support.values(), *own, *functions])
+
+

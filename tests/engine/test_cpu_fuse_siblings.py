@@ -1,0 +1,179 @@
+"""Folds by bin of the same elements in one pass, and what must not share one."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import catad as ct
+from catad.engine.cpu.bins import by_bin
+from catad.engine.cpu.run import target
+from catad.engine.stages import fuse_siblings
+
+from .cpu_support import assert_near, assert_same, on, printed_anew, steps, threads
+
+pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+
+M = 700
+RNG = np.random.default_rng(0)
+X = RNG.uniform(0.5, 1.5, M)
+OPERATORS: dict[str, tuple[Any, float]] = {
+    "+": (operator.add, 0.0),
+    "*": (operator.mul, 1.0),
+    "max": (max, -np.inf),
+    "first": (lambda a, b: a if a != 0 else b, 0.0),
+    "capped": (lambda a, b: min(a + b, 3.0), 0.0),
+}
+SQUARE = ct.cross(ct.id, ct.map(lambda x: x * x))
+
+
+def by(name: str, bins: int) -> ct.D:
+    return ct.histogram(*OPERATORS[name], bins=bins)
+
+
+def same(f: ct.D, *x: Any) -> None:
+    """As the reference says, and to the last bit for any number of threads."""
+    found = []
+    for count in (1, 2, 3):
+        with threads(count):
+            found.append(on("cpu", f, *x))
+    assert_near(found[0], on("reference", f, *x))
+    for other in found[1:]:
+        assert_same(other, found[0])
+
+
+ONE_PASS = {
+    "sums and largest": ct.fork(by("+", 300), by("max", 300)),
+    "largest first": ct.fork(by("max", 300), by("+", 300)),
+    "moments, their values computed in the pass": ct.fork(by("+", 5), SQUARE >> by("+", 5), SQUARE >> SQUARE >> by("+", 5)),
+    "other numbers of bins": ct.fork(by("+", 300), by("+", 7), by("+", 1)),
+    "products and caps of many bins": ct.fork(by("*", 300), by("capped", 300)),
+    "two keys of one array": ct.fork(
+        ct.fork(ct.exl >> ct.exl, ct.exr) >> by("+", 4), ct.fork(ct.exl >> ct.exr, ct.exr) >> by("+", 9)
+    ),
+    "values of one map": ct.exr >> ct.map(lambda x: (x + 1.0, x * 2.0)),
+}
+
+
+@pytest.mark.parametrize("name", ["sums and largest", "largest first", "moments, their values computed in the pass"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rest", [(), (3,)])
+def test_one_index_array_is_one_pass(name: str, dtype: str, rest: tuple[int, ...]) -> None:
+    x = RNG.uniform(0.5, 1.5, (M, *rest)).astype(dtype)
+    index = RNG.integers(-1, 7, M)
+    assert len(steps(ONE_PASS[name], ct.space_of((index, x)))) == 1
+    same(ONE_PASS[name], index, x)
+
+
+@pytest.mark.parametrize("name", ["other numbers of bins", "products and caps of many bins"])
+@pytest.mark.parametrize("index", ["int32", "int64"])
+def test_bins_of_any_number_are_one_pass(name: str, index: str) -> None:
+    by_index = RNG.integers(-1, 12, M).astype(index)
+    assert len(steps(ONE_PASS[name], ct.space_of((by_index, X)))) == 1
+    same(ONE_PASS[name], by_index, X)
+
+
+def test_two_keys_of_one_array_are_one_pass() -> None:
+    keys = RNG.integers(-1, 5, M), RNG.integers(-1, 10, M).astype(np.int32)
+    f = ONE_PASS["two keys of one array"]
+    assert len(steps(f, ct.space_of((keys, X)))) == 1
+    same(f, keys, X)
+
+
+def test_values_of_one_map_are_computed_in_the_pass() -> None:
+    split = ONE_PASS["values of one map"]
+    f = ct.fork(ct.fork(ct.exl, split >> ct.exl) >> by("+", 6), ct.fork(ct.exl, split >> ct.exr) >> by("max", 6))
+    index = RNG.integers(-1, 7, M)
+    assert steps(f, ct.space_of((index, X))) == ["0: Map Put + Map FoldByBin, compiled"]
+    same(f, index, X)
+    kept = ct.fork(f, split >> ct.exl)  # which somebody else needs: a stage of its own, read by both
+    assert len(steps(kept, ct.space_of((index, X)))) == 2
+    same(kept, index, X)
+
+
+def test_large_ones_share_threads_and_pieces() -> None:
+    m = 3 * by_bin.PIECE + 17
+    index, x = RNG.integers(-1, 300, m), (RNG.integers(0, 9, m) / 8).astype(np.float32)
+    same(ct.fork(by("+", 299), by("max", 299)), index, x)
+    same(ct.fork(by("+", 5), SQUARE >> by("+", 5), by("+", 40)), index, x)
+
+
+def test_no_elements_one_no_bins_and_arrays_of_any_layout() -> None:
+    for m, bins in ((0, 3), (1, 3), (M, 0)):
+        f = ct.fork(by("+", bins), by("+", bins))
+        same(f, RNG.integers(-1, 4, m), X[:m])
+    arrays = RNG.integers(-1, 7, 2 * M)[::2], RNG.uniform(0.5, 1.5, (3, M)).T[::-1]
+    same(ct.fork(by("+", 300), by("max", 300)), *arrays)
+
+
+def test_what_shares_no_pass() -> None:
+    index = RNG.integers(0, 5, M)
+    counts = ct.fork(by("+", 5), by("+", 5)) >> ct.exl
+    mean = ct.fork(ct.exl, ct.fork(counts, ct.exl) >> ct.gather) >> by("max", 5)  # needs the sums, at each element
+    x = index, X
+    assert len(steps(ct.fork(by("+", 5), mean), ct.space_of(x))) > 1
+    same(ct.fork(by("+", 5), mean), *x)
+    few = ct.fork(by("*", 5), by("max", 5))  # elements would wait for each other
+    assert len(steps(few, ct.space_of(x))) == 2
+    same(few, *x)
+    many = ct.fork(*[SQUARE >> by("+", n) for n in range(2, 9)])
+    assert steps(many, ct.space_of(x))[1:] == ["1: Put + Put + Put + Put, compiled", "2: Put + Put + Put, compiled"]
+    same(many, *x)
+
+
+def test_states_that_no_cache_holds_share_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ct.space_of((RNG.integers(0, 5, M), X))
+    assert len(steps(ct.fork(by("+", 100), by("+", 101)), x)) == 1
+    monkeypatch.setattr(fuse_siblings, "HELD", 8 * 200)
+    assert len(steps(ct.fork(by("+", 101), by("+", 102)), x)) == 2
+
+
+def test_gradients_through_a_shared_pass() -> None:
+    index = RNG.integers(-1, 5, M)
+    f = ct.fork(by("+", 4), SQUARE >> by("+", 4), by("max", 4))
+    back = ct.reverse_differential(f)
+    w = tuple([np.ones_like(leaf) for leaf in on("reference", f, index, X)])
+    assert_near(on("cpu", back, (index, X), w), on("reference", back, (index, X), w))
+
+
+@st.composite
+def drawn(draw: st.DrawFn) -> ct.D:
+    """(index, (x, y)) to leaves: histograms of arrays, and of what is read from earlier histograms."""
+    index, x = ct.exl, [ct.exr >> ct.exl, ct.exr >> ct.exr]
+    results: list[ct.D] = []
+    for _ in range(draw(st.integers(2, 6))):
+        kind = draw(st.sampled_from(["histogram", "histogram", "histogram", "map", "gather"]))
+        own = draw(st.sampled_from(x))
+        if kind == "map":
+            x.append(own >> ct.map(lambda v: v * 0.5 + 1.0))
+        elif kind == "gather" and results:
+            x.append(ct.fork(draw(st.sampled_from(results)), index) >> ct.gather)
+        else:
+            name = draw(st.sampled_from(["+", "max", "first"]))
+            results.append(ct.fork(index, own) >> by(name, draw(st.sampled_from([6, 300]))))
+    kept = draw(st.lists(st.sampled_from(x), max_size=1))
+    return ct.fork(*results, *kept) if len(results) + len(kept) > 1 else results[0] if results else kept[0] if kept else x[0]
+
+
+@given(drawn())
+def test_drawn_programs(f: ct.D) -> None:
+    index = RNG.integers(0, 6, M)
+    x = np.round(RNG.uniform(0.9, 1.1, M), 3)
+    same(f, index, (x, x[::-1]))
+
+
+def test_a_planted_fault_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Boxes that need what another box of the pass makes."""
+    index = RNG.integers(0, 5, M)
+    f = ct.fork(by("+", 5), ct.fork(ct.exl, ct.fork(by("+", 5), ct.exl) >> ct.gather) >> by("+", 5))
+    same(f, index, X)
+    printed_anew(monkeypatch)
+    monkeypatch.setattr(fuse_siblings, "_needs", lambda *_: False)
+    g = ct.fork(by("+", 5), ct.fork(ct.exl, ct.fork(by("+", 5), ct.exl) >> ct.gather) >> by("+", 5))
+    with pytest.raises((AssertionError, KeyError, TypeError, ValueError)):
+        same(g, index, X)
