@@ -81,7 +81,8 @@ class Program:
         """What runs on these arrays."""
         if not self.checked:
             self._check(xp, leaves)
-        return self.on(engine_of(xp, self.largest))
+        engine = engine_of(xp, self.largest)
+        return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """What primitives check on the values of the first call: neutral elements, associativity.

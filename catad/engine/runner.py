@@ -46,6 +46,7 @@ class StageRunner:
         name: str,
     ) -> None:
         self.machine, self.stage, self.fallback, self.name = machine, stage, fallback, name
+        self.empty, self.given = machine.empty, machine.prepared
         self.ins, outs = spaces
         self.place = [ins.index(p.wire) if p.wire >= 0 else -1 for p in stage.reads]
         self.needs = [(ins.index(k), machine.checks[what]) for k, what in stage.needs]
@@ -53,11 +54,10 @@ class StageRunner:
         self.ways: dict[Any, Way | None] = {}
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        machine = self.machine
-        outs = [machine.empty(shape, dtype) for shape, dtype in self.results]
+        outs = [self.empty(shape, dtype) for shape, dtype in self.results]
         if 0 in self.stage.shape:
             return outs[0] if len(outs) == 1 else outs
-        given = machine.prepared(arrays)
+        given = self.given(arrays)
         key = tuple([a.strides for a in given])
         try:
             way = self.ways[key]
