@@ -61,7 +61,8 @@ def _folds(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins
 
 def _winners(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     (v,) = values
-    positions = contract(b, [(0,)], [b.add(Iota(v.shape[0]))[0]], tuple(range(v.ndim)), v.shape)
+    (own,) = mapped(b, [scalar.cast(position_dtype(v.shape[0]), scalar.param(0))], [b.add(Iota(v.shape[0]))[0]])
+    positions = contract(b, [(0,)], [own], tuple(range(v.ndim)), v.shape)
     return by_sorting(b, with_winner(monoid), index, [v, positions], bins)[1:]
 
 
@@ -83,6 +84,11 @@ _MEANINGS = {
     "prefixes": _prefixes,
     "products": _products,
 }
+
+
+def position_dtype(m: int) -> np.dtype[Any]:
+    """The dtype of positions among m values: with half the bytes of int64 a pass takes half the time."""
+    return np.dtype(np.int32 if m < 2**31 else np.int64)
 
 
 @lru_cache(maxsize=4096)
@@ -168,7 +174,7 @@ class WinnerByBin(Integers, ByBin):
         return 2 * ins[1].size
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (Tensor((self.bins, *ins[1].shape[1:]), np.int64),)
+        return (Tensor((self.bins, *ins[1].shape[1:]), position_dtype(ins[1].shape[0])),)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return _batched(self.general, b, ins[:2], flags[:2], size)

@@ -24,7 +24,15 @@ from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.bins import alone_in_bin, inside
-from catad.vector.by_bin import CarriedByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin, meaning, operations
+from catad.vector.by_bin import (
+    CarriedByBin,
+    PrefixByBin,
+    ProductOfOthersByBin,
+    WinnerByBin,
+    meaning,
+    operations,
+    position_dtype,
+)
 from catad.vector.fold import of_one
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, sampled
@@ -84,7 +92,7 @@ class FoldByBin(CarriedByBin):
         axes, n = tuple(range(ins[1].ndim)), ins[1].ndim
         by = (n, *axes[1:])
         how = Indexing(axes, 0, by, by, (*ins[1].shape, self.bins))
-        structure = Gather(how, None, np.dtype(np.int64), ins[1].dtype, outs[0].dtype, None)
+        structure = Gather(how, None, position_dtype(ins[1].shape[0]), ins[1].dtype, outs[0].dtype, None)
         winner = WinnerByBin(self.monoid, self.bins)
         return Rule(structure, lambda wires, totals: list(wires[0].builder.add(winner, *wires, *totals)))
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import buffers
 from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.bins.prefixes import _Prefixes
 from catad.engine.cpu.bins.text import WinnersText
 from catad.engine.cpu.engine import CPU
-from catad.engine.cpu.run import buffers, target
+from catad.engine.cpu.run import target
 from catad.engine.program import Program
 from catad.engine.text import binned
 from catad.linear.gather import Indexing, Put

@@ -82,7 +82,7 @@ def both_modes(f: ct.D, x: Any) -> list[tuple[ct.D, Any]]:
     return [(f, x), (ct.tangent(f), (x, x)), (ct.fork(ct.exl >> f, ct.reverse_differential(f)), (x, x))]
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_and_derivatives_are_those_of_the_reference(name: str, dtype: str, ran: list[bool]) -> None:
@@ -135,7 +135,7 @@ LARGE = {
 }
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("operator", ["+", "*", "max", "affine"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -77,7 +77,7 @@ def arrays(size, seed=0):
     return [rng.uniform(-1.0, 1.0, shape) for shape in ((size,), (size, 3), (3, size), (2, size, 2))]
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 67])
 def test_programs_at_small_sizes_with_small_tiles_and_threads(monkeypatch, name, size):

@@ -136,6 +136,7 @@ WHOLE_STAYS = {
 }
 
 
+@pytest.mark.quick(16)
 @pytest.mark.parametrize("most", [7, 40])
 @pytest.mark.parametrize("name", [*CUT, *WHOLE_STAYS])
 def test_pieces_compute_what_the_whole_computes(name, most, monkeypatch):

@@ -31,7 +31,7 @@ def gathered(monkeypatch):
     return seen
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("shape", [(1237,), (41, 331)])
 def test_bitwise_the_same_for_any_number_of_threads_and_run_after_run(monkeypatch, name, shape):

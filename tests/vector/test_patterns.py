@@ -81,7 +81,7 @@ def test_blocks_are_found_in_any_order_of_the_tuple(data: st.DataObject) -> None
     assert sorted(shapes(ct.scan(*mixed.pair), space(mixed))) == sorted(shapes(ct.scan(*plain.pair), space(plain)))
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("order", list(permutations(range(4))))
 def test_equal_blocks_share_their_links_in_any_order(order: tuple[int, ...]) -> None:
     op = o.operator(["matrix"], order)

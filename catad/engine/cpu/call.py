@@ -11,11 +11,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from catad.buffers import address
 from catad.engine.cpu.nests.blocks import Blocks, Totals
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import target, threads
-from catad.engine.cpu.run.buffers import address
 from catad.engine.cpu.run.stop import run_all, stop_of
 from catad.engine.keys import key_of
 from catad.engine.stages.plan import BLOCKS, FOLDS, LINE, TOTALS, Kernel, Layout

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from catad import buffers
 from catad.boxes import Primitive
 from catad.engine.backend import Machine, Step, Way
 from catad.engine.cpu.bins.multi_fold import MultiFold
 from catad.engine.cpu.bins.rows import prefixes, winner
 from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.launch import way_of
-from catad.engine.cpu.run import buffers, target
+from catad.engine.cpu.run import target
 from catad.engine.profile import copy_bandwidth
 from catad.engine.stages.bins import Member
 from catad.engine.stages.plan import Ready

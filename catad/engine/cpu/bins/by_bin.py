@@ -11,10 +11,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from catad import buffers
+from catad.buffers import address
 from catad.engine import profile
 from catad.engine.cpu.bins.text import PassText
-from catad.engine.cpu.run import buffers, target, threads
-from catad.engine.cpu.run.buffers import address
+from catad.engine.cpu.run import target, threads
 from catad.engine.cpu.run.stop import run_all, stop_of
 from catad.engine.keys import key_of
 from catad.engine.stages.bins import Bins, Fold, Given

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from catad import buffers
+from catad.buffers import address
 from catad.engine import profile
 from catad.engine.cpu.bins.by_bin import Compiled, compiled, distance
 from catad.engine.cpu.bins.text import BinsText, printed
-from catad.engine.cpu.run import buffers
-from catad.engine.cpu.run.buffers import address
 from catad.engine.cpu.run.stop import run_all
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned

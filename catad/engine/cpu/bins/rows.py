@@ -16,7 +16,7 @@ from catad.engine.stages.bin_boxes import bins_of
 from catad.engine.stages.bins import Bins, Fold, Given
 from catad.scalar import Function
 from catad.spaces import Tensor
-from catad.vector.by_bin import PrefixByBin, WinnerByBin
+from catad.vector.by_bin import PrefixByBin, WinnerByBin, position_dtype
 from catad.vector.monoid import with_winner
 
 Kernel = Callable[..., Any]
@@ -27,11 +27,10 @@ _FIRST = Function.make(
 
 def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Kernel:
     """`WinnerByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
-    position, dtype = np.dtype(np.int64).str, ins[1].dtype
+    position, dtype = position_dtype(ins[1].shape[0]).str, ins[1].dtype
     what = bins_of(with_winner(box.monoid), ins, (dtype.str, ""), ("", position))
     general = Pass([Fold(what, box.bins)], "WinnerByBin")
-    short = np.dtype(np.int32).str if ins[1].shape[0] < 2**31 else position
-    first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (short,), ("-1",), False, (position,), what.rows, 1)
+    first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (position,), ("-1",), False, (position,), what.rows, 1)
     equal = Pass([Fold(first, box.bins)], "WinnerByBin", WinnersPass)
 
     def run(index: Any, v: Any, total: Any) -> list[Any]:

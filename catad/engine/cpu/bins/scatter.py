@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from catad import buffers
+from catad.buffers import address
 from catad.engine.cpu.bins.by_bin import Compiled, Pass, compiled
 from catad.engine.cpu.bins.text import BinsText, printed
-from catad.engine.cpu.run import buffers, threads
-from catad.engine.cpu.run.buffers import address
+from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.stop import run_all
 from catad.engine.stages.bin_boxes import are_many, summed, sums, with_own_indices
 from catad.engine.stages.bins import Fold, Given
