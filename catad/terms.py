@@ -143,7 +143,7 @@ class D:
 
     @property
     def names(self) -> dict[str, Any]:
-        """What the names in `repr(f)` stand for: `eval(repr(f), {"ct": catad, **f.names}) == f`."""
+        """The values of the names in `repr(f)`: `eval(repr(f), {"ct": catad, **f.names}) == f`."""
         from catad.syntax import code_of
 
         return code_of(self)[1]

@@ -283,7 +283,7 @@ class Builder:
                 failed = error
 
     def values(self, wires: Sequence[Wire]) -> tuple[Any, Sequence[Any]] | None:
-        """What lies on some wires at the point for which this is laid out; None where there is none."""
+        """The values of some wires at the point for which this is laid out; None where there is none."""
         point = None if self.point is None else self.point()
         if point is None:
             return None
@@ -315,7 +315,7 @@ class Builder:
 
 
 def _numbers(wires: Wires) -> Hashable:
-    """What tells values on wires apart: the numbers of the wires, and how these are nested (-1 and -2 are brackets)."""
+    """The key of values on wires: the numbers of the wires, and how these are nested (-1 and -2 are brackets)."""
     if isinstance(wires, Wire):
         return wires.number
     out: list[int] = []

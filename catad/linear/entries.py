@@ -142,7 +142,7 @@ def _from_entries(found: Entries, where: Span, k: int, xp: Any, structure: Struc
 
 
 def probes(structure: Structure, xp: Any, slots: Sequence[Array]) -> Iterator[tuple[int, Array]]:
-    """What the map makes of the sum of columns c, c + width, c + 2 width, ... for each c below `width`, in blocks.
+    """The map applied to the sum of basis vectors c, c + width, c + 2 width, ... for each c below `width`, in blocks.
 
     A block is the first c and an array whose rows are flattened results; `width` is that of the band, or all columns. Blocks
     have one size, so that one program makes them all; the last begins within the one before it.

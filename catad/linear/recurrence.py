@@ -1,10 +1,10 @@
 """`Recurrence`: the linear map `s_i = A_i s_{i-1} + b_i` from `b` to `s`, the Jacobian of scans.
 
-As a matrix it is `(I - A S)^-1` with S the shift by one step; it is never written out. The state has d components, each an
-array whose axis `axis` counts the steps and whose other axes are carried along; the links `A_i` form a d x d grid whose
-entries are 0, 1 or a slot, so that structural zeros, identities and repeated entries cost nothing. Link i joins steps i - 1
-and i in both directions; backwards, `s_{i-1} = A_i s_i + b_{i-1}`. Hence the transpose has the same slots, the grid transposed
-and the direction reversed.
+Its matrix is `(I - A S)^-1` with S the shift by one step; it is never written out. The state has d components, each an array
+whose axis `axis` counts the steps and whose other axes are carried along; the links `A_i` form a d x d grid whose entries
+are 0, 1 or a slot, so that structural zeros, identities and repeated entries cost nothing. Link i joins steps i - 1 and i in
+both directions; backwards, `s_{i-1} = A_i s_i + b_{i-1}`. Hence the transpose has the same slots, the grid transposed and
+the direction reversed.
 
 A recurrence may be cut: one more slot of truth values tells at which steps the state does not depend on the one before, nor
 backwards. There no link is multiplied at all, so that NaN and infinity stop as well, as they would not at a link of zero.

@@ -68,7 +68,7 @@ class CodeFunction:
 
 @dataclass(frozen=True, slots=True)
 class Iterator:
-    """What a `for` still has to go through."""
+    """The items that a `for` has not taken yet."""
 
     items: tuple[Any, ...]
     done: int = 0
@@ -242,7 +242,7 @@ def activation_of(function: FunctionType) -> Activation:
 
 
 def iterated(value: Any, machine: Machine) -> Iterator:
-    """What a `for` goes through: a tuple, or a range whose ends are known."""
+    """The items of a `for`: a tuple, or a range whose ends are known."""
     from .values import parts
 
     if isinstance(value, Range):

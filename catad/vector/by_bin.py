@@ -1,7 +1,7 @@
-"""What derivatives of folds by bin need, as primitives: for each value the folds of the others of its bin, and who wins a bin.
+"""The primitives of derivatives of folds by bin: for each value the folds of the others of its bin, and who wins a bin.
 
-What they mean is a stable sort by bin and a segmented scan (`bins.py`), and so are their derivatives; an engine may compute them
-in one pass in the order of the values, with a state for each bin.
+Their decomposition is a stable sort by bin and a segmented scan (`bins.py`), which also gives their derivatives; an engine
+may compute them in one pass in the order of the values, with a state for each bin.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def operations(monoid: Monoid) -> int:
 
 
 class ByBin(Primitive):
-    """What the boxes (index, values...) have in common; `general` says what they mean."""
+    """The common part of the boxes (index, values...); `general` says what they mean."""
 
     bins: int
 

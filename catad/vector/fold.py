@@ -225,7 +225,7 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
 
 
 def _of_product() -> tuple[Any, Others]:
-    """Of a product the partials are the products of the others themselves."""
+    """The partials of a product are its leave-one-out products."""
     return [[scalar.param(0)]], _products_of_others
 
 

@@ -49,9 +49,9 @@ Known = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "list[Wire]"]
 class FoldByBin(CarriedByBin):
     """(indices (m,), values...) to the folds of each bin (bins, ...); an empty bin has the neutral element.
 
-    Jacobian: of a minimum or maximum the gather of the winners; of any other operator a weighted scatter-add, whose weight is the
-    partial of `op(op(before, x), after)` at the folds of what stands before and after the value in its bin. Of a product that
-    is the product of the others; with a declared inverse it is the partial at the total without the value.
+    Jacobian: of a minimum or maximum the gather of the winners; of any other operator a weighted scatter-add, whose weight
+    is the partial of `op(op(before, x), after)` at the folds of what stands before and after the value in its bin. For a
+    product this is the leave-one-out product; with a declared inverse it is the partial at the total without the value.
     """
 
     monoid: Monoid

@@ -80,7 +80,7 @@ def _kind(x: Any) -> Any:
 
 
 def _factor(x: Any) -> Any:
-    """What a number multiplies m with."""
+    """The factor of m for a number."""
     size = abs(x)
     return x if size > 0.0 and size < np.inf else np.copysign(1.0, x)
 
@@ -106,7 +106,7 @@ def _rarely(k: Any, m: Any, h: Any, n: Any) -> Any:
 def _dividend(k: Any, m: Any) -> Any:
     """What factors are divided into, marked, and what twice scales the quotient, marked too.
 
-    What is far too small is 0 at once, since processors are slow at numbers that underflow.
+    A number that is far too small is 0 at once, since processors are slow at numbers that underflow.
     """
     k, m = _ranged(k, m)
     moved, mantissa = _normal(m)

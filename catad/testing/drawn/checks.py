@@ -1,4 +1,4 @@
-"""What every drawn program must satisfy, each check by an oracle of its own.
+"""The checks of every drawn program, each by a different oracle.
 
 How much two ways to compute may differ follows from the program: its point is moved by a few units in the last place, and what
 that does to a result is what rounding may do.
