@@ -14,19 +14,19 @@ from typing import Any, Literal, NamedTuple
 from catad import errors
 from catad.arrays import common_module
 from catad.functors import grad
-from catad.kept import keep
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner import cache, exchange, report
 from catad.planner.bracketing import Bracketing
 from catad.planner.cost import Cost, least_of
+from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import Factors, difference, factors_of
-from catad.planner.profile import Profile
 from catad.planner.recompute import fitting, without_checkpoints
 from catad.planner.request import Mode, Nested, Request, checked
-from catad.planner.strategy import Multiplied, Step, Strategy
+from catad.planner.strategy import Runnable, Step, Strategy
 from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
 from catad.spaces import Space, Value
+from catad.term_cache import cached
 from catad.terms import D, above, morphism
 
 
@@ -132,9 +132,9 @@ class Plan:
         return self.strategy.choice
 
     @property
-    def _multiplied(self) -> Multiplied:
+    def _multiplied(self) -> Runnable:
         """The strategy, where it is one that can run."""
-        if not isinstance(self.strategy, Multiplied):
+        if not isinstance(self.strategy, Runnable):
             raise errors.PlanError(errors.plan_of_sizes(self.strategy.subject))
         return self.strategy
 
@@ -278,7 +278,7 @@ def plan(
     mode: Mode | Nested = "auto",
     memory: float | None = None,
     budget: int | None = None,
-    cost: Literal["operations", "time"] | Profile | Callable[[Structure, Structure], float] | None = None,
+    cost: Literal["operations", "time"] | CostProfile | Callable[[Structure, Structure], float] | None = None,
     explicit: bool = False,
 ) -> Plan:
     """In which order to multiply the linear maps of a program or of a chain.
@@ -293,11 +293,11 @@ def plan(
     where nothing dense meets it; with `explicit` it is written out, by pushing or pulling a basis, compressed where the pattern
     of its entries is known.
 
-    `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the profile of the
-    engine in force, which is measured once and kept in the user's cache folder; a `Profile`; or a function from two structures
-    to the cost of their product, a number at least 0. By default it is "time" for what can be run, a morphism or a linear map,
-    and "operations" for a list of factors. Nothing is computed on data. Plans are kept by all of this. Raises `PlanError` where
-    a size, a cost, a limit or the bracketing cannot be used, or no plan fits the memory.
+    `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the cost profile of
+    the engine in force, which is measured once and kept in the user's cache folder; a `CostProfile`; or a function from two
+    structures to the cost of their product, a number at least 0. By default it is "time" for what can be run, a morphism or a
+    linear map, and "operations" for a list of factors. Nothing is computed on data. Plans are kept by all of this. Raises
+    `PlanError` where a size, a cost, a limit or the bracketing cannot be used, or no plan fits the memory.
 
     Source of the example: "automatic differentiation for accelerate" (Google Summer of Code 2018).
 
@@ -343,7 +343,7 @@ def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Requ
         hash(key)
     except TypeError:  # a bracketing as lists
         return made()
-    return keep(f, key, made)
+    return cached(f, key, made)
 
 
 def _planned(term: D, dom: Space, request: Request, exact: bool = True) -> Plan:
