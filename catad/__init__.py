@@ -45,11 +45,11 @@ from catad.functors import differential, grad, reverse_differential, tangent, va
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
+from catad.planner.cost_profile import CostProfile
 from catad.planner.graph import Graph
 from catad.planner.plan import Plan, plan
 from catad.planner.problems.chain_plan import plan_chain
 from catad.planner.problems.graph_plan import plan_graph
-from catad.planner.profile import Profile as CostProfile
 from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.rearrange import identity as id
 from catad.spaces import (

@@ -14,7 +14,6 @@ from catad.arrays import as_array, as_number, common_module, is_weak, sealed
 from catad.calls import constructor
 from catad.engine.program import Program, program_of
 from catad.functors import Gradient, Tangent, fused, linear_graph, straightened
-from catad.kept import keep
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.loop_counts import recounted
@@ -30,6 +29,7 @@ from catad.spaces import (
     rebuild,
     tangent_space,
 )
+from catad.term_cache import cached
 from catad.terms import D, morphism
 from catad.wiring import Builder, at_point, point_of
 
@@ -97,7 +97,7 @@ def _linearized(f: D, dom: Space) -> Linearized:
         whole = b.finish(dom, tuple(xs), (*ys, *slots))
         return Program(whole), wiring.cod, straightened(network)
 
-    return keep(f, ("linearize", dom), made)
+    return cached(f, ("linearize", dom), made)
 
 
 def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Space, Structure]:

@@ -17,13 +17,13 @@ import numpy as np
 from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse, parts
-from catad.kept import keep
 from catad.linear.block import Zero, chain, reached_by
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
 from catad.syntax import call
+from catad.term_cache import cached
 from catad.terms import D, above, fork, morphism
 from catad.wiring import Box, Builder, Wiring, share, wire
 
@@ -188,7 +188,7 @@ def linearised(f: D, dom: Space) -> tuple[D, Structure]:
         xs = [b.wire(space) for space in dom.leaves]
         return straightened(linear_graph(b, fused(f, dom), xs)[1])
 
-    return Linearised(f), keep(f, ("structure", dom), made)
+    return Linearised(f), cached(f, ("structure", dom), made)
 
 
 @share

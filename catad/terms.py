@@ -18,7 +18,7 @@ from catad.errors.places import Place, here
 from catad.spaces import Result, Space, Value, flatten
 
 if TYPE_CHECKING:
-    from catad.kept import Kept
+    from catad.term_cache import TermCache
     from catad.wiring import Builder, Wires
 
 _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
@@ -55,7 +55,7 @@ class D:
     (np.float64(81.0), np.float64(108.0))
     """
 
-    __slots__ = ("__weakref__", "_hash", "_kept", "_place")
+    __slots__ = ("__weakref__", "_cache", "_hash", "_place")
     _hash: int
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
     if TYPE_CHECKING:  # an attribute or a property of the classes
@@ -65,7 +65,7 @@ class D:
     else:
         children = ()
     _place: Place | None  # where a composite was composed, or a constructor called: for messages
-    _kept: Kept  # what was made of the term
+    _cache: TermCache  # what was made of the term
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return above().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)

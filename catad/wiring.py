@@ -19,9 +19,9 @@ from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
-from catad.kept import keep
 from catad.loop_counts import reading
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
+from catad.term_cache import cached
 from catad.terms import Compose, Cross, D, Fork, above, morphism
 
 Wires = Any  # a Wire, or a tuple of Wires
@@ -372,7 +372,7 @@ def point_of(term: D, x: Any) -> tuple[list[Any], Space]:
     if not integers:
         return leaves, dom
     first = dom
-    for k in keep(term, ("indices", dom, *integers), lambda: _indices(term, first, integers)):
+    for k in cached(term, ("indices", dom, *integers), lambda: _indices(term, first, integers)):
         leaves[k] = common_module(leaves).asarray(given[k], dtype=np.int64)
         dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
     return leaves, dom
@@ -416,7 +416,7 @@ def wire(term: D, dom: Space) -> Wiring:
         x = b.inputs(dom)
         return b.finish(dom, x, b.apply(term, x))
 
-    return keep(term, ("wiring", dom), laid_out)
+    return cached(term, ("wiring", dom), laid_out)
 
 
 def codomain(term: D, dom: Space) -> Space:

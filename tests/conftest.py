@@ -112,8 +112,8 @@ def pytest_collection_finish(session):
 def _programs_of_one_file():
     """No file finds the programs of another; what is left of one does not slow down collecting garbage in the next."""
     yield
-    if "catad.kept" in sys.modules:
-        sys.modules["catad.kept"].forget()
+    if "catad.term_cache" in sys.modules:
+        sys.modules["catad.term_cache"].forget()
     gc.collect()
     gc.freeze()
 

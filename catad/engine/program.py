@@ -19,13 +19,12 @@ from catad.engine.counting import counting, not_counting
 from catad.engine.fuse import fuse
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
-from catad.kept import keep, kept_of
 from catad.linear.apply import applying
-from catad.linear.products import Product as ProductOf
-from catad.linear.products import cost_of_wiring
+from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
 from catad.loop_counts import Recount, recounted
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
+from catad.term_cache import cache_of, cached
 from catad.terms import D
 from catad.vector.by_hand import erased
 from catad.wiring import Builder, Wiring, at_point, point_of, wire
@@ -118,12 +117,12 @@ def program_of(term: D, dom: Space) -> tuple[Program, Space]:
         wiring = wire(term, dom)
         return Program(wiring), wiring.cod
 
-    return keep(term, ("program", dom), made)
+    return cached(term, ("program", dom), made)
 
 
 def cost_of(term: D, dom: Space) -> int:
     """The scalar operations of a term at a space, dimensionless; kept with the term."""
-    return keep(term, ("cost", dom), lambda: cost_of_wiring(wire(term, dom)))
+    return cached(term, ("cost", dom), lambda: cost_of_wiring(wire(term, dom)))
 
 
 def run(term: D, x: Value) -> Value:
@@ -138,7 +137,7 @@ def run(term: D, x: Value) -> Value:
             key = None
     found: Recount | None = None
     if key is not None:  # plain arrays: the way to their program is short
-        entry = kept_of(term).get(key)
+        entry = cache_of(term).get(key)
         if entry is not None:
             program, cod = entry.value
             try:
@@ -159,7 +158,7 @@ def _run(term: D, x: Value, key: Any, found: Recount | None) -> Value:
 
     def call() -> tuple[list[Array], Space]:
         with at_point(dom, lambda: (xp, leaves)):
-            program, cod = program_of(term, dom) if key is None else keep(term, key, lambda: program_of(term, dom))
+            program, cod = program_of(term, dom) if key is None else cached(term, key, lambda: program_of(term, dom))
         return program(xp, leaves), cod
 
     out, cod = recounted(call, found)
@@ -188,7 +187,7 @@ def _zeros(xp: Any, space: Tensor) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _program_of_product(product: ProductOf, first: Structure, second: Structure) -> Program:
+def _program_of_product(product: MapProduct, first: Structure, second: Structure) -> Program:
     b = Builder()
     ls, rs = [b.wire(s) for s in first.slots], [b.wire(s) for s in second.slots]
     outs = product.combine(b, ls, rs)
@@ -196,7 +195,7 @@ def _program_of_product(product: ProductOf, first: Structure, second: Structure)
     return Program(b.finish(dom, (*ls, *rs), tuple(outs)))
 
 
-def run_product(product: ProductOf, first: Any, second: Any) -> list[Array]:
+def run_product(product: MapProduct, first: Any, second: Any) -> list[Array]:
     """The slots of the product of two linear maps."""
     program = _program_of_product(product, first.structure, second.structure)
     return program.inside(common_module([*first.slots, *second.slots]), [*first.slots, *second.slots])

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from catad.linear.block import Block, Chain, Sum, Zero, chain
 from catad.linear.merging import added, pool
-from catad.linear.products import Product, Shared, Source, left, moved, multiply, right, rule
+from catad.linear.products import MapProduct, Shared, Source, left, moved, multiply, right, rule
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Tensor
 
 
-def renumbered(product: Product, ls: Sequence[int], rs: Sequence[int]) -> Product:
+def renumbered(product: MapProduct, ls: Sequence[int], rs: Sequence[int]) -> MapProduct:
     """A product of parts as one of the wholes: `ls` and `rs` say which slots of the wholes the parts have."""
     return moved(product, [left(i) for i in ls], [right(j) for j in rs])
 
@@ -21,14 +21,14 @@ def among(shared: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
     return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if (a, c) in shared)
 
 
-def joined(first: Placed, second: Placed, shared: Shared) -> Product:
+def joined(first: Placed, second: Placed, shared: Shared) -> MapProduct:
     """The product of placed parts; a chain of the two where there is no rule."""
     (a, ls), (c, rs) = first, second
     product = multiply(a, c, among(shared, ls, rs))
     if product is None:
         n = len(ls)
         both = chain([(a, tuple(range(n))), (c, tuple(range(n, n + len(rs))))])
-        product = Product(both, (*[left(i) for i in range(n)], *[right(j) for j in range(len(rs))]))
+        product = MapProduct(both, (*[left(i) for i in range(n)], *[right(j) for j in range(len(rs))]))
     return renumbered(product, ls, rs)
 
 
@@ -37,12 +37,12 @@ def joined(first: Placed, second: Placed, shared: Shared) -> Product:
 @rule(Structure, Block)
 @rule(Block, Sum)
 @rule(Sum, Block)
-def blockwise(first: Structure, second: Structure, shared: Shared) -> Product | None:
+def blockwise(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """`(first >> second)[r][c] = sum over k of first[k][c] >> second[r][k]`."""
     a, c = first.blocks, second.blocks
     if a.rows != c.columns:
         return None
-    cells: list[Product] = []
+    cells: list[MapProduct] = []
     where: list[tuple[int, int]] = []
     width = len(a.grid[0]) if a.grid else len(first.dom)
     for r, line in enumerate(c.grid):
@@ -64,8 +64,8 @@ def blockwise(first: Structure, second: Structure, shared: Shared) -> Product | 
     plain = all(w == 1 for side in widths for w in side)
     whole = Block(tuple([tuple(row) for row in grid]), first.dom, second.cod, spaces, None if plain else widths)
     if len(first.dom) == 1 and len(second.cod) == 1 and grid and grid[0][0] is not None:
-        return Product(grid[0][0][0], tuple([sources[k] for k in grid[0][0][1]]))
-    return Product(Zero(first.dom, second.cod), ()) if whole.is_zero else Product(whole, sources)
+        return MapProduct(grid[0][0][0], tuple([sources[k] for k in grid[0][0][1]]))
+    return MapProduct(Zero(first.dom, second.cod), ()) if whole.is_zero else MapProduct(whole, sources)
 
 
 def _slot_spaces(placed: Sequence[Placed], count: int) -> tuple[Tensor, ...]:
@@ -84,7 +84,7 @@ def _placed(structure: Structure, offset: int) -> list[Placed]:
 @rule(Block, Chain)
 @rule(Chain, Sum)
 @rule(Sum, Chain)
-def at_the_joint(first: Structure, second: Structure, shared: Shared) -> Product | None:
+def at_the_joint(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """The parts that meet are multiplied, and so on to both sides, as long as a rule fits."""
     n = len(first.slots)
     before, after = _placed(first, 0), _placed(second, n)
@@ -97,13 +97,13 @@ def at_the_joint(first: Structure, second: Structure, shared: Shared) -> Product
         return [left(k) if k < n else right(k - n) for k in source_numbers]
 
     middle = moved(product, whole(before[-1][1]), whole(after[0][1]))
-    parts = [Product(s, tuple(whole(own))) for s, own in before[:-1]] + [middle]
-    parts += [Product(s, tuple(whole(own))) for s, own in after[1:]]
+    parts = [MapProduct(s, tuple(whole(own))) for s, own in before[:-1]] + [middle]
+    parts += [MapProduct(s, tuple(whole(own))) for s, own in after[1:]]
     sources, placed = pool(_settled(parts, len(before) - 1))
-    return Product(chain(placed), sources)
+    return MapProduct(chain(placed), sources)
 
 
-def _settled(parts: list[Product], at: int) -> list[Product]:
+def _settled(parts: list[MapProduct], at: int) -> list[MapProduct]:
     """A chain of which part `at` is new: it is multiplied with its neighbours, and what comes of that with theirs."""
     todo = [at - 1, at]
     while todo:
@@ -127,7 +127,7 @@ def _among_all(pairs: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
 @rule(Sum, Sum)
 @rule(Sum, Structure)
 @rule(Structure, Sum)
-def _distribute(first: Structure, second: Structure, shared: Shared) -> Product | None:
+def _distribute(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """A sum times a map, where every term has a rule, or is a chain that costs little more to apply than the sum."""
     terms, multiplied = [], first.only_moves or second.only_moves
     for a, ls in first.terms:

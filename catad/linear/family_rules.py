@@ -15,7 +15,7 @@ from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta, identity
 from catad.linear.delta import multiply as multiply_deltas
 from catad.linear.gather import Gather, Indexing, Put, ScatterAdd, Take
-from catad.linear.products import Product, Shared, computed, flipped, left, right, rule
+from catad.linear.products import MapProduct, Shared, computed, flipped, left, right, rule
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape, Reshaped, then
 from catad.linear.structure import Structure, scale_by
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @rule(Structure, Structure)
-def _stays(first: Structure, second: Structure, shared: Shared) -> Product | None:
+def _stays(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """Two maps without a rule stay a chain."""
     return None
 
@@ -39,21 +39,21 @@ def _stays(first: Structure, second: Structure, shared: Shared) -> Product | Non
 @rule(Chain, Zero)
 @rule(Zero, Sum)
 @rule(Sum, Zero)
-def _absorbed(first: Structure, second: Structure, shared: Shared) -> Product | None:
+def _absorbed(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
     """Zero absorbs all; `multiply` sees to it before it looks here."""
-    return Product(Zero(first.dom, second.cod), ())
+    return MapProduct(Zero(first.dom, second.cod), ())
 
 
 @rule(Delta, Delta)
-def _deltas(first: Delta, second: Delta, shared: Shared) -> Product | None:
+def _deltas(first: Delta, second: Delta, shared: Shared) -> MapProduct | None:
     found = multiply_deltas(first, second)
     if found is None:
         return None
     if found.structure.slot is None:
-        return Product(found.structure, ())
+        return MapProduct(found.structure, ())
     if found.renamed:
-        return Product(found.structure, (right(0) if first.slot is None else left(0),))
-    return Product(found.structure, (computed(lambda b, ls, rs: found.combine(b, ls, rs)[0]),))
+        return MapProduct(found.structure, (right(0) if first.slot is None else left(0),))
+    return MapProduct(found.structure, (computed(lambda b, ls, rs: found.combine(b, ls, rs)[0]),))
 
 
 def _spans(d: Delta) -> bool:
@@ -69,7 +69,7 @@ def _spreads(second: Structure) -> bool:
     return second.only_moves and second.rows > SPREAD * second.nnz
 
 
-def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | None:
+def _push_columns(first: Delta, second: Structure, shared: Shared) -> MapProduct | None:
     """Dense, then anything: the map is applied to each column; unless that only writes many more zeros."""
     if not _spans(first) or len(second.cod) != 1 or _spreads(second):
         return None
@@ -93,35 +93,35 @@ def _push_columns(first: Delta, second: Structure, shared: Shared) -> Product | 
         (pushed,) = batch(b, wiring, [*rs, columns], flags, count)
         return b.add(Reshaped((*first.dom[0].shape, *cod.shape)), pushed)[0]
 
-    return Product(result, (computed(compute),))
+    return MapProduct(result, (computed(compute),))
 
 
 _pull_rows = flipped(_push_columns)
 
 
 @rule(Delta, Recurrence)
-def _dense_recurrence(first: Delta, second: Recurrence, shared: Shared) -> Product | None:
+def _dense_recurrence(first: Delta, second: Recurrence, shared: Shared) -> MapProduct | None:
     return _push_columns(first, second, shared)
 
 
 @rule(Recurrence, Delta)
-def _recurrence_dense(first: Recurrence, second: Delta, shared: Shared) -> Product | None:
+def _recurrence_dense(first: Recurrence, second: Delta, shared: Shared) -> MapProduct | None:
     return _pull_rows(first, second, shared)
 
 
 @rule(Reindex, Reindex)
-def _reindexes(first: Reindex, second: Reindex, shared: Shared) -> Product | None:
+def _reindexes(first: Reindex, second: Reindex, shared: Shared) -> MapProduct | None:
     axes = tuple([then(a, c) for a, c in zip(first.axes, second.axes, strict=True)])
     if any(ax.m == 0 for ax in axes):
-        return Product(Zero(first.dom, second.cod), ())
-    return Product(Reindex(axes, first.dtype), ())
+        return MapProduct(Zero(first.dom, second.cod), ())
+    return MapProduct(Reindex(axes, first.dtype), ())
 
 
 @rule(Reshape, Reshape)
-def _reshapes(first: Reshape, second: Reshape, shared: Shared) -> Product | None:
+def _reshapes(first: Reshape, second: Reshape, shared: Shared) -> MapProduct | None:
     if first.before == second.after:
-        return Product(identity(first.dom[0]), ())
-    return Product(Reshape(first.before, second.after, first.dtype), ())
+        return MapProduct(identity(first.dom[0]), ())
+    return MapProduct(Reshape(first.before, second.after, first.dtype), ())
 
 
 def _full_slot(d: Delta, b: Builder, slot: Wire) -> Wire:
@@ -132,7 +132,7 @@ def _full_slot(d: Delta, b: Builder, slot: Wire) -> Wire:
 
 @rule(Delta, Reindex)
 @rule(Delta, Reshape)
-def _passes(first: Delta, second: Reindex | Reshape, shared: Shared) -> Product | None:
+def _passes(first: Delta, second: Reindex | Reshape, shared: Shared) -> MapProduct | None:
     """A diagonal passes through a move: `move(d * x) = move(d) * move(x)`. A dense map has its columns moved."""
     if not first.is_diagonal or first.slot is None or first.dom_dtype != first.cod_dtype:
         return _push_columns(first, second, shared)
@@ -145,12 +145,12 @@ def _passes(first: Delta, second: Reindex | Reshape, shared: Shared) -> Product 
         assert moved is not None
         return moved
 
-    return Product(chain([(second, ()), (after, (0,))]), (computed(compute),))
+    return MapProduct(chain([(second, ()), (after, (0,))]), (computed(compute),))
 
 
 @rule(Reindex, Delta)
 @rule(Reshape, Delta)
-def _move_then_delta(first: Reindex | Reshape, second: Delta, shared: Shared) -> Product | None:
+def _move_then_delta(first: Reindex | Reshape, second: Delta, shared: Shared) -> MapProduct | None:
     return _pull_rows(first, second, shared)
 
 
@@ -161,7 +161,7 @@ def _diagonal_labels(d: Delta, labels: Labels) -> Labels:
 
 
 @rule(Gather, Delta)
-def _gather_delta(first: Gather, second: Delta, shared: Shared) -> Product | None:
+def _gather_delta(first: Gather, second: Delta, shared: Shared) -> MapProduct | None:
     """A diagonal after a gather joins its weight."""
     if not second.is_diagonal:
         return _pull_rows(first, second, shared)
@@ -175,7 +175,7 @@ def _gather_delta(first: Gather, second: Delta, shared: Shared) -> Product | Non
         parts = [(first.weight, w) for w in ls[1:]] + [(own, w) for w in rs]
         return _weight(b, parts, labels, how, second)
 
-    return Product(result, (left(0), computed(compute)))
+    return MapProduct(result, (left(0), computed(compute)))
 
 
 def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Labels, how: Indexing, d: Delta) -> Wire:
@@ -189,7 +189,7 @@ def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Lab
 
 
 @rule(Delta, Gather)
-def _delta_gather(first: Delta, second: Gather, shared: Shared) -> Product | None:
+def _delta_gather(first: Delta, second: Gather, shared: Shared) -> MapProduct | None:
     """A diagonal before a gather is read by it and joins its weight; a dense map has its rows read."""
     if not first.is_diagonal:
         return _push_columns(first, second, shared)
@@ -210,7 +210,7 @@ def _delta_gather(first: Delta, second: Gather, shared: Shared) -> Product | Non
             parts.append((read, part))
         return _weight(b, parts, labels, how, first)
 
-    return Product(result, (right(0), computed(compute)))
+    return MapProduct(result, (right(0), computed(compute)))
 
 
 rule(Delta, ScatterAdd)(flipped(_gather_delta))
@@ -218,7 +218,7 @@ rule(ScatterAdd, Delta)(flipped(_delta_gather))
 
 
 @rule(Gather, Gather)
-def _gathers(first: Gather, second: Gather, shared: Shared) -> Product | None:
+def _gathers(first: Gather, second: Gather, shared: Shared) -> MapProduct | None:
     """Reading from what was read along the same axis: one gather by the composed indices."""
     name = dict(zip(second.how.src, first.how.dst, strict=True))
     indexed = name[second.how.src[second.how.axis]]
@@ -244,14 +244,14 @@ def _gathers(first: Gather, second: Gather, shared: Shared) -> Product | None:
         (taken,) = b.add(Take(inner), rs[0], shifted)
         return taken - 1
 
-    return Product(result, (computed(compute),))
+    return MapProduct(result, (computed(compute),))
 
 
 rule(ScatterAdd, ScatterAdd)(flipped(_gathers))
 
 
 @rule(Gather, ScatterAdd)
-def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Product | None:
+def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> MapProduct | None:
     """Reading and adding back by the same indices: a diagonal of how often each entry was read, times the weights."""
     if (0, 0) not in shared or first.how != second.how:
         return None
@@ -274,4 +274,4 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> Produc
         values = contract(b, operands, wires, over, how.sizes)
         return b.add(Put(short), ls[0], values)[0]
 
-    return Product(result, (computed(compute),))
+    return MapProduct(result, (computed(compute),))

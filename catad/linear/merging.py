@@ -16,7 +16,7 @@ import numpy as np
 from catad.linear.block import chain, total
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta
-from catad.linear.products import Product, Source, computed, moved, product_of
+from catad.linear.products import MapProduct, Source, computed, moved, product_of
 from catad.linear.reindex import Axis, Move, Reindex, axis, whole
 from catad.linear.structure import Placed, scale_by
 
@@ -32,9 +32,9 @@ class Term(NamedTuple):
     source: Source | None
 
 
-def added(terms: Sequence[Product]) -> Product:
+def added(terms: Sequence[MapProduct]) -> MapProduct:
     """The sum of products between the same spaces; equal patterns add their slots."""
-    done: list[Product] = []
+    done: list[MapProduct] = []
     known: list[Term | None] = []
     for one in [part for each in terms for part in _apart(each) if not part.structure.is_zero]:
         term = _term(one)
@@ -51,18 +51,18 @@ def added(terms: Sequence[Product]) -> Product:
     if len(done) == 1:
         return done[0]
     sources, placed = pool(done)
-    return Product(total(placed), sources)
+    return MapProduct(total(placed), sources)
 
 
-def _apart(product: Product) -> list[Product]:
+def _apart(product: MapProduct) -> list[MapProduct]:
     """The terms of a sum, or the product itself."""
     terms = product.structure.terms
     if terms[0][0] is product.structure:
         return [product]
-    return [Product(s, tuple([product.sources[k] for k in own])) for s, own in terms]
+    return [MapProduct(s, tuple([product.sources[k] for k in own])) for s, own in terms]
 
 
-def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]:
+def pool(products: Sequence[MapProduct]) -> tuple[tuple[Source, ...], list[Placed]]:
     """The slots of several products as one list, each source once, and the products as placed parts."""
     sources: list[Source] = []
     at: dict[Source, int] = {}
@@ -78,7 +78,7 @@ def pool(products: Sequence[Product]) -> tuple[tuple[Source, ...], list[Placed]]
     return tuple(sources), placed
 
 
-def _by_family(one: Product, two: Product) -> Product | None:
+def _by_family(one: MapProduct, two: MapProduct) -> MapProduct | None:
     """The sum of two products by what the family of either says of it."""
     found = one.structure.plus(two.structure)
     if found is not None:
@@ -87,7 +87,7 @@ def _by_family(one: Product, two: Product) -> Product | None:
     return None if found is None else moved(product_of(found), two.sources, one.sources)
 
 
-def _merged(s: Term, t: Term) -> Product | None:
+def _merged(s: Term, t: Term) -> MapProduct | None:
     """The sum of two products as one, where their entries stand in the same places; None elsewhere."""
     if s.move == t.move:
         weight = _one_pattern(s.weight, t.weight)
@@ -95,7 +95,7 @@ def _merged(s: Term, t: Term) -> Product | None:
     return _same_offset(s, t)
 
 
-def _term(product: Product) -> Term | None:
+def _term(product: MapProduct) -> Term | None:
     found = product.structure.weighted_move
     if found is None:
         return None
@@ -137,7 +137,7 @@ def _dtype(*deltas: Delta) -> np.dtype[np.generic]:
     return np.result_type(*dtypes) if dtypes else deltas[0].cod_dtype
 
 
-def _same_offset(s: Term, t: Term) -> Product | None:
+def _same_offset(s: Term, t: Term) -> MapProduct | None:
     """Two moves by the same offset, of other ranges, each with a diagonal: the move of the whole range with one diagonal.
 
     Outside its own range a diagonal is made zero there.
@@ -186,7 +186,7 @@ def _mask(move: Reindex) -> Move:
     return Move(tuple([axis(ax.n_out, ax.n_out, ax.c, ax.t, ax.c, ax.t, ax.m) for ax in move.axes]))
 
 
-def _product(move: Reindex | None, weight: Delta, terms: Sequence[tuple[Term, Move | None]]) -> Product:
+def _product(move: Reindex | None, weight: Delta, terms: Sequence[tuple[Term, Move | None]]) -> MapProduct:
     """The product whose slot is the sum of the weights of some terms, each perhaps masked."""
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
@@ -201,8 +201,8 @@ def _product(move: Reindex | None, weight: Delta, terms: Sequence[tuple[Term, Mo
 
     source = computed(compute)
     if move is None or move.is_identity:
-        return Product(weight, (source,))
-    return Product(chain([(move, ()), (weight, (0,))]), (source,))
+        return MapProduct(weight, (source,))
+    return MapProduct(chain([(move, ()), (weight, (0,))]), (source,))
 
 
 def _spread(b: Builder, term: Term, weight: Delta, ls: Sequence[Wire], rs: Sequence[Wire], full: bool) -> Wire:

@@ -107,7 +107,7 @@ def computed(compute: Compute) -> Source:
 
 
 @dataclass(frozen=True)
-class Product:
+class MapProduct:
     """The structure of a product and the sources of its slots."""
 
     structure: Structure
@@ -118,13 +118,13 @@ class Product:
         return [source.wire(b, left, right) for source in self.sources]
 
 
-def moved(product: Product, ls: Sequence[Source], rs: Sequence[Source]) -> Product:
+def moved(product: MapProduct, ls: Sequence[Source], rs: Sequence[Source]) -> MapProduct:
     """A product of parts as one of two wholes, from whose slots `ls` and `rs` make those of the parts.
 
     However many of its slots are read, and however deep products are nested, the slots of the parts are laid out once.
     """
     if not any(source.side == "computed" for source in product.sources):
-        return Product(product.structure, tuple([(ls if s.side == "left" else rs)[s.index] for s in product.sources]))
+        return MapProduct(product.structure, tuple([(ls if s.side == "left" else rs)[s.index] for s in product.sources]))
     own = object()  # stands for this product among the views of a builder
 
     def views(b: Builder, left: Sequence[Wire], right: Sequence[Wire]) -> tuple[View, View]:
@@ -140,10 +140,10 @@ def moved(product: Product, ls: Sequence[Source], rs: Sequence[Source]) -> Produ
             return (ls if source.side == "left" else rs)[source.index]
         return computed(lambda b, left, right: source.wire(b, *views(b, left, right)))
 
-    return Product(product.structure, tuple([move(source) for source in product.sources]))
+    return MapProduct(product.structure, tuple([move(source) for source in product.sources]))
 
 
-Multiply = Callable[[Any, Any, Shared], "Product | None"]
+Multiply = Callable[[Any, Any, Shared], "MapProduct | None"]
 Combined = tuple[Structure, Sequence[Source | Compute]]  # what a rule from outside returns
 Rule = Callable[[Any, Any], "Combined | None"]
 Pair = tuple[type[Any], type[Any]]
@@ -197,11 +197,11 @@ def product_rule(first: type[Any], second: type[Any]) -> Callable[[Rule], Rule]:
 
 
 def product_of(found: Combined | None) -> Any:
-    """The `Product` of the result of a rule from outside."""
+    """The `MapProduct` of the result of a rule from outside."""
     if found is None:
         return None
     structure, sources = found
-    made = Product(structure, tuple([s if isinstance(s, Source) else computed(s) for s in sources]))
+    made = MapProduct(structure, tuple([s if isinstance(s, Source) else computed(s) for s in sources]))
     if len(made.sources) != len(structure.slots):
         raise errors.ExtensionError(errors.wrong_source_count(structure, len(made.sources)))
     return made
@@ -235,31 +235,31 @@ def table(
 
 
 @lru_cache(maxsize=65536)
-def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) -> Product | None:
+def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) -> MapProduct | None:
     """The product `first >> second`, or None where it stays a `Chain`."""
     assert first.cod == second.dom
     if first.is_zero or second.is_zero:
-        return Product(Zero(first.dom, second.cod), ())
+        return MapProduct(Zero(first.dom, second.cod), ())
     if first.is_identity:
-        return Product(second, tuple([right(j) for j in range(len(second.slots))]))
+        return MapProduct(second, tuple([right(j) for j in range(len(second.slots))]))
     if second.is_identity:
-        return Product(first, tuple([left(i) for i in range(len(first.slots))]))
+        return MapProduct(first, tuple([left(i) for i in range(len(first.slots))]))
     pair = type(first), type(second)
     product = TABLE.get(pair) or MET.get(pair)
     if product is None:
         product = MET[pair] = _fitting(*pair, RULES)
     found = product(first, second, shared)
     if found is not None and found.structure.is_zero:  # e.g. disjoint slices that meet inside a chain
-        return Product(Zero(first.dom, second.cod), ())
+        return MapProduct(Zero(first.dom, second.cod), ())
     return found
 
 
 def flipped(function: Multiply) -> Multiply:
     """The rule for the transposed pair: (first >> second).T = second.T >> first.T."""
 
-    def transposed(first: Structure, second: Structure, shared: Shared) -> Product | None:
+    def transposed(first: Structure, second: Structure, shared: Shared) -> MapProduct | None:
         found = function(second.T, first.T, frozenset((j, i) for i, j in shared))
-        return None if found is None else Product(found.structure.T, tuple([s.swapped() for s in found.sources]))
+        return None if found is None else MapProduct(found.structure.T, tuple([s.swapped() for s in found.sources]))
 
     return transposed
 

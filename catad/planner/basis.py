@@ -18,9 +18,9 @@ from catad.linear.patterns import pattern_of
 from catad.linear.structure import Structure, widest
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.cost import Model, identity_on, value_of
+from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import fresh_numbers
 from catad.planner.factors import Part, Work, leaf, work_of, write_out
-from catad.planner.profile import Profile
 from catad.planner.pushes import is_compressed
 
 BOTH = (PUSH, PULL)
@@ -54,7 +54,7 @@ def use_of(structure: Structure, model: Model) -> float:
 
 
 def _used(work: Sequence[Work], model: Model) -> float:
-    return _amount(work, model) if model is None or isinstance(model, Profile) else 0.0
+    return _amount(work, model) if model is None or isinstance(model, CostProfile) else 0.0
 
 
 def is_larger(structure: Structure) -> bool:
@@ -66,7 +66,7 @@ def is_larger(structure: Structure) -> bool:
 def _value(structure: Structure, how: int, model: Model) -> float | None:
     if not is_compressed(structure) and structure.rows * structure.columns > DENSE_LIMIT:
         return None
-    if model is not None and not isinstance(model, Profile):
+    if model is not None and not isinstance(model, CostProfile):
         first, second = identity_on(structure.dom), structure
         return float(model(structure, identity_on(structure.cod)) if how == PULL else model(first, second))
     if is_compressed(structure):  # reading the entries off takes boxes of its own
@@ -76,7 +76,7 @@ def _value(structure: Structure, how: int, model: Model) -> float | None:
 
 
 def _amount(work: Sequence[Work], model: Model) -> float:
-    if isinstance(model, Profile):
+    if isinstance(model, CostProfile):
         return model.seconds(work)
     return sum([line[3] for line in work])
 

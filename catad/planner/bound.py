@@ -12,8 +12,8 @@ from itertools import accumulate
 
 from catad.linear.structure import Structure
 from catad.planner.cost import Model
+from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import Factors
-from catad.planner.profile import Profile
 
 
 def bound(factors: Factors, model: Model) -> float:
@@ -30,7 +30,7 @@ def bound(factors: Factors, model: Model) -> float:
     operations = sum(d * before[v] * after[v + 2] for v, d in enumerate(sizes[1:-1]) if d > 1)
     if model is None:
         return operations
-    if isinstance(model, Profile):
+    if isinstance(model, CostProfile):
         launches = sum(d > 1 for d in sizes[1:-1])
         return model.seconds([("matmul", launches, 0, operations)])
     return 0

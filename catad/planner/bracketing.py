@@ -15,13 +15,13 @@ from catad.planner.drawing import draw
 from catad.planner.execute import Multiplication, OverBudget, as_they_stand, execute, fresh_numbers, trace
 from catad.planner.factors import Factors, kind_text, lazy, leaf, spaces_text, write_out
 from catad.planner.request import Request
-from catad.planner.strategy import Multiplied, Records, times
+from catad.planner.strategy import Records, Runnable, times
 
 MOST = 10  # factors of which all bracketings are listed: 4862 of them
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bracketing(Multiplied):
+class Bracketing(Runnable):
     """In which order the factors of a chain are multiplied: a tree over them, in the order of execution."""
 
     kind = "bracketing"

@@ -23,13 +23,13 @@ from catad.planner.bracketing import Bracketing
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import allowed, best, end, through_all
 from catad.planner.cost import least_of, short_of_memory
+from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
 from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
-from catad.planner.profile import Profile
 from catad.planner.request import Request
-from catad.planner.strategy import Multiplied
+from catad.planner.strategy import Runnable
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
@@ -40,7 +40,7 @@ _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 
 
 @lru_cache(maxsize=KEPT)
-def of_structure(structure: Structure, request: Request) -> Multiplied:
+def of_structure(structure: Structure, request: Request) -> Runnable:
     """What is found for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
     factors = factors_of(structure)
     if request.mode == "elimination":
@@ -49,7 +49,7 @@ def of_structure(structure: Structure, request: Request) -> Multiplied:
     return _no_larger_than_dense(made, structure, factors, request)
 
 
-def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Multiplied:
+def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
     graph = _graph(structure, factors)
     found = cheapest(graph, factors, request)
@@ -71,9 +71,9 @@ def _graph(structure: Structure, factors: Factors) -> LinearGraph:
     return graph_of((Part(structure, tuple(range(len(structure.slots)))),), factors.slots)
 
 
-def _cheaper(structure: Structure, factors: Factors, request: Request) -> Multiplied:
+def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
-    bracketed: Multiplied | None = None
+    bracketed: Runnable | None = None
     error = None
     try:
         bracketed = _of_factors(factors, request)
@@ -90,7 +90,7 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Multip
     if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
         return made
     spent = made.cost.value + use_of(made.execution.result, request.model)
-    if isinstance(request.model, Profile):
+    if isinstance(request.model, CostProfile):
         spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
     return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
 
@@ -107,13 +107,13 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
     return Bracketing(chain=factors, execution=execute(factors, traced), tree=traced.tree)
 
 
-def _no_larger_than_dense(made: Multiplied, structure: Structure, factors: Factors, request: Request) -> Multiplied:
+def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
     """What was found, or the best whose result is written out, where the result would store more numbers than its dense form."""
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    found: list[Multiplied | None] = [] if basis is None else [_through_all(factors, request, basis.how)]
+    found: list[Runnable | None] = [] if basis is None else [_through_all(factors, request, basis.how)]
     if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
         last = len(factors.parts) + len(made.tree) - 1
         found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
@@ -127,7 +127,7 @@ def _no_larger_than_dense(made: Multiplied, structure: Structure, factors: Facto
     return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
 
 
-def of_factors(factors: Factors, request: Request) -> Multiplied:
+def of_factors(factors: Factors, request: Request) -> Runnable:
     """What is found for a chain of factors: a bracketing, unless "elimination" is asked for.
 
     A bracketing that is asked for is a tree: see `Request.for_chain`.

@@ -19,7 +19,7 @@ from catad.linear.contract import Contract
 from catad.linear.gather import Put, Take, rows_of
 from catad.linear.recurrence import Recur
 from catad.linear.reindex import Move, axis
-from catad.planner.profile import OTHERS, Profile, Rates
+from catad.planner.cost_profile import OTHERS, CostProfile, Rates
 from catad.spaces import Product, Tensor
 from catad.terms import above
 from catad.wiring import Builder
@@ -63,7 +63,7 @@ def _matmul(n: int) -> tuple[Primitive, list[Any]]:
     return Contract(((0, 1), (2, 0)), (2, 1), (side, side, side)), [np.ones((side, side)), np.ones((side, side))]
 
 
-def calibrate(xp: Any, engine: str) -> Profile:
+def calibrate(xp: Any, engine: str) -> CostProfile:
     """Measure the kernels on arrays of a library as they run now, by the engine of that name."""
     rates: dict[str, Rates] = {}
     for name, (make, by_operations) in _kernels().items():
@@ -73,7 +73,7 @@ def calibrate(xp: Any, engine: str) -> Profile:
     launches, per_byte = [r.launch for r in rates.values()], [r.byte for r in rates.values() if r.byte]
     rates[OTHERS] = Rates(median(launches), median(per_byte), 0.0)
     rates["Reshaped"] = Rates(min(launches), 0.0, 0.0)
-    return Profile(engine, tuple(sorted(rates.items())))
+    return CostProfile(engine, tuple(sorted(rates.items())))
 
 
 def _measured(xp: Any, primitive: Primitive, arguments: list[Any]) -> tuple[float, int, int]:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from catad.planner.basis import BOTH, written
 from catad.planner.brackets import ALL, PULL, PUSH, Tree, balanced, forward, reverse
 from catad.planner.cost import Model, short_of_memory, value_of
+from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import OverBudget, Traced, as_they_stand, meeting_peak, trace
 from catad.planner.factors import (
     Factors,
@@ -34,20 +35,19 @@ from catad.planner.factors import (
     weight,
     write_out,
 )
-from catad.planner.profile import Profile
 
 TRACED = 1_000, 100  # pairs of terms that the products of one bracketing may have: at least, and for each factor
 BUDGET = 40_000  # products that the exact search may look at: chains of up to 61 factors
 
 
-class Way(NamedTuple):
+class Candidate(NamedTuple):
     """One way to multiply a run of factors, compared by (value, peak, busy)."""
 
     value: float
     peak: int
     busy: int  # products that compute something
     kept: int  # bytes of computed arrays that the result keeps
-    halves: tuple[Way, Way | int] | int  # the factor's number; two ways; a way and PUSH or PULL
+    halves: tuple[Candidate, Candidate | int] | int  # the factor's number; two ways; a way and PUSH or PULL
     left_first: bool = True
 
     @property
@@ -55,7 +55,7 @@ class Way(NamedTuple):
         return self.value, self.peak, self.busy
 
 
-Cell = dict[State, list[Way]]
+Cell = dict[State, list[Candidate]]
 
 
 class Dense(NamedTuple):
@@ -85,7 +85,7 @@ class Search:
         plain = not callable(model) and not pareto and len(dtypes) == 1 and len(used) == len(set(used))
         self.itemsize = dtypes.pop().itemsize if plain else 0
         for k, part in enumerate(factors.parts):
-            self.cells[k, k] = {leaf(part): [Way(0, 0, 0, 0, k)]}
+            self.cells[k, k] = {leaf(part): [Candidate(0, 0, 0, 0, k)]}
             if plain and part.structure.is_full:
                 self.dense[k][k] = Dense(0, 0, 0, 0, part.structure.columns, part.structure.rows, k)
             self._write_out(self.cells[k, k])
@@ -144,7 +144,7 @@ class Search:
         operations = columns * middle * rows
         if self.model is None:
             return operations
-        assert isinstance(self.model, Profile)
+        assert isinstance(self.model, CostProfile)
         touched = self.itemsize * (columns * middle + middle * rows + columns * rows)
         return self.model.seconds((("matmul", 1, touched, operations),))
 
@@ -162,9 +162,9 @@ class Search:
                 made = canonical(joined.state)
                 for x in ways:
                     peak, kept = max(x.peak, joined.peak), held(made)
-                    self._keep(cell, made, Way(x.value + value, peak, x.busy + 1, kept, (x, how)))
+                    self._keep(cell, made, Candidate(x.value + value, peak, x.busy + 1, kept, (x, how)))
 
-    def ways(self, i: int, k: int, j: int) -> Iterable[tuple[State, Way]]:
+    def ways(self, i: int, k: int, j: int) -> Iterable[tuple[State, Candidate]]:
         """The ways to multiply factors i to j by first multiplying i to k and k + 1 to j."""
         for a, a_ways in self.cell(i, k).items():
             taken = computed_count(a)
@@ -180,7 +180,7 @@ class Search:
                     for y in c_ways:
                         peak, order = meeting_peak(x.peak, x.kept, y.peak, y.kept, joined.peak)
                         total = (x.value + y.value + value, peak, x.busy + y.busy + busy)
-                        yield state, Way(*total, kept, (x, y), order)
+                        yield state, Candidate(*total, kept, (x, y), order)
 
     def _spend(self, a: State, c: State) -> None:
         """Take from the budget what looking at a product costs: most where it is one of maps that were not met before."""
@@ -193,7 +193,7 @@ class Search:
         if self.left < 0:
             raise OverBudget
 
-    def _keep(self, cell: Cell, state: State, way: Way) -> None:
+    def _keep(self, cell: Cell, state: State, way: Candidate) -> None:
         known = cell.setdefault(state, [])
         if not self.pareto:
             if not known:
@@ -206,7 +206,7 @@ class Search:
         known[:] = [other for other in known if not (way.value <= other.value and way.peak <= other.peak)]
         known.append(way)
 
-    def all(self, explicit: bool = False) -> list[Way]:
+    def all(self, explicit: bool = False) -> list[Candidate]:
         """The ways to multiply all factors, best first; with `explicit` only those whose result is written out."""
         cell = self.cell(0, len(self.factors.parts) - 1)
         found = [way for state, ways in cell.items() for way in ways if not (explicit and lazy(state))]
@@ -217,11 +217,11 @@ NEW = 4  # what a product of maps that were not met before costs, in products of
 SUMS = 8  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
 
 
-def tree_of(way: Way, n: int) -> Tree:
+def tree_of(way: Candidate, n: int) -> Tree:
     """The tree of a way to multiply n factors."""
     made: list[tuple[int, int]] = []
     done: dict[int, int] = {}  # a way by identity -> its node
-    stack: list[tuple[Way, bool]] = [(way, False)]
+    stack: list[tuple[Candidate, bool]] = [(way, False)]
     while stack:
         top, ready = stack.pop()
         if isinstance(top.halves, int):

@@ -12,12 +12,12 @@ from catad import errors
 from catad.linear.block import grid
 from catad.linear.delta import delta, identity
 from catad.linear.structure import Structure
+from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import Action
-from catad.planner.profile import Profile
 from catad.spaces import Tensor
 
 CostFunction = Callable[[Structure, Structure], float]
-Model = CostFunction | Profile | None  # None: operations
+Model = CostFunction | CostProfile | None  # None: operations
 
 
 class Cost(NamedTuple):
@@ -40,14 +40,14 @@ def counted(operations: int) -> Cost:
 
 
 def value_of(actions: Iterable[Action], model: Model) -> float:
-    """What some products cost: their operations, their seconds by a profile, or what the user's function says.
+    """What some products cost: their operations, their seconds by a cost profile, or what the user's function says.
 
     A map that is written out is for the function the product of a basis, the identity, and the map, on the side where it stands;
     sums cost nothing by it.
     """
     if model is None:
         return sum(action.found.operations for action in actions)
-    if isinstance(model, Profile):
+    if isinstance(model, CostProfile):
         return sum(model.seconds(action.found.work) for action in actions)
     total = 0.0
     for action in actions:
@@ -67,7 +67,7 @@ def amount(value: float, model: Model, unit: str = "") -> str:
     """A value of a cost model: operations with their unit, seconds in the one that suits them, given ones to six digits."""
     if model is None:
         return f"{value:,} {unit}".rstrip()
-    if not isinstance(model, Profile):
+    if not isinstance(model, CostProfile):
         return f"{value:.6g} by the given cost"
     for size, name in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if value >= size:

@@ -14,7 +14,7 @@ from catad.linear.structure import Structure
 from catad.planner.brackets import ALL, PULL, Tree, is_plain, ranges
 from catad.planner.cost import Cost, Model, moved, value_of
 from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of, terms, write_out
-from catad.spaces import Product as Spaces
+from catad.spaces import Product
 from catad.wiring import Builder, Wire, Wiring
 
 
@@ -170,7 +170,7 @@ def execute(factors: Factors, traced: Traced) -> Execution:
         ends.append(len(b.boxes))
     last: State = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
     result, ids = structure_of(last)
-    wiring = b.finish(Spaces(factors.slots), tuple(slots), tuple([at[k] for k in ids]))
+    wiring = b.finish(Product(factors.slots), tuple(slots), tuple([at[k] for k in ids]))
     spent = operations_of(b, wiring, ends)
     states: list[State] = [leaf(part) for part in factors.parts]
     where = ranges(n, traced.tree)

@@ -16,12 +16,11 @@ from catad.boxes import Primitive
 from catad.linear.block import Zero
 from catad.linear.block import chain as unmultiplied
 from catad.linear.contract import Contract
-from catad.linear.products import Product, multiply
+from catad.linear.products import MapProduct, multiply
 from catad.linear.structure import Placed, Structure
 from catad.linear.sweep import Sweep
 from catad.planner.pushes import accumulated, pulled, pushed
-from catad.spaces import Product as Spaces
-from catad.spaces import Tensor
+from catad.spaces import Product, Tensor
 from catad.vector.checkpoint import Call
 from catad.wiring import Builder, Wiring, wire
 
@@ -61,7 +60,7 @@ Work = tuple[str, int, int, int]  # of the boxes of one kernel: its name, how ma
 class Multiplied(NamedTuple):
     """A product of two parts: slot s of the result is operand array `results[s]` or, below zero, a computed array."""
 
-    product: Product
+    product: MapProduct
     results: tuple[int, ...]
     operations: int
     computed: tuple[int, ...]  # the sizes of the computed arrays in bytes
@@ -88,7 +87,7 @@ def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tup
     return min(found, key=lambda m: m.operations) if found else None
 
 
-def _of_dense(product: Product, first: Structure, second: Structure) -> Multiplied:
+def _of_dense(product: MapProduct, first: Structure, second: Structure) -> Multiplied:
     """As `measured`, for two dense arrays: one matrix product, whose cost is known without laying it out."""
     (a,), (c,), (made,) = first.slots, second.slots, product.structure.slots
     operations = first.columns * first.rows * second.rows
@@ -106,7 +105,7 @@ def written_out(structure: Structure, ids: tuple[int, ...], backwards: bool) -> 
 NOTHING = Zero((), ())  # stands for the factor that is not there
 
 
-def measured(product: Product, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied:
+def measured(product: MapProduct, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied:
     """A product with what it costs."""
     b = Builder()
     spaces = dict(zip((*ls, *rs), (*first.slots, *second.slots), strict=True))
@@ -118,7 +117,7 @@ def measured(product: Product, first: Structure, second: Structure, ls: tuple[in
         if out.number not in number:
             computed.append(out.space.nbytes)
             number[out.number] = -len(computed)
-    boxes = b.finish(Spaces(tuple(spaces.values())), tuple(wires), tuple(outs)).boxes if computed else ()
+    boxes = b.finish(Product(tuple(spaces.values())), tuple(wires), tuple(outs)).boxes if computed else ()
     work = work_of(
         [(p, tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in ends])) for p, ins, ends in boxes if ins]
     )
@@ -149,7 +148,7 @@ def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
 def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
     """How often a box runs a program of its own, and which."""
     if isinstance(primitive, Sweep):
-        return primitive.n, wire(primitive.body, Spaces((primitive.state, primitive.input)))
+        return primitive.n, wire(primitive.body, Product((primitive.state, primitive.input)))
     if isinstance(primitive, Call):
         return 1, wire(primitive.f, primitive.dom)
     return 1, None

@@ -14,19 +14,19 @@ from typing import Any, Literal, NamedTuple
 from catad import errors
 from catad.arrays import common_module
 from catad.functors import grad
-from catad.kept import keep
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner import cache, exchange, report
 from catad.planner.bracketing import Bracketing
 from catad.planner.cost import Cost, least_of
+from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import Factors, difference, factors_of
-from catad.planner.profile import Profile
 from catad.planner.recompute import fitting, without_checkpoints
 from catad.planner.request import Mode, Nested, Request, checked
-from catad.planner.strategy import Multiplied, Step, Strategy
+from catad.planner.strategy import Runnable, Step, Strategy
 from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
 from catad.spaces import Space, Value
+from catad.term_cache import cached
 from catad.terms import D, above, morphism
 
 
@@ -132,9 +132,9 @@ class Plan:
         return self.strategy.choice
 
     @property
-    def _multiplied(self) -> Multiplied:
+    def _multiplied(self) -> Runnable:
         """The strategy, where it is one that can run."""
-        if not isinstance(self.strategy, Multiplied):
+        if not isinstance(self.strategy, Runnable):
             raise errors.PlanError(errors.plan_of_sizes(self.strategy.subject))
         return self.strategy
 
@@ -278,7 +278,7 @@ def plan(
     mode: Mode | Nested = "auto",
     memory: float | None = None,
     budget: int | None = None,
-    cost: Literal["operations", "time"] | Profile | Callable[[Structure, Structure], float] | None = None,
+    cost: Literal["operations", "time"] | CostProfile | Callable[[Structure, Structure], float] | None = None,
     explicit: bool = False,
 ) -> Plan:
     """The order in which to multiply the linear maps of a program or of a chain.
@@ -293,7 +293,7 @@ def plan(
     dense map meets it. With `explicit` the plan writes it out, by pushing or pulling a basis, compressed where the pattern
     of its entries is known.
 
-    The plan minimises `cost`: "operations" (multiply-adds, the same everywhere); "time", seconds by the profile of the
+    The plan minimises `cost`: "operations" (multiply-adds, the same everywhere); "time", seconds by the cost profile of the
     engine in force, which is measured once and kept in the user's cache folder; a `CostProfile`; or a function from two
     structures to the cost of their product, a number at least 0. The default is "time" for a morphism or a linear map, and
     "operations" for a list of factors. Planning computes nothing on data. Plans are cached by all arguments. Raises
@@ -343,7 +343,7 @@ def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Requ
         hash(key)
     except TypeError:  # a bracketing as lists
         return made()
-    return keep(f, key, made)
+    return cached(f, key, made)
 
 
 def _planned(term: D, dom: Space, request: Request, exact: bool = True) -> Plan:

@@ -5,7 +5,8 @@
     accumulate   f known by its application alone: f(e_k) for all k, or for sums of those e_k that no row sees together
 
 The last is compressed by colours (`catad.linear.patterns`): a band of l + u + 1 diagonals takes l + u + 1 applications whatever
-its size. Each of these is a `Product`, as the rules of the families give, so that plans count, carry out and explain them alike.
+its size. Each of these is a `MapProduct`, like those that the rules of the families give, so that plans count, carry
+out and explain them alike.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from catad.linear.contract import contract
 from catad.linear.delta import Delta, delta
 from catad.linear.gather import Indexing, Take
 from catad.linear.patterns import Pattern, pattern_of
-from catad.linear.products import Product, Source, computed
+from catad.linear.products import MapProduct, Source, computed
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Placed, Structure, cast
@@ -44,7 +45,7 @@ def is_explicit(structure: Structure) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def pushed(first: Structure, second: Structure) -> Product | None:
+def pushed(first: Structure, second: Structure) -> MapProduct | None:
     """`first >> second` by pushing the columns of an explicit `first`; None where it has none."""
     if not is_explicit(first):
         return None
@@ -57,14 +58,14 @@ def pushed(first: Structure, second: Structure) -> Product | None:
 
 
 @lru_cache(maxsize=16384)
-def pulled(first: Structure, second: Structure) -> Product | None:
+def pulled(first: Structure, second: Structure) -> MapProduct | None:
     """`first >> second` by pulling back the rows of an explicit `second`; None where it has none."""
     product = pushed(second.T, first.T)
     return None if product is None else _transposed(product)
 
 
 @lru_cache(maxsize=16384)
-def accumulated(structure: Structure, backwards: bool = False) -> Product:
+def accumulated(structure: Structure, backwards: bool = False) -> MapProduct:
     """A map as one that is written out, from its application to a basis, or backwards from that of its transpose.
 
     It is the product of the map (first) and nothing. Where the pattern is known, columns of one colour are pushed together, and
@@ -93,13 +94,13 @@ def is_compressed(structure: Structure) -> bool:
     return pattern is not None and not pattern.is_full and pattern.colours <= MOST
 
 
-def _flip(product: Product) -> Product:
+def _flip(product: MapProduct) -> MapProduct:
     """A product whose slots come from its second factor as one of the same map as first factor."""
-    return Product(product.structure, tuple([source.swapped() for source in product.sources]))
+    return MapProduct(product.structure, tuple([source.swapped() for source in product.sources]))
 
 
-def _transposed(product: Product) -> Product:
-    return Product(product.structure.T, tuple([source.swapped() for source in product.sources]))
+def _transposed(product: MapProduct) -> MapProduct:
+    return MapProduct(product.structure.T, tuple([source.swapped() for source in product.sources]))
 
 
 def _constant(b: Builder, array: Any) -> Wire:
@@ -125,7 +126,7 @@ def _columns_of(b: Builder, part: Placed, slots: Sequence[Wire]) -> Wire:
     return structure.columns_on(b, [slots[k] for k in own])
 
 
-def _dense_grid(dom: Sequence[Tensor], second: Structure, there: Sequence[tuple[bool, ...]], columns: Any) -> Product:
+def _dense_grid(dom: Sequence[Tensor], second: Structure, there: Sequence[tuple[bool, ...]], columns: Any) -> MapProduct:
     """The map whose columns are those given, leaf by leaf of the argument, pushed through `second`.
 
     `there[c]` says which leaves of the columns of argument leaf c are not zero; `columns(b, c, left slots)` makes them.
@@ -140,7 +141,7 @@ def _dense_grid(dom: Sequence[Tensor], second: Structure, there: Sequence[tuple[
                 sources.append(computed(_image(second, there[c], columns, c, r, (*leaf.shape, *end.shape))))
     spaces = [part[0].slots[0] for r in zip(*rows, strict=True) for part in r if part is not None] if rows else []
     structure = assemble(rows, dom, second.cod, spaces)
-    return Product(Zero(tuple(dom), second.cod), ()) if structure.is_zero else Product(structure, tuple(sources))
+    return MapProduct(Zero(tuple(dom), second.cod), ()) if structure.is_zero else MapProduct(structure, tuple(sources))
 
 
 def _written(dom: Tensor, cod: Tensor) -> Delta:
@@ -174,7 +175,7 @@ def _image(second: Structure, flags: tuple[bool, ...], columns: Any, c: int, r: 
 # -- compressed by colours
 
 
-def _compressed(structure: Structure, pattern: Pattern) -> Product:
+def _compressed(structure: Structure, pattern: Pattern) -> MapProduct:
     """Push one sum of unit vectors for each colour, and read the entries off; the slots are those of the map as first factor."""
     dom, cod = structure.dom[0], structure.cod[0]
     narrow = [k for k, ax in enumerate(pattern.axes) if not ax.is_full]
@@ -199,8 +200,8 @@ def _compressed(structure: Structure, pattern: Pattern) -> Product:
         placed.append(part if move.is_identity else (chain([(move, ()), (weight, (0,))]), (number,)))
         sources.append(computed(_read_off(structure, pattern, shift, labels)))
     if not placed:
-        return Product(Zero((dom,), (cod,)), ())
-    return Product(total(placed), tuple(sources))
+        return MapProduct(Zero((dom,), (cod,)), ())
+    return MapProduct(total(placed), tuple(sources))
 
 
 def _term(structure: Structure, pattern: Pattern) -> tuple[Delta, tuple[int, ...]]:

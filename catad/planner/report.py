@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from catad.planner.cost import Cost, Model, amount
-from catad.planner.profile import Profile
+from catad.planner.cost_profile import CostProfile
 from catad.planner.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _rows(named: Mapping[str, Cost], fields: Sequence[str], model: Model) -> lis
     columns = [("", *named), ("operations", *[f"{cost.operations:,}" for cost in named.values()])]
     columns += [(field, *[f"{getattr(cost, field):,}" for cost in named.values()]) for field in fields]
     if model is not None:
-        name = "time" if isinstance(model, Profile) else "cost"
+        name = "time" if isinstance(model, CostProfile) else "cost"
         columns.append((name, *[amount(cost.value, model) for cost in named.values()]))
     widths = [max(map(len, column)) for column in columns]
     rows = zip(*columns, strict=True)

@@ -14,7 +14,7 @@ from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.brackets import Tree
 from catad.planner.cost import Model, checked_limit
-from catad.planner.profile import Profile, stored
+from catad.planner.cost_profile import CostProfile, stored
 
 Mode = Literal["auto", "forward", "reverse", "elimination"]
 MODES: tuple[str, ...] = get_args(Mode)
@@ -61,7 +61,7 @@ class Request:
 
 def checked(
     mode: Any,
-    cost: str | Profile | Callable[[Structure, Structure], float],
+    cost: str | CostProfile | Callable[[Structure, Structure], float],
     memory: Any = None,
     budget: Any = None,
     explicit: bool = False,
@@ -75,18 +75,18 @@ def checked(
     return Request(mode, model_of(cost, xp), memory, budget, bool(explicit))
 
 
-def model_of(cost: str | Profile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:
+def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:
     """The model of the cost that a plan minimises: "operations"; "time", by the profile of the engine of these arrays; a
-    profile; a function."""
+    cost profile; a function."""
     if isinstance(cost, str):
         if cost not in COSTS:
             raise errors.PlanError(errors.unknown_cost(cost))
         return None if cost == "operations" else stored(xp)
-    if isinstance(cost, Profile) or callable(cost):
+    if isinstance(cost, CostProfile) or callable(cost):
         return cost
     raise errors.PlanError(errors.unknown_cost(cost))
 
 
 def name_of(model: Model) -> str:
     """The name of a cost model, for reports."""
-    return "operations" if model is None else "time" if isinstance(model, Profile) else "given"
+    return "operations" if model is None else "time" if isinstance(model, CostProfile) else "given"

@@ -116,7 +116,7 @@ class Strategy(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Multiplied(Strategy):
+class Runnable(Strategy):
     """A strategy for the stages of a program, or the factors of a chain: it can run."""
 
     chain: Factors

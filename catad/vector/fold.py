@@ -6,7 +6,7 @@ and after x_i: two exclusive scans, from both sides (Bruun and Larsen 2022, sect
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, Structure
 from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
-from catad.syntax import call
 from catad.terms import D
 from catad.vector.generate import Iota
 from catad.vector.log_sum_exp import log_sum_exp
@@ -40,10 +39,10 @@ from catad.vector.monoid import (
     with_params,
 )
 from catad.vector.others import ProductOfOthers
-from catad.vector.scan import along, check_params, entries, filled, operator_code, params_code, pointwise_block, scanned
+from catad.vector.scan import along, check_params, entries, filled, pointwise_block, scanned
 from catad.vector.shape import moved, sum_of_elements
+from catad.vector.shaped import OfOperator
 from catad.vector.winner import Winner
-from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.scalar import Node
@@ -267,27 +266,12 @@ def _last(b: Builder, monoid: Monoid, prefixes: Sequence[Wire], axis: int) -> li
     return out
 
 
-@share
-class FoldOf(D):
-    """`ct.fold(...)`."""
-
-    __slots__ = ("axis", "monoid")
-
-    def __init__(self, monoid: Monoid, axis: int) -> None:
-        self.monoid, self.axis = monoid, axis
-
-    def data(self) -> Hashable:
-        return (self.monoid, self.axis)
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        x, free = with_params(b, x, self.monoid, self)
-        wires: Sequence[Wire] = elements(b, x, self.monoid, self)
-        axis = along(wires[0], self.axis, self)
-        check_params(free, wires[0], axis, self)
-        return rebuild(b.space(x), folded(b, self.monoid, wires, axis, free))
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(fold, name, operator_code(self.monoid, name), axis=self.axis, **params_code(self.monoid))
+def _lay(b: Builder, x: Wires, term: OfOperator) -> Any:
+    x, free = with_params(b, x, term.monoid, term)
+    wires: Sequence[Wire] = elements(b, x, term.monoid, term)
+    axis = along(wires[0], term.parameters["axis"], term)
+    check_params(free, wires[0], axis, term)
+    return rebuild(b.space(x), folded(b, term.monoid, wires, axis, free))
 
 
 @constructor("neutral", morphisms="op")
@@ -323,4 +307,4 @@ def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis:
     monoid = monoid_of(op, neutral, params)
     if scalar.recognise(monoid.op) == "add":
         return sum_of_elements(axis)
-    return FoldOf(monoid, axis)
+    return OfOperator(fold, _lay, monoid, axis=axis)

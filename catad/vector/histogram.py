@@ -8,7 +8,7 @@ out of range are dropped.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors, scalar
@@ -16,7 +16,6 @@ from catad.calls import constructor, integer
 from catad.linear.contract import contract
 from catad.linear.gather import Put, rows_of
 from catad.spaces import Elements, flatten, rebuild
-from catad.syntax import call
 from catad.terms import D
 from catad.vector.bins import with_numbers
 from catad.vector.constant import index_of
@@ -24,9 +23,9 @@ from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import LastWriter
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_types, chooses, monoid_of, parts
-from catad.vector.scan import check_params, operator_code, params_code
+from catad.vector.scan import check_params
 from catad.vector.shape import broadcast_to
-from catad.wiring import share
+from catad.vector.shaped import OfOperator
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -78,69 +77,40 @@ def _split_params(b: Builder, x: Any, count: int, monoid: Monoid, term: D) -> tu
     return x[:count], list(x[count:])
 
 
-@share
-class HistogramOf(D):
-    """`ct.histogram(...)`."""
-
-    __slots__ = ("bins", "monoid")
-
-    def __init__(self, monoid: Monoid, bins: int) -> None:
-        self.monoid, self.bins = monoid, bins
-
-    def data(self) -> Hashable:
-        return (self.monoid, self.bins)
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        x, free = _split_params(b, x, 2, self.monoid, self)
-        index, values = _parts(b, x[0], x[1], self.monoid, self)
-        check_params(free, values[0], 0, self)
-        return rebuild(b.space(x[1]), by_bin(b, self.monoid, index, values, self.bins, free))
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(histogram, name, operator_code(self.monoid, name), bins=self.bins, **params_code(self.monoid))
+def _lay(b: Builder, x: Wires, term: OfOperator) -> Any:
+    x, free = _split_params(b, x, 2, term.monoid, term)
+    index, values = _parts(b, x[0], x[1], term.monoid, term)
+    check_params(free, values[0], 0, term)
+    return rebuild(b.space(x[1]), by_bin(b, term.monoid, index, values, term.parameters["bins"], free))
 
 
-@share
-class ReduceByIndex(D):
-    """`ct.reduce_by_index(...)`."""
+def _lay_onto(b: Builder, x: Wires, term: OfOperator) -> Any:
+    x, free = _split_params(b, x, 3, term.monoid, term)
+    dst = flatten(x[0])
+    index, values = _parts(b, x[1], x[2], term.monoid, term)
+    rest = values[0].shape[index.ndim :]
+    for d, v in zip(dst, values, strict=False):
+        if not d.ndim or d.shape[1:] != rest or d.dtype != v.dtype or len(dst) != len(values):
+            raise errors.SpaceError(errors.unequal_rows(b.space(x[0]), b.space(x[2]), term))
+    check_params(free, values[0], 0, term)
+    folded = by_bin(b, term.monoid, index, values, dst[0].shape[0], free)
+    return rebuild(b.space(x[0]), _onto(b, term.monoid, dst, index, folded, free))
 
-    __slots__ = ("monoid",)
 
-    def __init__(self, monoid: Monoid) -> None:
-        self.monoid = monoid
+def _onto(b: Builder, monoid: Monoid, dst: list[Wire], index: Wire, folded: list[Wire], free: list[Wire]) -> list[Wire]:
+    """The operator on dst and what arrived; where the neutral element is not finite, dst itself where nothing did.
 
-    def data(self) -> Hashable:
-        return self.monoid
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        x, free = _split_params(b, x, 3, self.monoid, self)
-        dst = flatten(x[0])
-        index, values = _parts(b, x[1], x[2], self.monoid, self)
-        rest = values[0].shape[index.ndim :]
-        for d, v in zip(dst, values, strict=False):
-            if not d.ndim or d.shape[1:] != rest or d.dtype != v.dtype or len(dst) != len(values):
-                raise errors.SpaceError(errors.unequal_rows(b.space(x[0]), b.space(x[2]), self))
-        check_params(free, values[0], 0, self)
-        folded = by_bin(b, self.monoid, index, values, dst[0].shape[0], free)
-        return rebuild(b.space(x[0]), self._onto(b, dst, index, folded, free))
-
-    def _onto(self, b: Builder, dst: list[Wire], index: Wire, folded: list[Wire], free: list[Wire]) -> list[Wire]:
-        """The operator on dst and what arrived; where the neutral element is not finite, dst itself where nothing did.
-
-        There the operator's partials need not exist, such as those of `t * logaddexp(a / t, b / t)` at minus infinity.
-        """
-        outputs = list(self.monoid.op.outputs)
-        if chooses(self.monoid) or index.ndim != 1 or all(math.isfinite(e) for e in self.monoid.neutral):
-            return mapped(b, outputs, [*dst, *folded, *free])
-        (last,) = b.add(LastWriter(dst[0].shape[0]), index)
-        everywhere = contract(b, [(0,)], [last], tuple(range(dst[0].ndim)), dst[0].shape)
-        d, m = self.monoid.width, 2 * self.monoid.width + self.monoid.free
-        there = scalar.apply("ge", scalar.param(m), scalar.const(0))
-        chosen = [scalar.apply("select", there, outputs[k], scalar.param(k)) for k in range(d)]
-        return mapped(b, chosen, [*dst, *folded, *free, everywhere])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(reduce_by_index, name, operator_code(self.monoid, name), **params_code(self.monoid))
+    There the operator's partials need not exist, such as those of `t * logaddexp(a / t, b / t)` at minus infinity.
+    """
+    outputs = list(monoid.op.outputs)
+    if chooses(monoid) or index.ndim != 1 or all(math.isfinite(e) for e in monoid.neutral):
+        return mapped(b, outputs, [*dst, *folded, *free])
+    (last,) = b.add(LastWriter(dst[0].shape[0]), index)
+    everywhere = contract(b, [(0,)], [last], tuple(range(dst[0].ndim)), dst[0].shape)
+    d, m = monoid.width, 2 * monoid.width + monoid.free
+    there = scalar.apply("ge", scalar.param(m), scalar.const(0))
+    chosen = [scalar.apply("select", there, outputs[k], scalar.param(k)) for k in range(d)]
+    return mapped(b, chosen, [*dst, *folded, *free, everywhere])
 
 
 @constructor(morphisms="op")
@@ -165,7 +135,7 @@ def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, 
     array([1., 0., 5.])
     """
     bins = integer(bins, "the number of bins", 0)
-    return HistogramOf(monoid_of(op, neutral, params), bins)
+    return OfOperator(histogram, _lay, monoid_of(op, neutral, params), bins=bins)
 
 
 @constructor(morphisms="op")
@@ -182,4 +152,4 @@ def reduce_by_index(op: Callable[..., Any] | Monoid, neutral: Elements | None = 
     >>> ct.reduce_by_index(ct.add, 0.0)(np.ones(3), np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))
     array([2., 1., 6.])
     """
-    return ReduceByIndex(monoid_of(op, neutral, params))
+    return OfOperator(reduce_by_index, _lay_onto, monoid_of(op, neutral, params))

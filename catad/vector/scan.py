@@ -9,7 +9,7 @@ differentiation in Futhark, 2022, chapter 7). Exclusive and reversed scans are a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,14 +28,13 @@ from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
 from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
-from catad.syntax import call
 from catad.terms import D
 from catad.vector.cuts import cut_of
-from catad.vector.map import function_code, mapped
+from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pairs import cheaper_pairs
 from catad.vector.shape import broadcast_to, moved
-from catad.wiring import share
+from catad.vector.shaped import OfOperator
 
 if TYPE_CHECKING:
     from catad.scalar import Node
@@ -319,39 +318,13 @@ def scanned(
     return [turned(b, w, axis) for w in out] if reverse else out
 
 
-class ScanOf(D):
-    """`ct.scan(...)`."""
-
-    __slots__ = ("axis", "exclusive", "monoid", "reverse")
-
-    def __init__(self, monoid: Monoid, exclusive: bool, reverse: bool, axis: int) -> None:
-        self.monoid, self.exclusive, self.reverse, self.axis = monoid, exclusive, reverse, axis
-
-    def data(self) -> Hashable:
-        return (self.monoid, self.exclusive, self.reverse, self.axis)
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        x, free = with_params(b, x, self.monoid, self)
-        wires = elements(b, x, self.monoid, self)
-        axis = along(wires[0], self.axis, self)
-        check_params(free, wires[0], axis, self)
-        return rebuild(b.space(x), scanned(b, self.monoid, wires, axis, self.exclusive, self.reverse, free))
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        options = {"exclusive": self.exclusive, "reverse": self.reverse, "axis": self.axis}
-        return call(scan, name, operator_code(self.monoid, name), **options, **params_code(self.monoid))
-
-
-def operator_code(monoid: Monoid, name: Callable[[Any, str], str]) -> str:
-    """Python for the operator and its neutral element."""
-    if monoid.inverse is not None:
-        return name(monoid, "monoid")
-    return f"{function_code(monoid.op, name)}, {name(monoid.element, 'neutral')}"
-
-
-def params_code(monoid: Monoid) -> dict[str, int]:
-    """The parameter for the number of free numbers, where the operator does not say it."""
-    return {} if monoid.inverse is not None else {"params": monoid.free}
+def _lay(b: Builder, x: Wires, term: OfOperator) -> Any:
+    x, free = with_params(b, x, term.monoid, term)
+    wires = elements(b, x, term.monoid, term)
+    axis = along(wires[0], term.parameters["axis"], term)
+    check_params(free, wires[0], axis, term)
+    exclusive, reverse = term.parameters["exclusive"], term.parameters["reverse"]
+    return rebuild(b.space(x), scanned(b, term.monoid, wires, axis, exclusive, reverse, free))
 
 
 def check_params(free: Sequence[Wire], element: Wire, axis: int, term: D) -> None:
@@ -413,10 +386,11 @@ def scan(
         from catad.vector.array_operator import ArrayScan
 
         return ArrayScan(op, neutral, bool(exclusive), bool(reverse), axis)
-    return ScanOf(monoid_of(op, neutral, params), bool(exclusive), bool(reverse), axis)
+    monoid = monoid_of(op, neutral, params)
+    return OfOperator(scan, _lay, monoid, exclusive=bool(exclusive), reverse=bool(reverse), axis=axis)
 
 
-class RecurrenceOf(D):
+class LinearRecurrence(D):
     """`ct.recurrence` as a term: it has no parameters."""
 
     __slots__ = ()
@@ -454,9 +428,8 @@ def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
     return columns[0] if d == 1 else b.add(Concatenate(1, d), *columns)[0]
 
 
-share(ScanOf)
 recurrence = documented(
-    RecurrenceOf(),
+    LinearRecurrence(),
     """`ct.recurrence(A, b)` is the linear recurrence `s_i = A_i s_{i-1} + b_i` along axis 0, with `s_{-1} = 0`.
 
 Shapes: A and b (n, ...), entry by entry, or A (n, d, d) and b (n, d), by matrices; the result has the shape of b.

@@ -11,7 +11,7 @@ derivative: not even NaN and infinity.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,15 +22,14 @@ from catad.calls import constructor
 from catad.linear.contract import contract
 from catad.linear.linked import Linked
 from catad.spaces import Elements, Tensor, rebuild
-from catad.syntax import call
 from catad.terms import D
 from catad.vector.bins import segmented
 from catad.vector.histogram import by_bin
 from catad.vector.index import Integers
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, elements, monoid_of, parts
-from catad.vector.scan import Scan, along, check_params, operator_code, params_code, shifted, turned
-from catad.wiring import share
+from catad.vector.scan import Scan, along, check_params, shifted, turned
+from catad.vector.shaped import OfOperator
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -149,68 +148,31 @@ def _one_later(b: Builder, prefixes: Wire, starts: Wire, neutral: float) -> Wire
     return mapped(b, [node], [starts, *b.add(Linked(0, 1), starts, prefixes)])[0]
 
 
-class _Segmented(D):
-    """The common part of both."""
-
-    __slots__ = ("by", "monoid")
-    by: str
-    monoid: Monoid
-
-    def _arguments(self, b: Builder, x: Any) -> tuple[Any, Any, list[Wire], list[Wire]]:
-        """Flags or lengths, the elements as they are nested and as wires, and the free numbers; all but the first checked."""
-        free = self.monoid.free
-        if not isinstance(x, tuple) or len(x) != 2 + free or any(isinstance(p, tuple) for p in x[2:]):
-            pattern = ", ".join([self.by, "values", *["p"] * free])
-            raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), self))
-        wires = elements(b, x[1], self.monoid, self)
-        along(wires[0], 0, self)
-        check_params(x[2:], wires[0], 0, self)
-        return x[0], x[1], wires, list(x[2:])
+def _arguments(b: Builder, x: Any, term: OfOperator) -> tuple[Any, Any, list[Wire], list[Wire]]:
+    """Flags or lengths, the elements as they are nested and as wires, and the free numbers; all but the first checked."""
+    free = term.monoid.free
+    if not isinstance(x, tuple) or len(x) != 2 + free or any(isinstance(p, tuple) for p in x[2:]):
+        pattern = ", ".join([term.parameters["by"], "values", *["p"] * free])
+        raise errors.SpaceError(errors.not_a_pattern(f"({pattern})", b.space(x), term))
+    wires = elements(b, x[1], term.monoid, term)
+    along(wires[0], 0, term)
+    check_params(x[2:], wires[0], 0, term)
+    return x[0], x[1], wires, list(x[2:])
 
 
-@share
-class SegmentedScan(_Segmented):
-    """`ct.segmented_scan(...)`."""
-
-    __slots__ = ("exclusive", "reverse")
-
-    def __init__(self, monoid: Monoid, exclusive: bool, reverse: bool, by: str) -> None:
-        self.monoid, self.exclusive, self.reverse, self.by = monoid, exclusive, reverse, by
-
-    def data(self) -> Hashable:
-        return (self.monoid, self.exclusive, self.reverse, self.by)
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        given, values, wires, free = self._arguments(b, x)
-        number, _ = numbered(b, given, wires[0], self.by, -1, self)
-        out = scanned_by_segments(b, self.monoid, number, wires, self.exclusive, self.reverse, free)
-        return rebuild(b.space(values), out)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        options = {"exclusive": self.exclusive, "reverse": self.reverse, "by": self.by}
-        return call(segmented_scan, name, operator_code(self.monoid, name), **options, **params_code(self.monoid))
+def _lay_scan(b: Builder, x: Wires, term: OfOperator) -> Any:
+    given, values, wires, free = _arguments(b, x, term)
+    options = term.parameters
+    number, _ = numbered(b, given, wires[0], options["by"], -1, term)
+    out = scanned_by_segments(b, term.monoid, number, wires, options["exclusive"], options["reverse"], free)
+    return rebuild(b.space(values), out)
 
 
-@share
-class SegmentedFold(_Segmented):
-    """`ct.segmented_fold(...)`; `segments` is -1 where lengths say how many there are."""
-
-    __slots__ = ("segments",)
-
-    def __init__(self, monoid: Monoid, segments: int, by: str) -> None:
-        self.monoid, self.segments, self.by = monoid, segments, by
-
-    def data(self) -> Hashable:
-        return (self.monoid, self.segments, self.by)
-
-    def wired(self, b: Builder, x: Wires) -> Any:
-        given, values, wires, free = self._arguments(b, x)
-        number, count = numbered(b, given, wires[0], self.by, self.segments, self)
-        return rebuild(b.space(values), by_bin(b, self.monoid, number, wires, count, free))
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        options = {"by": self.by} if self.by == "lengths" else {"segments": self.segments}
-        return call(segmented_fold, name, operator_code(self.monoid, name), **options, **params_code(self.monoid))
+def _lay_fold(b: Builder, x: Wires, term: OfOperator) -> Any:
+    given, values, wires, free = _arguments(b, x, term)
+    segments = term.parameters["segments"]
+    number, count = numbered(b, given, wires[0], term.parameters["by"], -1 if segments is None else segments, term)
+    return rebuild(b.space(values), by_bin(b, term.monoid, number, wires, count, free))
 
 
 def _check_by(by: Any) -> None:
@@ -248,7 +210,8 @@ def segmented_scan(
     array([5., 3., 0., 0.])
     """
     _check_by(by)
-    return SegmentedScan(monoid_of(op, neutral, params), bool(exclusive), bool(reverse), by)
+    monoid = monoid_of(op, neutral, params)
+    return OfOperator(segmented_scan, _lay_scan, monoid, exclusive=bool(exclusive), reverse=bool(reverse), by=by)
 
 
 @constructor(morphisms="op")
@@ -287,4 +250,5 @@ def segmented_fold(
         raise errors.ArgumentError(errors.segments_and_lengths(segments))
     if by == "flags" and (isinstance(segments, bool) or not isinstance(segments, (int, np.integer)) or segments < 0):
         raise errors.ArgumentError(errors.bad_segment_count(segments))
-    return SegmentedFold(monoid_of(op, neutral, params), -1 if segments is None else int(segments), by)
+    count = None if segments is None else int(segments)
+    return OfOperator(segmented_fold, _lay_fold, monoid_of(op, neutral, params), segments=count, by=by)

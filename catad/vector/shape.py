@@ -21,37 +21,21 @@ from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor
 from catad.syntax import call
 from catad.terms import D, above
+from catad.vector.shaped import Shaped
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
 
 
-class Shaped(D):
-    """A shape operation by name and parameters: laid out by smaller primitives once the shape is known."""
+class OneArray(Shaped):
+    """A shape operation, whose argument is one array."""
 
-    __slots__ = ("lay", "name", "parameters")
-
-    def __init__(self, name: str, lay: Callable[[Builder, Wire, D], Wire], **parameters: Any) -> None:
-        self.name, self.lay, self.parameters = name, lay, parameters
-
-    def data(self) -> Hashable:
-        return (self.name, tuple([(k, repr(v)) for k, v in self.parameters.items()]))
+    __slots__ = ()
 
     def wired(self, b: Builder, x: Wires) -> Any:
         if isinstance(x, tuple):
             raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
-        return self.lay(b, x, self)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return call(globals()[self.name], name, **self.parameters)
-
-    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return _made, (self.name, tuple(self.parameters.items()))
-
-
-def _made(name: str, parameters: tuple[tuple[str, Any], ...]) -> D:
-    term: D = globals()[name](**dict(parameters))
-    return term
+        return super().wired(b, x)
 
 
 def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...]:
@@ -88,7 +72,7 @@ def reshape(shape: int | Sequence[int]) -> D:
             raise errors.SpaceError(errors.cannot_reshape(x.space, shape, term))
         return x if full == x.shape else b.add(Reshaped(full), x)[0]
 
-    return Shaped("reshape", lay, shape=shape)
+    return OneArray(reshape, lay, shape=shape)
 
 
 @constructor()
@@ -110,7 +94,7 @@ def transpose(axes: Sequence[int] | None = None) -> D:
             raise errors.SpaceError(errors.bad_axis(axes, x.space, term))
         return contract(b, [tuple(range(x.ndim))], [x], order, x.shape)
 
-    return Shaped("transpose", lay, axes=axes)
+    return OneArray(transpose, lay, axes=axes)
 
 
 @constructor()
@@ -134,15 +118,15 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
             x = b.apply(above().astype(np.uint64 if x.dtype.kind == "u" else np.int64), x)
         return _summed(b, x, axis, keepdims, term)
 
-    return Shaped("sum", lay, axis=axis, keepdims=keepdims)
+    return OneArray(sum, lay, axis=axis, keepdims=keepdims)
 
 
 def sum_of_elements(axis: int) -> D:
     """The fold of `+` along one axis: as every operator of a fold it gives an element, so the dtype stays."""
-    return SumOfElements("sum_of_elements", lambda b, x, term: _summed(b, x, axis, False, term), axis=axis)
+    return SumOfElements(sum_of_elements, lambda b, x, term: _summed(b, x, axis, False, term), axis=axis)
 
 
-class SumOfElements(Shaped):
+class SumOfElements(OneArray):
     """See `sum_of_elements`."""
 
     __slots__ = ()
@@ -190,7 +174,7 @@ def broadcast_to(shape: int | Sequence[int]) -> D:
             labels.append(label)
         return contract(b, [tuple(labels)], [x], tuple(range(len(shape))), sizes)
 
-    return Shaped("broadcast_to", lay, shape=shape)
+    return OneArray(broadcast_to, lay, shape=shape)
 
 
 @constructor()
@@ -210,7 +194,7 @@ def replicate(n: int) -> D:
         axes = tuple(range(1, x.ndim + 1))
         return contract(b, [axes], [x], (0, *axes), (n, *x.shape))
 
-    return Shaped("replicate", lay, n=n)
+    return OneArray(replicate, lay, n=n)
 
 
 def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
@@ -237,7 +221,7 @@ def flip(axis: int | Sequence[int] | None = None) -> D:
         reversed_ = _axes(axis, x, term)
         return moved(b, x, [_flipped(n) if a in reversed_ else whole(n) for a, n in enumerate(x.shape)])
 
-    return Shaped("flip", lay, axis=axis)
+    return OneArray(flip, lay, axis=axis)
 
 
 def _flipped(n: int) -> Axis:
@@ -271,7 +255,7 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
         m = len(range(first, last, stride))
         return moved(b, x, [axis_(n, m, first, stride, 0, 1, m) if a == at else whole(k) for a, k in enumerate(x.shape)])
 
-    return Shaped("slice", lay, start=start, stop=stop, step=step, axis=axis)
+    return OneArray(slice, lay, start=start, stop=stop, step=step, axis=axis)
 
 
 @constructor()
@@ -303,7 +287,7 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
         ax = axis_(n, n + before + after, cut, 1, max(0, before), 1, max(0, end - cut))
         return moved(b, x, [ax if a == at else whole(k) for a, k in enumerate(x.shape)], value)
 
-    return Shaped("pad", lay, before=before, after=after, value=value, axis=axis)
+    return OneArray(pad, lay, before=before, after=after, value=value, axis=axis)
 
 
 @box

@@ -12,7 +12,7 @@ import pytest
 
 import catad as ct
 from catad import errors, inside_out
-from catad.kept import keep
+from catad.term_cache import cached
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +177,7 @@ def test_what_nests_without_end_is_a_named_error() -> None:
         return forever(x)
 
     with pytest.raises(errors.DepthError) as found:
-        keep(ct.sin >> ct.exp >> ct.cos, "forever", lambda: forever(0))
+        cached(ct.sin >> ct.exp >> ct.cos, "forever", lambda: forever(0))
     assert isinstance(found.value, RecursionError) and isinstance(found.value, ct.errors.CatadError)
     assert "stack" in found.value.message
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import strategies as st
 
 import catad as ct
-from catad import kept
+from catad import term_cache
 from catad.engine import keys
 from catad.engine.cpu import blocked, call, launch
 from catad.engine.cpu.bins import by_bin
@@ -152,7 +152,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are found by their text alone, and none is kept: for tests that change what is printed. No program is found by
     an equal term that was made before, or will be."""
-    monkeypatch.setattr(kept, "_equal", type(kept._equal)(kept.TERMS))
+    monkeypatch.setattr(term_cache, "_equal", type(term_cache._equal)(term_cache.TERMS))
     monkeypatch.setattr(by_bin, "_compiled", type(by_bin._compiled)())
     monkeypatch.setattr(call, "_compiled", type(call._compiled)())
     monkeypatch.setattr(keys, "sources", lambda: None)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers, kept
+from catad import buffers, term_cache
 from catad.engine.cpu.engine import CPU
 from catad.engine.program import program_of
 from catad.engine.runner import StageRunner
@@ -175,12 +175,12 @@ def some_programs(start, count):
 
 def test_programs_that_are_dropped_leave_few_kernels_behind():
     """The last ones are kept, since an equal morphism may come; they go when they are forgotten."""
-    kept.forget()
+    term_cache.forget()
     gc.collect()
     before = sum(isinstance(thing, StageRunner) for thing in gc.get_objects())
     _, kernels = some_programs(10_000, 15)
-    assert 0 < kernels - before <= 2 * kept.TERMS
-    kept.forget()
+    assert 0 < kernels - before <= 2 * term_cache.TERMS
+    term_cache.forget()
     gc.collect()
     assert sum(isinstance(thing, StageRunner) for thing in gc.get_objects()) <= before + 20
 

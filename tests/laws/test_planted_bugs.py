@@ -13,7 +13,7 @@ import pytest
 from law_cases import UNIT22, affine, matmul22, times
 
 import catad as ct
-from catad import kept
+from catad import term_cache
 from catad.functors import Tangent
 from catad.linear.block import Block, Chain, Sum
 from catad.linear.contract import Contract
@@ -39,7 +39,7 @@ def forget() -> None:
                     cached = getattr(part, "__func__", part)
                     if isinstance(cached, functools._lru_cache_wrapper):
                         cached.cache_clear()
-    kept.forget()
+    term_cache.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -249,7 +249,7 @@ def batch_along_the_wrong_axis(patch: Patch) -> None:
 def wrong_product_of_diagonals(patch: Patch) -> None:
     """An explicit product that loses the factor."""
     from catad.linear import family_rules
-    from catad.linear.products import TABLE, Product
+    from catad.linear.products import TABLE, MapProduct
 
     original = TABLE[Delta, Delta]
 
@@ -257,7 +257,7 @@ def wrong_product_of_diagonals(patch: Patch) -> None:
         from dataclasses import replace
 
         made = original(first, second, shared)
-        return made and Product(
+        return made and MapProduct(
             replace(made.structure, factor=1.0) if isinstance(made.structure, Delta) else made.structure, made.sources
         )
 

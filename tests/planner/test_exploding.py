@@ -12,9 +12,9 @@ import pytest
 import catad as ct
 from catad.planner import chain
 from catad.planner.basis import is_larger
+from catad.planner.cost_profile import CostProfile, Rates
 from catad.planner.factors import multiplied
 from catad.planner.plan import forget
-from catad.planner.profile import Profile, Rates
 
 FILE = Path(__file__).parents[2] / "examples" / "experiments" / "small_matrices.py"
 spec = importlib.util.spec_from_file_location("small_matrices", FILE)
@@ -28,7 +28,7 @@ CASES = {
     "12 rotations": programs.prefixes(12),
     "hand": programs.hand(20, fingers=2, joints=3),
 }
-SECONDS = Profile("example", (("others", Rates(1e-6, 1e-9, 1e-9)),))
+SECONDS = CostProfile("example", (("others", Rates(1e-6, 1e-9, 1e-9)),))
 MODES = ("auto", "forward", "reverse")
 
 

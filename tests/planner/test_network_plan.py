@@ -12,10 +12,10 @@ import pytest
 
 import catad as ct
 from catad.planner import Plan, plan
+from catad.planner.cost_profile import CostProfile, Rates
 from catad.planner.network import search as searching
 from catad.planner.network.kinds import Kinds
 from catad.planner.plan import forget
-from catad.planner.profile import Profile, Rates
 
 from .forks import matrix, pushed, random_program
 
@@ -146,7 +146,7 @@ def test_the_search_is_exact_only_where_nothing_is_shared() -> None:
 
 
 def test_costs_by_time_and_by_a_function() -> None:
-    launches = Profile("launches", (("others", Rates(1.0, 0.0, 0.0)),))
+    launches = CostProfile("launches", (("others", Rates(1.0, 0.0, 0.0)),))
     by_launches, by_operations = eliminated(F, X, cost=launches), eliminated(F, X)
     assert by_launches.cost.value == len([box for box in by_launches.strategy.execution.wiring.boxes if box.ins])
     assert by_launches.cost.value <= len([box for box in by_operations.strategy.execution.wiring.boxes if box.ins])

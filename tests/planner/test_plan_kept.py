@@ -13,19 +13,19 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import Plan, Profile, plan, plan_structure, profile
+from catad.planner import CostProfile, Plan, cost_profile, plan, plan_structure
 from catad.planner import cache as kept
 from catad.planner.bound import bound
+from catad.planner.cost_profile import Rates
 from catad.planner.plan import forget
-from catad.planner.profile import Rates
 from catad.planner.subject import factors_of_list
 
 SIZES = [(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)]
 TEXT = json.dumps({"catad profile": 1, "engine": "a", "kernels": {"others": {"launch": 1, "byte": 0, "operation": 0}}})
 
 
-def rates(launch: float, byte: float, operation: float) -> Profile:
-    return Profile("given", (("others", Rates(launch, byte, operation)),))
+def rates(launch: float, byte: float, operation: float) -> CostProfile:
+    return CostProfile("given", (("others", Rates(launch, byte, operation)),))
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def test_loops_take_as_many_launches_as_steps() -> None:
 
 def test_time_is_the_default_for_what_runs(cache: Path) -> None:
     f = ct.sin >> ct.cos >> ct.sum()
-    assert isinstance(plan(f, ct.f64[3]).request.model, Profile) and plan(SIZES).request.model is None
-    assert isinstance(plan(ct.linearize(f, np.ones(3))[1]).request.model, Profile)
+    assert isinstance(plan(f, ct.f64[3]).request.model, CostProfile) and plan(SIZES).request.model is None
+    assert isinstance(plan(ct.linearize(f, np.ones(3))[1]).request.model, CostProfile)
     assert plan(f, ct.f64[3], cost="operations").request.model is None
     assert "s, " in repr(plan(f, ct.f64[3]))
     assert "time" in plan(f, ct.f64[3]).table() and "time" not in plan(SIZES).table()
@@ -86,9 +86,9 @@ def test_a_profile_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.Mo
         first = plan(SIZES, cost="time")
     assert measured == ["reference"] and [file.name for file in cache.iterdir()] == ["profile-reference.json"]
     made = first.request.model
-    assert isinstance(made, Profile) and {name for name, _ in made.rates} >= {"matmul", "Map", "Take", "others"}
+    assert isinstance(made, CostProfile) and {name for name, _ in made.rates} >= {"matmul", "Map", "Take", "others"}
     assert all(rate.launch > 0 and rate.byte >= 0 and rate.operation >= 0 for _, rate in made.rates)
-    profile._stored.cache_clear()  # as in another process
+    cost_profile._stored.cache_clear()  # as in another process
     with ct.use_engine("reference"):
         again = plan(SIZES, cost="time")
     assert measured == ["reference"]
@@ -101,7 +101,7 @@ def test_for_one_profile_the_plan_is_the_same(cache: Path) -> None:
     f = ct.fork(ct.sin, ct.cos) >> ct.mul >> ct.exp >> ct.sum()
     texts = set()
     for _ in range(3):
-        profile._stored.cache_clear()
+        cost_profile._stored.cache_clear()
         forget()
         with ct.use_engine("reference"):
             texts.add(plan(ct.compose(f, ct.id), np.ones(4)).to_json())
@@ -120,15 +120,15 @@ def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, mon
     from catad.planner import calibrate
 
     with pytest.raises(ct.PlanError, match=r"profile cannot be read(.|\n)*somewhere"):
-        profile.from_json(text, "somewhere")
+        cost_profile.from_json(text, "somewhere")
     cache.mkdir()
     file = cache / "profile-reference.json"
     file.write_text(text)
-    made = profile.from_json(TEXT, "here")
+    made = cost_profile.from_json(TEXT, "here")
     monkeypatch.setattr(calibrate, "calibrate", lambda xp, engine: made)
     with ct.use_engine("reference"):
-        assert profile.stored(np) == made
-    assert profile.from_json(file.read_text(), "there").rates == made.rates
+        assert cost_profile.stored(np) == made
+    assert cost_profile.from_json(file.read_text(), "there").rates == made.rates
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,9 +139,9 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def _store(path: str, k: int) -> None:
-    made = Profile("many", (("others", Rates(float(k), 0.0, 0.0)), ("padding" * 2000, Rates(1.0, 1.0, 1.0))))
+    made = CostProfile("many", (("others", Rates(float(k), 0.0, 0.0)), ("padding" * 2000, Rates(1.0, 1.0, 1.0))))
     for _ in range(50):
-        profile.store(made, Path(path))
+        cost_profile.store(made, Path(path))
 
 
 def test_whoever_reads_while_others_write_reads_all(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_whoever_reads_while_others_write_reads_all(tmp_path: Path) -> None:
         writer.start()
     read = 0
     while any(writer.is_alive() for writer in writers) or not read:
-        assert profile.from_json(path.read_text(), "it").engine == "many"
+        assert cost_profile.from_json(path.read_text(), "it").engine == "many"
         read += 1
     for writer in writers:
         writer.join(60)

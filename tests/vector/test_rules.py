@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import kept, scalar
+from catad import scalar, term_cache
 from catad.vector.monoid import monoid_of
 from catad.wiring import wire
 
@@ -153,12 +153,12 @@ def unrecognised(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]
     """Calling it makes every operator a stranger."""
 
     def forget() -> None:
-        kept.forget()
+        term_cache.forget()
         for module in ("fold", "scan", "histogram", "monoid"):
             monkeypatch.setattr(f"catad.vector.{module}.scalar.recognise", lambda function: None)
 
     yield forget
-    kept.forget()
+    term_cache.forget()
 
 
 BINNED = [

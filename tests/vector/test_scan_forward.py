@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad import kept
+from catad import term_cache
 from catad.engine.program import Program
 from catad.vector.scan import Scan
 from catad.wiring import Wiring, wire
@@ -178,7 +178,7 @@ def wirings(f: ct.D, x: Any, monkeypatch: pytest.MonkeyPatch) -> list[Wiring]:
     chosen = forward(f, x)
     with monkeypatch.context() as patch:
         patch.setattr(Scan, "pushed", lambda *args: None)
-        kept.forget()
+        term_cache.forget()
         return [chosen, forward(pickle.loads(pickle.dumps(f)), x)]
 
 
@@ -212,7 +212,7 @@ def test_what_has_costly_partials_goes_by_the_recurrence(monkeypatch: pytest.Mon
     assert "Recur" in kinds(forward(f, x))
     chosen = counted(forward(f, x), [*x, *x])
     monkeypatch.setattr("catad.vector.pairs.linear_work", lambda *args: 10**12)
-    kept.forget()
+    term_cache.forget()
     pairs = forward(pickle.loads(pickle.dumps(f)), x)  # a copy, of which nothing is remembered
     assert kinds(pairs) == ["Scan"]
     assert chosen < counted(pairs, [*x, *x])

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from catad.planner.cost import Cost, Model, moved
+from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import WRITTEN, Execution, carry_out, operations_of
 from catad.planner.factors import Action, spaces_text, work_of
 from catad.planner.network.eliminate import Eliminated, Entry, Order, Write, result_of
 from catad.planner.network.linear_graph import LinearGraph
-from catad.planner.profile import Profile
 from catad.planner.strategy import times
 from catad.spaces import Product
 from catad.wiring import Builder, Wire, Wiring
@@ -87,7 +87,7 @@ def executed(wiring: Wiring, model: Model, otherwise: float) -> float:
     boxes = [(box.primitive, wiring.spaces(box.ins), wiring.spaces(box.outs)) for box in wiring.boxes if box.ins]
     if model is None:
         return sum([line[3] for line in work_of(boxes)])
-    return model.seconds(work_of(boxes)) if isinstance(model, Profile) else otherwise
+    return model.seconds(work_of(boxes)) if isinstance(model, CostProfile) else otherwise
 
 
 def _carry(b: Builder, actions: Sequence[Action], at: dict[int, Wire]) -> None:

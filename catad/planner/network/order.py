@@ -15,6 +15,7 @@ from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.planner.chain import BUDGET
 from catad.planner.cost import Model, amount, least_of, short_of_memory, value_of
+from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, fresh_numbers
 from catad.planner.factors import Factors, lazy, spaces_text, write_out
 from catad.planner.graph import Graph
@@ -25,9 +26,8 @@ from catad.planner.network.eliminate import Arrays, Entry, Order, Side, Write, f
 from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import search
-from catad.planner.profile import Profile
 from catad.planner.request import Request
-from catad.planner.strategy import Multiplied, Records, Strategy, rejected, times
+from catad.planner.strategy import Records, Runnable, Strategy, rejected, times
 
 MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better than that
 LAID_OUT = 3  # orders, the best by kinds, that are laid out and counted
@@ -36,7 +36,7 @@ WAYS = ("push", "pull")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EliminationOrder(Multiplied):
+class EliminationOrder(Runnable):
     """In which order the vertices of a linear graph are eliminated.
 
     `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out;
@@ -226,10 +226,10 @@ def cheaper(
     graph: LinearGraph,
     chain: Factors,
     request: Request,
-    bracketed: Multiplied | None,
+    bracketed: Runnable | None,
     error: errors.PlanError | None,
     most: float = math.inf,
-) -> Multiplied:
+) -> Runnable:
     """The cheaper of the best bracketing, if there is one (else `error` says why), and the best order.
 
     Orders are of use only where they cost less than `most`.
@@ -251,13 +251,13 @@ def cheaper(
     if found is None or bracketed is None:
         return _bracketed(bracketed, error, False) if found is None else replace(found, exact=False)
     known = executed(bracketed.execution.wiring, request.model, bracketed.cost.value)
-    margin = MARGIN if isinstance(request.model, Profile) else 1.0
+    margin = MARGIN if isinstance(request.model, CostProfile) else 1.0
     if found.cost.value < margin * known and _applying(found.execution.result) <= _applying(bracketed.execution.result):
         return replace(found, exact=found.exact and bracketed.exact)
     return _bracketed(bracketed, error, known <= (found.cost.value if found.exact else found.bound))
 
 
-def _bracketed(made: Multiplied | None, error: errors.PlanError | None, no_order_is_cheaper: bool) -> Multiplied:
+def _bracketed(made: Runnable | None, error: errors.PlanError | None, no_order_is_cheaper: bool) -> Runnable:
     """The bracketing; if there is none, the error that says why."""
     if made is None:
         assert error is not None

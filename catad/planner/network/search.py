@@ -17,13 +17,13 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from catad.planner.cost_profile import CostProfile
 from catad.planner.heuristics import anneal_order, greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.problems.by_sizes import cheap_order
-from catad.planner.profile import Profile
 
 EXACT = 12  # vertices up to which the exact search is tried
 SIZED = 300  # vertices up to which the order for the sizes alone is looked for
@@ -239,7 +239,7 @@ def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
 def _worth(own: Search, tried: dict[tuple[Entry, ...], float], least: float) -> float:
     """The products that may be looked at to save what the best order costs above a bound: `USES` times, as plans run often."""
     model = own.kinds.model
-    if model is not None and not isinstance(model, Profile):
+    if model is not None and not isinstance(model, CostProfile):
         return math.inf  # in a unit of the caller's
     value, order = _sorted(tried)[0]
     if value >= OVER:

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from catad.linear.block import Block
 from catad.linear.merging import added, pool
-from catad.linear.products import Product, left, right
+from catad.linear.products import MapProduct, left, right
 from catad.linear.structure import Placed, Structure
 from catad.planner.factors import Action, Joined, Multiplied, Part, State, held, made, measured, parts_of, structure_of
 
@@ -33,23 +33,23 @@ def summed(first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[i
     return measured(total(first, second), first, second, ls, rs)
 
 
-def total(first: Structure, second: Structure) -> Product:
+def total(first: Structure, second: Structure) -> MapProduct:
     """The structure of a sum, and how its slots follow from those of both terms."""
-    one = Product(first, tuple([left(i) for i in range(len(first.slots))]))
-    two = Product(second, tuple([right(j) for j in range(len(second.slots))]))
+    one = MapProduct(first, tuple([left(i) for i in range(len(first.slots))]))
+    two = MapProduct(second, tuple([right(j) for j in range(len(second.slots))]))
     if first.is_grid and second.is_grid and first.blocks[1:] == second.blocks[1:]:
         return _place_by_place(one, two)
     return added([one, two])
 
 
-def _place_by_place(one: Product, two: Product) -> Product:
+def _place_by_place(one: MapProduct, two: MapProduct) -> MapProduct:
     first, second = one.structure.blocks, two.structure.blocks
-    cells: list[Product] = []
+    cells: list[MapProduct] = []
     where: list[tuple[int, int]] = []
     for r, (upper, lower) in enumerate(zip(first.grid, second.grid, strict=True)):
         for c, (a, z) in enumerate(zip(upper, lower, strict=True)):
             terms = [
-                Product(part[0], tuple([whole.sources[k] for k in part[1]])) for whole, part in ((one, a), (two, z)) if part
+                MapProduct(part[0], tuple([whole.sources[k] for k in part[1]])) for whole, part in ((one, a), (two, z)) if part
             ]
             if terms:
                 cells.append(added(terms))
@@ -62,4 +62,4 @@ def _place_by_place(one: Product, two: Product) -> Product:
     slots = tuple([spaces[k] for k in range(len(sources))])
     widths = None if all(w == 1 for w in (*first.columns, *first.rows)) else (first.columns, first.rows)
     grid = tuple([tuple(row) for row in rows])
-    return Product(Block(grid, one.structure.dom, one.structure.cod, slots, widths), sources)
+    return MapProduct(Block(grid, one.structure.dom, one.structure.cod, slots, widths), sources)

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     loops: Loops
 
 
-class Kept:
+class TermCache:
     """The entries of a term, by keys. `weight` is in bytes: what keeping it keeps alive of the arrays that the term
     holds."""
 
@@ -67,16 +67,16 @@ class Kept:
         self._entries.clear()
 
 
-_places: WeakSet[Kept] = WeakSet()
+_places: WeakSet[TermCache] = WeakSet()
 
 
-def keep(term: D, key: Hashable, make: Callable[[], T]) -> T:
+def cached(term: D, key: Hashable, make: Callable[[], T]) -> T:
     """The entry of a term under a key; `make` makes it where it is missing."""
-    kept = kept_of(term)
-    entry = kept.get(key)
+    cache = cache_of(term)
+    entry = cache.get(key)
     if entry is None:
         entry = made((term, key), lambda: _entry(make))
-        kept.put(key, entry)
+        cache.put(key, entry)
     loop_counts.note(entry.loops)
     found: T = entry.value
     return found
@@ -90,53 +90,53 @@ def _entry(make: Callable[[], Any]) -> Entry:
 
 # -- equal terms
 
-_equal: Recent[Hashable, Kept] = Recent(TERMS)
+_equal: Recent[Hashable, TermCache] = Recent(TERMS)
 _OWN = 1 << 62  # the weight of what no other term may use: an equal one may mean something else, since it was made another time
 
 
-def kept_of(term: D) -> Kept:
+def cache_of(term: D) -> TermCache:
     """The cache of a term: one for all terms of the same kind, data and parts.
 
     A large entry belongs to a large part of the term: `ct.grad(f)` is found again for as long as somebody refers to f, and
     no longer.
     """
     try:
-        return term._kept
+        return term._cache
     except AttributeError:
         pass
     stack = [term]
     while stack:
         top = stack[-1]
         held = _held(top.data()) if top.lasting else None
-        missing = [part for part in (*top.children, *(held or ())) if not hasattr(part, "_kept")]
+        missing = [part for part in (*top.children, *(held or ())) if not hasattr(part, "_cache")]
         if missing:
             stack += missing
         else:
-            top._kept = _found(top, held)
+            top._cache = _found(top, held)
             stack.pop()
-    return term._kept
+    return term._cache
 
 
-def _found(term: D, held: list[D] | None) -> Kept:
+def _found(term: D, held: list[D] | None) -> TermCache:
     """The place of a term whose parts have theirs."""
-    if held is None or any(part._kept.weight >= _OWN for part in held):
-        return Kept(_OWN)
-    parts = [part._kept for part in term.children]
-    weight = term.held_bytes + sum([part.weight for part in (*parts, *[part._kept for part in held])])
+    if held is None or any(part._cache.weight >= _OWN for part in held):
+        return TermCache(_OWN)
+    parts = [part._cache for part in term.children]
+    weight = term.held_bytes + sum([part.weight for part in (*parts, *[part._cache for part in held])])
     if weight > LIGHT and not parts:
-        return Kept(_OWN)
+        return TermCache(_OWN)
     key = (type(term), term.data(), *parts)
     if weight <= LIGHT:
         found = _equal.get(key)
         if found is None:
-            found = _equal[key] = Kept(weight)
+            found = _equal[key] = TermCache(weight)
         return found
     heaviest = max(parts, key=lambda part: part.weight)
     entry = heaviest.get(key)
     if entry is None:
-        entry = Entry(Kept(weight), ())
+        entry = Entry(TermCache(weight), ())
         heaviest.put(key, entry)
-    made: Kept = entry.value
+    made: TermCache = entry.value
     return made
 
 

@@ -1,4 +1,4 @@
-"""The cost of an engine's kernels in seconds: a profile, measured once and kept in a file.
+"""The cost of an engine's kernels in seconds: a cost profile, measured once and kept in a file.
 
 The time of a box is `launch + bytes * per_byte + operations * per_operation`, with three numbers for each kind of kernel. For
 one profile the same program always gets the same plan. `CATAD_CACHE_DIR` names the folder of profiles, as of compiled code;
@@ -37,7 +37,7 @@ OTHERS = "others"  # the rates of kernels that were not measured
 
 
 @dataclass(frozen=True)
-class Profile:
+class CostProfile:
     """What an engine's kernels cost in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
 
     `rates` are pairs of a kind and its three rates: seconds for a launch, for a byte, for a scalar operation; "others" stands for
@@ -60,7 +60,7 @@ class Profile:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Profile, (self.engine, self.rates)  # without the hash
+        return CostProfile, (self.engine, self.rates)  # without the hash
 
     @cached_property
     def _table(self) -> dict[str, Rates]:
@@ -80,7 +80,7 @@ class Profile:
         return json.dumps({"catad profile": FORMAT, "engine": self.engine, "kernels": kernels}, indent=1)
 
 
-def from_json(text: str, where: str) -> Profile:
+def from_json(text: str, where: str) -> CostProfile:
     """A profile from the text of a file; raises `PlanError` naming the file and what is wrong with it."""
     try:
         data = json.loads(text)
@@ -90,7 +90,7 @@ def from_json(text: str, where: str) -> Profile:
         kernels[OTHERS]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.PlanError(errors.bad_profile(where, f"{type(error).__name__}: {error}")) from error
-    return Profile(str(data.get("engine", "")), tuple(sorted(kernels.items())))
+    return CostProfile(str(data.get("engine", "")), tuple(sorted(kernels.items())))
 
 
 def _rates(entry: Mapping[str, Any]) -> Rates:
@@ -100,7 +100,7 @@ def _rates(entry: Mapping[str, Any]) -> Rates:
     return rates
 
 
-def stored(xp: Any) -> Profile:
+def stored(xp: Any) -> CostProfile:
     """The profile of what runs arrays of a library now: from its file, or measured and stored there if that can be written.
 
     A file that cannot be read as a profile is measured again and replaced.
@@ -109,7 +109,7 @@ def stored(xp: Any) -> Profile:
 
 
 @lru_cache(maxsize=64)
-def _stored(xp: Any, engine: str, place: str | None) -> Profile:
+def _stored(xp: Any, engine: str, place: str | None) -> CostProfile:
     from catad.planner.calibrate import calibrate
 
     if place is None:
@@ -123,7 +123,7 @@ def _stored(xp: Any, engine: str, place: str | None) -> Profile:
     return made
 
 
-def store(profile: Profile, path: Path) -> None:
+def store(profile: CostProfile, path: Path) -> None:
     """Write a profile to a file, all at once: whoever reads meanwhile sees the old file or the new one."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")

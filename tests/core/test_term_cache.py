@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import kept
+from catad import term_cache
 from catad.engine import program
-from catad.kept import kept_of
 from catad.recent import Recent
+from catad.term_cache import cache_of
 
 ENGINES = ("reference", "cpu")
 HALVE = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))
@@ -113,9 +113,9 @@ def test_functions_known_by_their_identity_are_not_found_by_equal_ones() -> None
 
     for make in (lambda: ct.D(fn), lambda: ct.sin >> ct.D(fn), lambda: ct.map(swapped)):
         one, other = make(), make()
-        assert kept_of(one) is not kept_of(other)
-        assert kept_of(ct.grad(one)) is kept_of(ct.grad(one)) is not kept_of(ct.grad(other))
-    assert kept_of(ct.map(square)) is kept_of(ct.map(square))
+        assert cache_of(one) is not cache_of(other)
+        assert cache_of(ct.grad(one)) is cache_of(ct.grad(one)) is not cache_of(ct.grad(other))
+    assert cache_of(ct.map(square)) is cache_of(ct.map(square))
 
 
 def test_what_holds_large_arrays_dies_with_the_last_reference() -> None:
@@ -145,23 +145,23 @@ def test_recent_keeps_what_was_used_last() -> None:
 
 
 def test_ever_new_spaces_and_terms_leave_a_bounded_number_of_programs() -> None:
-    kept.forget()
+    term_cache.forget()
     f = ct.map(lambda x: x * 1.25) >> ct.sum()
-    for n in range(kept.KEYS + 200):
+    for n in range(term_cache.KEYS + 200):
         assert f(np.ones(n)) == 1.25 * n
-    assert len(kept_of(f)) <= 2 * kept.KEYS
+    assert len(cache_of(f)) <= 2 * term_cache.KEYS
     assert all(f(np.ones(n)) == 1.25 * n for n in range(5))
-    for k in range(2 * kept.TERMS + 10):
+    for k in range(2 * term_cache.TERMS + 10):
         assert (ct.scale(float(k)) @ ct.scale(2.0))(1.0) == 2.0 * k and ct.const(float(k))(()) == k
-    assert len(kept._equal) <= 2 * kept.TERMS
+    assert len(term_cache._equal) <= 2 * term_cache.TERMS
 
 
 def test_ever_new_numbers_of_steps_leave_a_bounded_number_of_programs() -> None:
     loop = ct.while_loop(ct.map(lambda i, n: i < n), ct.cross(ct.map(lambda i: i + 1), ct.id))
-    for n in (*range(2 * kept.COUNTS), 3, 1):
+    for n in (*range(2 * term_cache.COUNTS), 3, 1):
         assert loop(0, n) == (n, n)
-    entries = [one for key in list(kept_of(loop)._entries._young) for one in kept_of(loop)._entries.get(key)]
-    assert 0 < len(entries) <= 2 * kept.COUNTS + 10
+    entries = [one for key in list(cache_of(loop)._entries._young) for one in cache_of(loop)._entries.get(key)]
+    assert 0 < len(entries) <= 2 * term_cache.COUNTS + 10
 
 
 # -- loops
