@@ -87,7 +87,7 @@ def _pass(
     outs = tuple([k for part in parts for k in part.boxes[-1].outs])
     reference = _Reference(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
-    made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts], name)
+    made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts])
     return Standalone(machine, name, made, reference, ()), ins, outs
 
 
