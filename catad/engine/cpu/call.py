@@ -66,7 +66,7 @@ class Call:
 
     def packed(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int]) -> Any:
         """The table for these arrays."""
-        return packed(self.table.filled([address(a) for a in arrays], [address(out) for out in outs], more))
+        return packed(self.table.filled([*map(address, arrays)], map(address, outs), more))
 
     def start(self, table: Any) -> None:
         """All of the work, in threads where it is large."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from catad.engine.stages.plan import Layout
 
@@ -28,7 +28,7 @@ class Table:
         for pair in how.indexed:
             self.values += pair
 
-    def filled(self, arguments: Sequence[int], results: Sequence[int], more: Sequence[int] = ()) -> list[int]:
+    def filled(self, arguments: Sequence[int], results: Iterable[int], more: Sequence[int] = ()) -> list[int]:
         """The table for arguments and results at these addresses; `more` ends it."""
         made = self.values.copy()
         for j, at in enumerate(self.place):

@@ -50,7 +50,10 @@ class Code:
 
     def run(self, name: str, table: Any, parts: Sequence[tuple[int, ...]]) -> None:
         """A function on each part of its work, in threads where there are several; `table` is `packed`."""
-        run_all(self.calls[name], self.stop, ctypes.addressof(table), parts)
+        if self.stop is None and len(parts) == 1:
+            self.calls[name](ctypes.addressof(table), *parts[0])
+        else:
+            run_all(self.calls[name], self.stop, ctypes.addressof(table), parts)
 
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it
