@@ -17,9 +17,9 @@ import catad as ct
 from catad import term_cache
 from catad.engine import keys
 from catad.engine.cpu import blocked, call, launch
-from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.nests import folds, nest
+from catad.engine.cpu.run import kernel
 from catad.engine.program import program_of
 from catad.engine.stages import partition
 from catad.engine.stages.split import split
@@ -153,9 +153,8 @@ def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are found by their text alone, and none is kept: for tests that change what is printed. No program is found by
     an equal term that was made before, or will be."""
     monkeypatch.setattr(term_cache, "_equal", type(term_cache._equal)(term_cache.TERMS))
-    monkeypatch.setattr(by_bin, "_compiled", type(by_bin._compiled)())
-    monkeypatch.setattr(call, "_compiled", type(call._compiled)())
-    monkeypatch.setattr(keys, "sources", lambda: None)
+    monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
+    monkeypatch.setattr(keys, "sources", lambda _: None)
 
 
 # -- random scalar functions: text, so that plain Python runs them as well

@@ -77,7 +77,7 @@ def nothing_by_array_code(monkeypatch):
     def run(self, xp, *arrays):
         raise AssertionError("array code runs")
 
-    monkeypatch.setattr(steps._Reference, "__call__", run)
+    monkeypatch.setattr(steps.ArrayCode, "__call__", run)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -16,7 +16,7 @@ from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.bins.prefixes import _Prefixes
 from catad.engine.cpu.bins.text import WinnersText
 from catad.engine.cpu.engine import CPU
-from catad.engine.cpu.run import target
+from catad.engine.cpu.run import kernel, target
 from catad.engine.program import Program
 from catad.engine.text import binned
 from catad.linear.gather import Indexing, Put
@@ -277,7 +277,7 @@ def wrong(kind: Any, name: str, made: Any) -> bool:
         return True
     finally:
         patch.undo()
-        by_bin._compiled.clear()
+        kernel._codes.clear()
     return False
 
 

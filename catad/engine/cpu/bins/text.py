@@ -214,11 +214,17 @@ class PassText:
     """
 
     member = BinsText
+    bounds = 2  # the first and the last group, or number
 
     def __init__(self, whats: Sequence[Bins]) -> None:
         self.members: list[BinsText] = []
         for what in whats:
             self.members.append(self.member(what, sum(member.length for member in self.members)))
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The functions of the module."""
+        return tuple(self.bodies)
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
