@@ -19,9 +19,8 @@ from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.spaces import Product
 from catad.terms import above
-from catad.vector.by_bin import ProductOfOthersByBin
-from catad.vector.others import ProductOfOthers
-from catad.vector.winner import Winner
+from catad.vector.decomposed import together
+from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wire, Wiring
 
 
@@ -128,7 +127,7 @@ def _stage(machine: Machine, found: Partition, stage: Stage, outs: tuple[int, ..
     members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
     spaces = wiring.spaces(ins), wiring.spaces(outs)
     name = " ".join(dict.fromkeys(stage.members))
-    other = _general(wiring, members, ins, outs) if stage.needs else ArrayCode(wiring, members, ins, outs)
+    other = _without_shortcuts(wiring, members, ins, outs) if stage.needs else ArrayCode(wiring, members, ins, outs)
     return StageRunner(machine, made, ins, spaces, other, name), ins, outs
 
 
@@ -157,19 +156,15 @@ def _members(
     return sorted(order.values(), key=lambda box: place[box.outs[0]]), tuple(ins)
 
 
-def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
-    """The same boxes as a program that needs nothing to be known of numbers."""
+def _without_shortcuts(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
+    """The same boxes as a program without shortcuts, for all numbers."""
     b = Builder()
     starts = tuple([b.wire(wiring.wires[k]) for k in ins])
     at = dict(zip(ins, starts, strict=True))
     for box in boxes:
         given = [at[k] for k in box.ins]
-        if isinstance(box.primitive, ProductOfOthers):
-            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, given[0]),)
-        elif isinstance(box.primitive, ProductOfOthersByBin):
-            made = (b.apply(box.primitive.exact, tuple(given[:2])),)
-        elif isinstance(box.primitive, Winner):
-            made = (box.primitive.general(b, *given[:2]),)
+        if isinstance(box.primitive, Shortcut):
+            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, together(box.primitive.own(given))),)
         else:
             made = b.add(box.primitive, *given)
         at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,16 +57,6 @@ def define(source: str, **scope: Any) -> Callable[..., Any]:
     exec(compile(source, file, "exec"), scope)
     made: Callable[..., Any] = scope["f"]
     return made
-
-
-@contextmanager
-def threads(n: int) -> Iterator[None]:
-    before = ct.get_num_threads()
-    ct.set_num_threads(n)
-    try:
-        yield
-    finally:
-        ct.set_num_threads(before)
 
 
 def on(engine: str, f: Callable[..., Any], *x: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from catad.boxes import Primitive
 from catad.engine import profile
 from catad.engine.backend import Compiled, Machine, Step, Way
 from catad.engine.cpu.bins.multi_fold import MultiFold
-from catad.engine.cpu.bins.rows import prefixes, winner
+from catad.engine.cpu.bins.rows import arg_extremum, prefixes
 from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.launch import way_of
 from catad.engine.cpu.run import target
@@ -21,13 +21,14 @@ from catad.engine.stages.plan import Ready
 from catad.engine.steps import steps
 from catad.linear.gather import Put
 from catad.spaces import Tensor
-from catad.vector.by_bin import PrefixByBin, WinnerByBin
+from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.by_bin import PrefixByBin
 from catad.wiring import Wiring
 
 SMALL = 4096  # below this many numbers in the largest array NumPy is as fast, and nothing need be compiled
 _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
     Put: scatter,
-    WinnerByBin: winner,
+    ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,
 }
 
@@ -74,7 +75,7 @@ class Cpu(Machine):
         return way_of(stage, place, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """Compiled code for scatters, winners and prefixes by bin."""
+        """Compiled code for scatters, positions of extrema and prefixes by bin."""
         maker = _STANDALONE.get(type(primitive))
         return None if maker is None else maker(primitive, ins)
 

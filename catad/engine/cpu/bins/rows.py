@@ -1,4 +1,4 @@
-"""Winners and prefixes by bin as kernels on contiguous arrays."""
+"""Positions of extrema, and prefixes, by bin as kernels on contiguous arrays."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from catad import scalar
 from catad.engine.backend import Compiled
 from catad.engine.cpu.bins.by_bin import Pass
 from catad.engine.cpu.bins.prefixes import PrefixKernel
-from catad.engine.cpu.bins.text import WinnersPass
+from catad.engine.cpu.bins.text import PositionsPass
 from catad.engine.stages.bin_boxes import bins_of
 from catad.engine.stages.bins import Bins, Fold, Given
 from catad.scalar import Function
 from catad.spaces import Tensor
-from catad.vector.by_bin import PrefixByBin, WinnerByBin, position_dtype
-from catad.vector.monoid import with_winner
+from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.by_bin import PrefixByBin, position_dtype
+from catad.vector.monoid import with_position
 
 _FIRST = Function.make(
     2, [scalar.apply("select", scalar.apply("ge", scalar.param(0), scalar.const(0)), scalar.param(0), scalar.param(1))]
 )
 
 
-def winner(box: WinnerByBin, ins: tuple[Tensor, ...]) -> Compiled:
-    """`WinnerByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
+def arg_extremum(box: ArgExtremumByBin, ins: tuple[Tensor, ...]) -> Compiled:
+    """`ArgExtremumByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
     position, dtype = position_dtype(ins[1].shape[0]).str, ins[1].dtype
-    what = bins_of(with_winner(box.monoid), ins, (dtype.str, ""), ("", position))
+    what = bins_of(with_position(box.monoid), ins, (dtype.str, ""), ("", position))
     general = Pass([Fold(what, box.bins)])
     first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (position,), ("-1",), False, (position,), what.rows, 1)
-    equal = Pass([Fold(first, box.bins)], WinnersPass)
+    equal = Pass([Fold(first, box.bins)], PositionsPass)
 
     def run(index: Any, v: Any, total: Any) -> list[Any]:
         if dtype.kind == "f" and np.isnan(total).any():
