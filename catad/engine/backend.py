@@ -76,6 +76,26 @@ class Way(Protocol):
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None: ...
 
 
+class Compiled(Protocol):
+    """Compiled code that is no stage: a callable on an array library and arrays.
+
+    `seconds` is what compiling each of its kernels took, as far as they were needed.
+    """
+
+    @property
+    def seconds(self) -> tuple[float, ...]: ...
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any: ...
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile for arrays in these spaces; the text."""
+        ...
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes that a call with these arguments and results reads and writes."""
+        return sum({id(a): a.nbytes for a in (*arrays, *outs)}.values())
+
+
 class Machine(Engine, Protocol):
     """An engine that runs stages.
 
@@ -88,11 +108,11 @@ class Machine(Engine, Protocol):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         ...
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
         """Compiled code for a box that no stage takes in; None where its array code is as good."""
         ...
 
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int], name: str) -> Callable[..., Any]:
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
         """Compiled code for boxes that fold the same elements by bin, each of so many arguments."""
         ...
 

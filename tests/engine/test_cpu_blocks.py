@@ -17,7 +17,7 @@ from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.run import target
 from catad.engine.stages import joins
 
-from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds, threads
+from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
 
@@ -94,7 +94,7 @@ def test_values_and_derivatives_are_those_of_the_reference(name: str, dtype: str
         for g, at in cases:
             found = []
             for count in (1, 2, 5):
-                with threads(count):
+                with ct.num_threads(count):
                     found.append(on("cpu", g, at))
             assert_near(found[0], on("reference", g, at), eps=2048, note=(name, n))
             assert_same(found[1], found[0], (name, n))
@@ -204,7 +204,7 @@ def test_at_the_real_thresholds(monkeypatch: pytest.MonkeyPatch, ran: list[bool]
         for g, at in cases:
             found = []
             for count in (1, 2):
-                with threads(count):
+                with ct.num_threads(count):
                     found.append(on("cpu", g, at))
             assert_same(found[0], found[1])
             assert_near(found[0], on("reference", g, at), eps=1 << 14)

@@ -33,7 +33,7 @@ def kernels(program, *arrays):
     with ct.use_engine("cpu"):
         program(np, list(arrays))
     found = [step[0] for step in program.on(CPU).steps if isinstance(step[0], StageRunner)]
-    return [way.code.kernel for kernel in found for way in kernel.ways.values()]
+    return [way.code.what for kernel in found for way in kernel.ways.values()]
 
 
 @pytest.mark.parametrize("of", [lambda f: f, lambda f: ct.grad(f >> ct.sum())], ids=["value", "gradient"])

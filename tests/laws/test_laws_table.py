@@ -17,6 +17,7 @@ EXCEPTIONS = {
     "linearize", "jvp", "vjp", "hvp", "jacobian", "hessian", "plan", "Plan", "wire",
     "plan_graph", "plan_chain", "Graph", "CostProfile",
     "use_engine", "compile", "count", "profile", "get_num_threads", "set_num_threads",
+    "num_threads", "set_default_num_threads",
     # spaces
     "Product", "Space", "Tensor", "Unit", "product", "space_of", "tangent_space", "bool_", "f32", "f64",
     "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",

@@ -146,7 +146,7 @@ def test_folds_and_histograms_of_independent_parts_are_apart() -> None:
     assert ct.linearize(ct.fold(*op.pair), x)[1].stored == 1 + N
     index = np.arange(N) % 3
     names = o.kinds(ct.histogram(*op.pair, 3), ct.i64[N] * space(op))
-    assert names.count("WinnerByBin") == names.count("ProductOfOthersByBin") == 1 and "PrefixByBin" not in names
+    assert names.count("ArgExtremumByBin") == names.count("LeaveOneOutProductByBin") == 1 and "PrefixByBin" not in names
     x = o.small(np.random.default_rng(3), op, (N,))
     assert o.same(ct.histogram(*op.pair, 3)(index, x), o.binned(op, None, index, x, 3))
 

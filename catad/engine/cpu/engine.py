@@ -9,25 +9,26 @@ import numpy as np
 
 from catad import buffers
 from catad.boxes import Primitive
-from catad.engine.backend import Machine, Step, Way
+from catad.engine import profile
+from catad.engine.backend import Compiled, Machine, Step, Way
 from catad.engine.cpu.bins.multi_fold import MultiFold
-from catad.engine.cpu.bins.rows import prefixes, winner
+from catad.engine.cpu.bins.rows import arg_extremum, prefixes
 from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.launch import way_of
 from catad.engine.cpu.run import target
-from catad.engine.profile import copy_bandwidth
 from catad.engine.stages.bins import Member
 from catad.engine.stages.plan import Ready
 from catad.engine.steps import steps
 from catad.linear.gather import Put
 from catad.spaces import Tensor
-from catad.vector.by_bin import PrefixByBin, WinnerByBin
+from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.by_bin import PrefixByBin
 from catad.wiring import Wiring
 
 SMALL = 4096  # below this many numbers in the largest array NumPy is as fast, and nothing need be compiled
-_STANDALONE: dict[type, Callable[..., Callable[..., Any] | None]] = {
+_STANDALONE: dict[type, Callable[..., Compiled | None]] = {
     Put: scatter,
-    WinnerByBin: winner,
+    ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,
 }
 
@@ -73,14 +74,14 @@ class Cpu(Machine):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(stage, place, arrays, outs)
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
-        """Compiled code for scatters, winners and prefixes by bin."""
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+        """Compiled code for scatters, positions of extrema and prefixes by bin."""
         maker = _STANDALONE.get(type(primitive))
         return None if maker is None else maker(primitive, ins)
 
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int], name: str) -> Callable[..., Any]:
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
         """Folds by bin in one pass over their elements."""
-        return MultiFold(members, arity, name)
+        return MultiFold(members, arity)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory that is used again where it is large."""
@@ -92,7 +93,7 @@ class Cpu(Machine):
 
     def copy_bandwidth(self) -> float:
         """Bytes per second, read and written, of copying a large array."""
-        return copy_bandwidth()
+        return profile.copy_bandwidth()
 
 
 CPU = Cpu()

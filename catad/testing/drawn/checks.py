@@ -34,13 +34,8 @@ Function = Callable[[Any], Any]
 @contextmanager
 def running(engine: str, threads: int) -> Iterator[None]:
     """An engine and a number of threads."""
-    before = ct.get_num_threads()
-    ct.set_num_threads(threads)
-    try:
-        with ct.use_engine(engine), np.errstate(all="ignore"):
-            yield
-    finally:
-        ct.set_num_threads(before)
+    with ct.num_threads(threads), ct.use_engine(engine), np.errstate(all="ignore"):
+        yield
 
 
 ENGINES = (("reference", 1), ("cpu", 1), ("cpu", 2))

@@ -6,19 +6,19 @@ system as it gives memory out, so the one-hot gradient of a maximum costs one st
 
 from __future__ import annotations
 
-import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from catad import buffers
-from catad.buffers import address
-from catad.engine.cpu.bins.by_bin import Compiled, Pass, compiled
+from catad.engine.backend import Compiled
+from catad.engine.cpu.bins.by_bin import Pass, table_of
 from catad.engine.cpu.bins.text import BinsText, printed
 from catad.engine.cpu.run import threads
-from catad.engine.cpu.run.stop import run_all
+from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.stages.bin_boxes import are_many, summed, sums, with_own_indices
 from catad.engine.stages.bins import Fold, Given
 from catad.engine.text import binned
@@ -35,6 +35,13 @@ class _Sparse(BinsText):
     """Text that adds to zeros that are there already: `once` writes each element to its place and tells where there was one
     already (as the marks, a bit for each place, say); `kernel` adds in double precision, and `finish` writes the sums of the
     elements' places. Each looks at all elements, and takes those that go to the bins from the first to the last."""
+
+    bounds = 2
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The functions of the module."""
+        return tuple(self.bodies)
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
@@ -77,7 +84,7 @@ class _Sparse(BinsText):
         store(w, add(w, wanted, given, zero), place, wanted)  # -0.0 becomes 0.0, as added to it
 
 
-class ScatterKernel:
+class ScatterKernel(Compiled):
     """`Put` for arguments in these spaces: (index, v) to x."""
 
     def __init__(self, put: Put, ins: tuple[Tensor, ...]) -> None:
@@ -92,21 +99,30 @@ class ScatterKernel:
             self.fold = Fold(sums(np.dtype(np.int64), self.dtype, False), math.prod(how.shape(how.src)))
             self.shape = (ins[1].size, ())
         self.total = np.dtype(self.fold.what.states[0])
-        self.dense = Pass([self.fold], "Put")
-        self.sparse: Compiled | None = None
+        self.dense = Pass([self.fold])
+
+    @cached_property
+    def sparse(self) -> Code:
+        """The machine code that touches only the places that elements go to."""
+        return code_of(_Sparse, self.fold.what)
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """What compiling took."""
+        return *self.dense.seconds, *([self.sparse.seconds] if "sparse" in self.__dict__ else [])
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes of the elements, and of the places that they go to."""
+        index, v = arrays
+        few = v.size * UNTOUCHED < outs[0].size
+        return int(index.nbytes + v.nbytes + (v.nbytes if few else outs[0].nbytes))
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """Compile for these spaces; the LLVM text."""
         m, rest = self.shape
         if are_many(m * math.prod(rest), self.fold.bins * math.prod(rest)):
             return self.dense.prepared(m, [math.prod(rest)])
-        self._few()
-        return _Sparse(self.fold.what).text()
-
-    def _few(self) -> Compiled:
-        if self.sparse is None:
-            self.sparse = compiled(_Sparse, self.fold.what)
-        return self.sparse
+        return self.sparse.text
 
     def __call__(self, xp: Any, index: Any, v: Any) -> Any:
         how = self.how
@@ -122,7 +138,7 @@ class ScatterKernel:
         size = bins * math.prod(rest)
         if are_many(len(index) * math.prod(rest), size):
             return self.dense([given])[0][0]
-        code, count = self._few(), len(index)
+        count = len(index)
         few = count * math.prod(rest) * UNTOUCHED < size
         out = np.zeros((bins, *rest), self.dtype) if few else buffers.empty((bins, *rest), self.dtype)
         if not few:
@@ -131,10 +147,8 @@ class ScatterKernel:
         parts = threads.chunks(bins, 1) if count * math.prod(rest) >= SHARED else [(0, bins)]
 
         def run(name: str, flags: Any, sums: Any) -> None:
-            addresses = [address(a) for a in (index, flags, v, sums, out)]
-            table = [count, math.prod(rest), bins, count, 1, size, *addresses]
-            packed = (ctypes.c_int64 * len(table))(*table)
-            run_all(code.calls[name], code.stop, ctypes.addressof(packed), parts)
+            table = table_of((count, math.prod(rest), bins, count, 1, size), (index, flags, v, sums, out))
+            self.sparse.run(name, packed(table), parts)
 
         if self.total == self.dtype:
             run("kernel", out, out)
@@ -148,6 +162,6 @@ class ScatterKernel:
         return out
 
 
-def scatter(put: Put, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
+def scatter(put: Put, ins: tuple[Tensor, ...]) -> Compiled | None:
     """A kernel for a `Put` in these spaces; None where its array code is as good."""
     return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins)

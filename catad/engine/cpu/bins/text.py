@@ -214,11 +214,17 @@ class PassText:
     """
 
     member = BinsText
+    bounds = 2  # the first and the last group, or number
 
     def __init__(self, whats: Sequence[Bins]) -> None:
         self.members: list[BinsText] = []
         for what in whats:
             self.members.append(self.member(what, sum(member.length for member in self.members)))
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The functions of the module."""
+        return tuple(self.bodies)
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
@@ -284,8 +290,8 @@ def printed(members: Sequence[BinsText], bodies: Mapping[str, Callable[[], None]
     return w.module(parts)
 
 
-class WinnersText(BinsText):
-    """The winner of a minimum or maximum: the first element of each bin that is the result of the bin, the second value.
+class PositionsText(BinsText):
+    """The position of a minimum or maximum: the first element of each bin that is the result of the bin, the second value.
 
     The last one written is the first, since elements come last first. Which are equal cannot be foreseen: so there is no branch,
     and what does not count is written beside.
@@ -306,7 +312,7 @@ class WinnersText(BinsText):
         store(w, cast(w, i, np.dtype(np.int64), own), place, own)
 
 
-class WinnersPass(PassText):
-    """One pass that finds winners."""
+class PositionsPass(PassText):
+    """One pass that finds positions of extrema."""
 
-    member = WinnersText
+    member = PositionsText
