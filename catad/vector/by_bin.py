@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import scalar
 from catad.boxes import Primitive, box
+from catad.linear.batch import batch
 from catad.linear.block import assemble
 from catad.linear.contract import contract
 from catad.linear.gather import spread_over
@@ -28,7 +29,7 @@ from catad.vector.index import Integers
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, with_winner
 from catad.vector.unlimited import TIMES, is_normal, others_by_bin
-from catad.wiring import share
+from catad.wiring import share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -249,9 +250,6 @@ class ProductOfOthersByBin(ByBin):
 
 def _batched(general: D, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
     """What a box means, carrying the new axis; where only a result has it, its arguments repeated."""
-    from catad.linear.batch import batch
-    from catad.wiring import wire
-
     if not any(flags):
         ins, flags = tuple([spread_over(b, w, size) for w in ins]), (True,) * len(ins)
     spaces = [Tensor(w.shape[1:] if flag else w.shape, w.dtype) for w, flag in zip(ins, flags, strict=True)]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Primitive, box
 from catad.linear.block import assemble
+from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.spaces import Tensor
 from catad.terms import D, above
@@ -81,8 +82,6 @@ class ProductOfOthers(Primitive):
         return Rule(whole, lambda wires, _: wires[0].builder.apply(valued, wires[0])[1])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         return b.add(ProductOfOthers(self.axis + 1), *carried)
 
