@@ -12,11 +12,12 @@ from typing import Any
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, sealed
 from catad.calls import constructor
-from catad.engine.program import Program, program_of
+from catad.engine.program import Program, program_of, run_structure
 from catad.functors import Gradient, Tangent, fused, linear_graph, straightened
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.loop_counts import recounted
+from catad.planner.ends import pulled_back
 from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import MODES, Mode, checked
 from catad.spaces import (
@@ -27,6 +28,7 @@ from catad.spaces import (
     Value,
     flatten,
     rebuild,
+    space_of,
     tangent_space,
 )
 from catad.term_cache import cached
@@ -75,8 +77,6 @@ def _is_zero(value: Value, space: Space) -> bool:
 
 def _described(value: Value) -> Any:
     """The space of a value for a message, or the value where it has none."""
-    from catad.spaces import space_of
-
     try:
         return space_of(value)
     except errors.CatadError:
@@ -192,8 +192,6 @@ class Pullback:
         self.many_primals = many
 
     def __call__(self, cotangent: Value) -> tuple[Result, ...]:
-        from catad.engine.program import run_structure
-
         leaves = _tangent_leaves(cotangent, self.cod, self.xp, "cotangent")
         common_module([*self.slots, *leaves])
         out = iter(run_structure(self.structure, self.xp, self.slots, leaves))
@@ -211,8 +209,6 @@ class Pullback:
         (array([[2., 0.],
                [0., 4.]]),)
         """
-        from catad.planner.ends import pulled_back
-
         first = next((leaf for leaf in flatten(cotangents) if getattr(leaf, "ndim", 0)), None)
         count = -1 if first is None else first.shape[0]
         wide = rebuild(self.cod, [Tensor((max(count, 0), *s.shape), s.dtype) for s in self.cod.leaves], Product)

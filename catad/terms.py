@@ -128,25 +128,22 @@ class D:
         return isinstance(other, D) and hash(self) == hash(other) and same(self, other)
 
     def __repr__(self) -> str:
-        from catad.syntax import code_of
-
-        return code_of(self)[0]
+        text: str = above().syntax.code_of(self)[0]
+        return text
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]] | None:
         """A function and its arguments that rebuild the term, where pickling its fields would not do."""
         return None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from catad.syntax import packed
-
-        return packed(self)
+        record: tuple[Any, ...] = above().syntax.packed(self)
+        return record
 
     @property
     def names(self) -> dict[str, Any]:
         """The values of the names in `repr(f)`: `eval(repr(f), {"ct": catad, **f.names}) == f`."""
-        from catad.syntax import code_of
-
-        return code_of(self)[1]
+        found: dict[str, Any] = above().syntax.code_of(self)[1]
+        return found
 
     # -- composition
 

@@ -3,6 +3,7 @@
 The methods of `D`, `Wire` and `LinearMap` run functors that live above them; everything else imports downwards only.
 """
 
+from catad import syntax
 from catad.derive import linearize
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
@@ -11,6 +12,7 @@ from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
 from catad.engine.run import finished
 from catad.functors import differential, linearised, reverse_differential, tangent
+from catad.linear import constructors, entries, solving
 from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
 from catad.planner.plan import plan
@@ -34,10 +36,12 @@ __all__ = [
     "cells_of",
     "codomain",
     "const",
+    "constructors",
     "cost_of",
     "cost_of_wiring",
     "differential",
     "draw",
+    "entries",
     "exl",
     "exr",
     "finished",
@@ -57,9 +61,11 @@ __all__ = [
     "run_product",
     "run_structure",
     "scaled",
+    "solving",
     "source",
     "space_of",
     "sub",
+    "syntax",
     "tangent",
     "wire",
     "with_numbers",

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-import catad
+from catad import version
 from catad.scalar import Function, Loop
 from catad.scalar.ir import flatten
 
@@ -68,7 +68,7 @@ def _function(function: Function) -> str:
 @cache
 def sources(folders: tuple[str, ...]) -> str | None:
     """What tells the printers of one catad from those of another: names, sizes and times of its files; None without files."""
-    root = os.path.dirname(catad.__file__)
+    root = os.path.dirname(version.__file__)
     found = []
     try:
         for place in (*SHARED, *folders):

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Primitive, box
 from catad.linear import pairwise
-from catad.linear.structure import Rule, Structure
+from catad.linear.block import row
+from catad.linear.structure import Rule, Structure, widest
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ class Contract(Primitive):
         return len(self.operands)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        from catad.linear.structure import widest
-
         return (Tensor([self.sizes[label] for label in self.out], widest(*ins)),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
@@ -49,7 +48,6 @@ class Contract(Primitive):
         return _multiply(self.operands, self.out, self.sizes)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        from catad.linear.block import row
         from catad.linear.delta import delta
 
         floats = [k for k, space in enumerate(ins) if space.is_float]

@@ -19,6 +19,7 @@ import numpy as np
 from catad.linear.contract import Labels, contract, place
 from catad.linear.entries import Entries, span
 from catad.linear.patterns import Grid, Pattern, Range, full
+from catad.linear.reindex import Reshaped
 from catad.linear.solver import Leaves, Solver, divisor, laid, of_matrices, product, singular
 from catad.linear.structure import Structure, WeightedMove, cast, family, scale_by
 from catad.spaces import Tensor
@@ -265,8 +266,6 @@ class Delta(Structure):
         return set(self.slot) == {*self.out, *self.ins} and len(set(self.ins)) == len(self.ins)
 
     def columns_on(self, b: Builder, slots: Sequence[Wire]) -> Wire:
-        from catad.linear.reindex import Reshaped
-
         assert self.slot is not None
         wire = contract(b, [self.slot], [slots[0]], (*self.ins, *self.out), self.sizes)
         if self.factor != 1.0:

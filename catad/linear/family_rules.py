@@ -18,7 +18,8 @@ from catad.linear.gather import Gather, Indexing, Put, ScatterAdd, Take
 from catad.linear.products import MapProduct, Shared, computed, flipped, left, right, rule
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape, Reshaped, then
-from catad.linear.structure import Structure, scale_by
+from catad.linear.structure import Structure, cast, scale_by
+from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -82,8 +83,6 @@ def _push_columns(first: Delta, second: Structure, shared: Shared) -> MapProduct
     )
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
-        from catad.linear.structure import cast
-
         assert first.slot is not None
         columns = contract(b, [first.slot], ls, (*first.ins, *first.out), first.sizes)
         columns = cast(columns, second.dom[0].dtype)
@@ -179,8 +178,6 @@ def _gather_delta(first: Gather, second: Delta, shared: Shared) -> MapProduct | 
 
 
 def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Labels, how: Indexing, d: Delta) -> Wire:
-    from catad.terms import above
-
     if not parts:
         constant: Wire = b.apply(above().const(np.asarray(d.factor, d.cod_dtype)), ())
         return constant
@@ -265,8 +262,6 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> MapPro
     result = delta(how.src, how.src, kept, how.sizes, first.src_dtype, second.src_dtype, np.result_type(*dtypes))
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
-        from catad.terms import above
-
         wires = [*ls[1:], *rs[1:]]
         operands: list[Labels] = list(weights)
         if not wires:

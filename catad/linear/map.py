@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from catad import errors
 from catad.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
-from catad.linear.block import chain, total
+from catad.linear.block import chain, diagonal_block, total
 from catad.linear.columns import from_left, times
 from catad.linear.delta import identity
 from catad.linear.operator import Operator
 from catad.linear.products import Shared, multiply, operations
+from catad.linear.recurrence import zeros
 from catad.linear.structure import Structure
 from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
 from catad.terms import above
@@ -96,21 +98,18 @@ class LinearMap(Operator):
         if self.weak and xs[0].space != self.dom:
             return self._retyped(xs[0].dtype)(x)
         slots = flatten(b.wires(tuple(self.slots)))
-        from catad.linear.recurrence import zeros
 
         outs = self.structure.apply(b, slots, xs)
         return rebuild(self.cod, [zeros(b, s) if y is None else y for y, s in zip(outs, self.cod.leaves, strict=True)])
 
     def _retyped(self, dtype: np.dtype[Any]) -> LinearMap:
         assert isinstance(self.dom, Tensor)
-        from catad.linear.constructors import scale
-
-        return scale(np.asarray(self.slots[0], dtype=dtype))
+        made: LinearMap = above().constructors.scale(np.asarray(self.slots[0], dtype=dtype))
+        return made
 
     def _weak_multiple(self, number: float) -> LinearMap:
-        from catad.linear.constructors import scale
-
-        return scale(number * float(self.slots[0]))
+        made: LinearMap = above().constructors.scale(number * float(self.slots[0]))
+        return made
 
     # -- what it is
 
@@ -243,17 +242,14 @@ class LinearMap(Operator):
             raise errors.SpaceError(errors.power_of_other_spaces(self))
         if count < 0:
             raise errors.ArgumentError(errors.negative_power(count))
-        from catad.linear.constructors import identity as identity_on
-
-        power = identity_on(self.dom)
+        power: LinearMap = above().constructors.identity(self.dom)
         for _ in range(count):
             power = power >> self
         return power
 
     def __or__(self, other: LinearMap) -> LinearMap:
-        from catad.linear.constructors import join
-
-        return join(self, other)
+        made: LinearMap = above().constructors.join(self, other)
+        return made
 
     def multiply(self, other: LinearMap) -> LinearMap:
         """`self @ other` multiplied out at once where the families have a product, at whatever cost."""
@@ -278,16 +274,11 @@ def _is_sparse(thing: Any) -> bool:
 
 
 def _of_sparse(matrix: Any) -> LinearMap:
-    from catad.linear.constructors import sparse
-
-    return sparse(matrix)
+    made: LinearMap = above().constructors.sparse(matrix)
+    return made
 
 
 def _factors(leaves: Sequence[Tensor], factor: float) -> Structure:
-    from dataclasses import replace
-
-    from catad.linear.block import diagonal_block
-
     return diagonal_block([replace(identity(leaf), factor=factor) for leaf in leaves])
 
 

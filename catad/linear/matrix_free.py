@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from catad.linear.apply import applying
+from catad.linear.batch import batch
 from catad.linear.patterns import Grid, Pattern, Range, full, grid_of
+from catad.linear.recurrence import zeros
 from catad.linear.solver import Leaves, Solver, solver_of, together
 from catad.linear.structure import Structure, family
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
@@ -47,8 +50,6 @@ class MatrixFree(Structure):
         return MatrixFree(self.backward, self.forward, self.codomain, self.domain, self.coefficients)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        from catad.linear.recurrence import zeros
-
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]
@@ -90,9 +91,6 @@ class Batched(Structure):
         return Batched(self.part.T, self.flags, self.count)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        from catad.linear.apply import applying
-        from catad.linear.batch import batch
-
         present = tuple([x is not None for x in xs])
         wiring, made = applying(self.part, present)
         flags = (*self.flags, *[True for x in xs if x is not None])

@@ -19,6 +19,7 @@ from catad.linear.delta import Delta, delta
 from catad.linear.products import MapProduct, Source, computed, moved, product_of
 from catad.linear.reindex import Axis, Move, Reindex, axis, whole
 from catad.linear.structure import Placed, scale_by
+from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -207,8 +208,6 @@ def _product(move: Reindex | None, weight: Delta, terms: Sequence[tuple[Term, Mo
 
 def _spread(b: Builder, term: Term, weight: Delta, ls: Sequence[Wire], rs: Sequence[Wire], full: bool) -> Wire:
     """The coefficient of a term with the axes of the slot of `weight`; without those that broadcasting adds, unless `full`."""
-    from catad.terms import above
-
     own = term.weight
     names = _within(own, weight)
     assert weight.slot is not None and names is not None

@@ -19,15 +19,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.linear.block import assemble, chain, total
 from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
+from catad.linear.delta import diagonal, identity
+from catad.linear.gather import spread_over
 from catad.linear.linked import Linked, Origin, uncut
 from catad.linear.patterns import Grid as Patterns
 from catad.linear.patterns import Pattern, Range
 from catad.linear.prefixes import prefixes
+from catad.linear.reindex import Move, axis, moved_rows, whole
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.spaces import Tensor
+from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -94,10 +99,6 @@ class Recur(Primitive):
 
         Cuts are in both: where there is one, neither dA nor s is read.
         """
-        from catad.linear.block import assemble, chain, total
-        from catad.linear.delta import identity
-        from catad.linear.reindex import Move, axis, whole
-
         after = self._repeated(ins, outs)
         d, n = len(after.grid), outs[0].shape[self.axis]
         used = [c for c in range(d) if any(row[c] >= 0 for row in after.grid)]
@@ -132,10 +133,6 @@ class Recur(Primitive):
 
     def _through(self, link: Tensor, out: Tensor, state: Tensor, slot: int, positions: int) -> Placed:
         """How a link changes a component, through the component of the neighbouring step that stands in a slot."""
-        from catad.linear.block import chain
-        from catad.linear.delta import diagonal
-        from catad.linear.reindex import axis, moved_rows
-
         n = out.shape[self.axis]
         parts: list[Placed] = [(diagonal(link, state.dtype, out), (slot,))]
         if self.cut:
@@ -150,8 +147,6 @@ class Recur(Primitive):
         return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), cut)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
         return b.add(Recur(self.grid, self.axis + 1, self.reverse, self.copies, self.cut), *carried)
 
@@ -407,7 +402,5 @@ class Recurrence(Structure):
 
 def zeros(b: Builder, space: Tensor) -> Wire:
     """A wire of zeros."""
-    from catad.terms import above
-
     zero = b.apply(above().const(np.zeros((), space.dtype)), ())
     return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)

@@ -22,6 +22,7 @@ import numpy as np
 from catad import errors
 from catad.linear.patterns import UNKNOWN, Grid
 from catad.spaces import Tensor
+from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.linear.delta import Delta
@@ -277,24 +278,20 @@ class Structure(ABC):
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         """Rows, columns and values, `slots` being arrays of the library `xp`; values of one position add up."""
-        from catad.linear.entries import of_array
-
-        return of_array(self, xp, slots)
+        found: Entries = above().entries.of_array(self, xp, slots)
+        return found
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
         """The entries `[i, i + k]`, `slots` being arrays of the library `xp`."""
-        from catad.linear.entries import diagonal
-
-        return diagonal(self, xp, slots, k)
+        return above().entries.diagonal(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         """The solver of the map, which is square and not empty; `slots` are arrays of the library `xp`.
 
         `rtol` bounds the residual of an iteration, if it takes one.
         """
-        from catad.linear.solving import general
-
-        return general(self, xp, slots, rtol)
+        found: Solver = above().solving.general(self, xp, slots, rtol)
+        return found
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
@@ -348,8 +345,6 @@ def accumulate(total: Wire | None, term: Wire | None) -> Wire | None:
 
 def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
     """The wire converted to a dtype: what leaves a linear map has the dtype of its space."""
-    from catad.terms import above
-
     if wire.dtype == dtype:
         return wire
     converted: Wire = wire.builder.apply(above().astype(dtype), wire)

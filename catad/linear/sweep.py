@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.linear.contract import contract
+from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
 from catad.linear.patterns import Grid, grid_of, product
+from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
 from catad.rearrange import exl, exr, proj
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
@@ -109,8 +111,6 @@ class Sweep(Nesting):
         return [at.get(slot) for slot in wiring.outputs[k + len(self.output.leaves) :]]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-
         wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         k, end = len(self.state.leaves), len(self.state.leaves) + len(self.output.leaves)
         turned = [*wide[:k], *[_exchanged(b, w) for w in wide[k:]]]
@@ -154,8 +154,6 @@ class Stepped(D):
         return (self.structure, self.states, self.fixed)
 
     def wired(self, b: Builder, x: Any) -> Any:
-        from catad.linear.recurrence import zeros
-
         state, given = flatten(x[0]), iter(flatten(x[1]))
         steady = state[self.states :]
         held = dict(zip(self.fixed, steady, strict=True))
@@ -200,8 +198,6 @@ class SweepMap(Structure):
         return SweepMap(self.step.T, self.n, self.states, not self.reverse, self.fixed)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
-        from catad.linear.recurrence import zeros
-
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad.boxes import Primitive
+from catad.engine.choice import running
 from catad.engine.program import Program
+from catad.engine.store import folder
 from catad.linear.contract import Contract
 from catad.linear.gather import Put, Take, rows_of
 from catad.linear.recurrence import Recur
 from catad.linear.reindex import Move, axis
-from catad.planner.cost_profile import OTHERS, CostProfile, Rates
+from catad.planner.cost_profile import OTHERS, CostProfile, Rates, from_json, store
 from catad.spaces import Product, Tensor
-from catad.terms import above
-from catad.wiring import Builder
+from catad.vector.map import map
+from catad.wiring import Builder, wire
 
 LARGE = 200_000  # numbers
 SIDE = 256  # of the matrices that are multiplied
@@ -33,7 +39,7 @@ Made = Callable[[int], tuple[Primitive, list[Any]]]
 
 def _kernels() -> dict[str, tuple[Made, bool]]:
     """Kernel to (the box and its arguments by size, whether operations rather than bytes take its time)."""
-    times = next(box.primitive for box in above().wire(above().map(lambda a, b: a * b), _pair(8)).boxes)
+    times = next(box.primitive for box in wire(map(lambda a, b: a * b), _pair(8)).boxes)
     return {
         "matmul": (_matmul, True),
         "Map": (lambda n: (times, [np.ones(n), np.ones(n)]), False),
@@ -94,3 +100,24 @@ def _measured(xp: Any, primitive: Primitive, arguments: list[Any]) -> tuple[floa
         seconds.append(time.perf_counter() - start)
     ends = tuple([w.space for w in outs])
     return min(seconds), sum(space.nbytes for space in (*spaces, *ends)), primitive.cost(spaces, ends)
+
+
+def stored(xp: Any) -> CostProfile:
+    """The profile of what runs arrays of a library now: from its file, or measured and stored there if that can be written.
+
+    A file that cannot be read as a profile is measured again and replaced.
+    """
+    return _stored(xp, running(xp), folder())
+
+
+@lru_cache(maxsize=64)
+def _stored(xp: Any, engine: str, place: str | None) -> CostProfile:
+    if place is None:
+        return calibrate(xp, engine)
+    path = Path(place) / f"profile-{engine}.json"
+    with suppress(OSError, errors.PlanError):
+        return from_json(path.read_text(encoding="utf-8"), str(path))
+    made = calibrate(xp, engine)
+    with suppress(OSError):  # then it is measured again by the next process
+        store(made, path)
+    return made

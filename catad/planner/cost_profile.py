@@ -13,15 +13,12 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.engine.choice import running
-from catad.engine.store import folder
 
 
 class Rates(NamedTuple):
@@ -98,29 +95,6 @@ def _rates(entry: Mapping[str, Any]) -> Rates:
     if any(not math.isfinite(rate) or rate < 0 for rate in rates):
         raise ValueError(f"rates are numbers at least 0: {tuple(rates)}")
     return rates
-
-
-def stored(xp: Any) -> CostProfile:
-    """The profile of what runs arrays of a library now: from its file, or measured and stored there if that can be written.
-
-    A file that cannot be read as a profile is measured again and replaced.
-    """
-    return _stored(xp, running(xp), folder())
-
-
-@lru_cache(maxsize=64)
-def _stored(xp: Any, engine: str, place: str | None) -> CostProfile:
-    from catad.planner.calibrate import calibrate
-
-    if place is None:
-        return calibrate(xp, engine)
-    path = Path(place) / f"profile-{engine}.json"
-    with suppress(OSError, errors.PlanError):
-        return from_json(path.read_text(encoding="utf-8"), str(path))
-    made = calibrate(xp, engine)
-    with suppress(OSError):  # then it is measured again by the next process
-        store(made, path)
-    return made
 
 
 def store(profile: CostProfile, path: Path) -> None:

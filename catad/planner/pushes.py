@@ -30,7 +30,7 @@ from catad.linear.recurrence import zeros
 from catad.linear.reindex import Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Placed, Structure, cast
 from catad.spaces import Tensor
-from catad.terms import above
+from catad.vector.constant import const
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -104,7 +104,7 @@ def _transposed(product: MapProduct) -> MapProduct:
 
 
 def _constant(b: Builder, array: Any) -> Wire:
-    wire: Wire = b.apply(above().const(array), ())
+    wire: Wire = b.apply(const(array), ())
     return wire
 
 

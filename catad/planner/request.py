@@ -13,8 +13,9 @@ from catad import errors
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.brackets import Tree
+from catad.planner.calibrate import stored
 from catad.planner.cost import Model, checked_limit
-from catad.planner.cost_profile import CostProfile, stored
+from catad.planner.cost_profile import CostProfile
 
 Mode = Literal["auto", "forward", "reverse", "elimination"]
 MODES: tuple[str, ...] = get_args(Mode)

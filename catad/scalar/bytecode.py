@@ -23,7 +23,7 @@ from .callables import select_values
 from .frames import Range, counted, lifted, named
 from .ir import Node
 from .simplify import apply
-from .values import condition
+from .values import condition, parts
 
 if TYPE_CHECKING:
     from .read import Reader
@@ -243,8 +243,6 @@ def activation_of(function: FunctionType) -> Activation:
 
 def iterated(value: Any, machine: Machine) -> Iterator:
     """The items of a `for`: a tuple, or a range whose ends are known."""
-    from .values import parts
-
     if isinstance(value, Range):
         return Iterator(counted(value))
     return Iterator(parts(value, machine.activation.name, machine.reader.open_params))

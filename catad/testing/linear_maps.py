@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -147,8 +148,6 @@ class _Checks:
 
 
 def _scipy() -> bool:
-    from importlib.util import find_spec
-
     return find_spec("scipy") is not None
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.calls import constructor
-from catad.linear.matrix_free import MatrixFree
+from catad.linear.gather import spread_over
+from catad.linear.matrix_free import MatrixFree, carried
+from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
 from catad.terms import D, above, morphism
@@ -47,17 +49,12 @@ class Call(Nesting):
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
     ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
         """T[f] in one box: D[f] computes f again, and so does each level of checkpoints within."""
-        from catad.linear.recurrence import zeros
-
         space = tangent_space(self.dom)
         filled = [zeros(b, leaf) if t is None else t for t, leaf in zip(tangents, space.leaves, strict=True)]
         both = b.apply(Checkpoint(above().tangent(self.f)), (rebuild(self.dom, ins), rebuild(space, filled)))
         return tuple(flatten(both[0])), list(flatten(both[1]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-        from catad.linear.matrix_free import carried
-
         wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         dom = rebuild(self.dom, [carried(leaf, size) for leaf in self.dom.leaves], Product)
         return b.add(Call(above().map(self.f), dom), *wide)

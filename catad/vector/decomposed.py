@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.boxes import Primitive
+from catad.linear.batch import batch
 from catad.linear.block import assemble
 from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.spaces import Space, Tensor, product
 from catad.terms import D, above
+from catad.wiring import wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -59,9 +61,6 @@ class Decomposed(Primitive):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """The decomposition, carrying the new axis; where only a helper has it, the arguments repeated."""
-        from catad.linear.batch import batch
-        from catad.wiring import wire
-
         ins, flags = self.own(ins), self.own(flags)
         if not any(flags):
             ins, flags = tuple([spread_over(b, w, size) for w in ins]), (True,) * len(ins)

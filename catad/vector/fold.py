@@ -17,7 +17,7 @@ from catad.calls import constructor, one_axis
 from catad.linear.block import assemble, chain, grid
 from catad.linear.contract import contract
 from catad.linear.delta import delta
-from catad.linear.gather import Gather, Indexing
+from catad.linear.gather import Gather, Indexing, spread_over
 from catad.linear.recurrence import ONE, ZERO
 from catad.linear.reindex import Reshaped, whole
 from catad.linear.reindex import axis as ap
@@ -26,6 +26,7 @@ from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
 from catad.terms import D
 from catad.vector.arg_extremum import ArgExtremum
+from catad.vector.array_operator import ArrayFold
 from catad.vector.generate import Iota
 from catad.vector.leave_one_out import LeaveOneOutProduct
 from catad.vector.log_sum_exp import log_sum_exp
@@ -183,8 +184,6 @@ class Fold(Primitive):
         return Rule(structure, coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         return b.add(Fold(self.monoid, self.axis + 1), *carried)
 
@@ -301,8 +300,6 @@ def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis:
     """
     axis = one_axis(axis)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
-        from catad.vector.array_operator import ArrayFold
-
         return ArrayFold(op, neutral, axis)
     monoid = monoid_of(op, neutral, params)
     if scalar.recognise(monoid.op) == "add":

@@ -22,7 +22,7 @@ from catad.vector.constant import index_of
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import LastWriter
 from catad.vector.map import mapped
-from catad.vector.monoid import Monoid, check_types, chooses, monoid_of, parts
+from catad.vector.monoid import Monoid, _tree, check_types, chooses, monoid_of, parts
 from catad.vector.scan import check_params
 from catad.vector.shape import broadcast_to
 from catad.vector.shaped import OfOperator
@@ -54,8 +54,6 @@ def by_bin(
 
 def _parts(b: Builder, index: Any, values: Any, monoid: Monoid, term: D) -> tuple[Wire, list[Wire]]:
     """Index wire and value wires, checked to fit each other and the operator."""
-    from catad.vector.monoid import _tree
-
     wires = flatten(values)
     if isinstance(index, tuple):
         raise errors.SpaceError(errors.not_an_index(b.space(index)))

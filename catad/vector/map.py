@@ -19,10 +19,12 @@ from catad.calls import constructor
 from catad.frozen import Frozen
 from catad.linear.block import grid
 from catad.linear.delta import pointwise
+from catad.linear.reindex import Reshaped
 from catad.linear.structure import Rule, Structure
 from catad.scalar import Function
-from catad.spaces import Tensor
+from catad.spaces import Tensor, flatten, rebuild, space_like
 from catad.terms import D
+from catad.vector.batching import BatchedMap
 
 if TYPE_CHECKING:
     from catad.scalar import Node
@@ -117,8 +119,6 @@ class Map(Primitive):
 
 def lined_up(b: Builder, ins: Sequence[Wire], flags: Sequence[bool], size: int) -> list[Wire]:
     """The arguments of a pointwise box with a new leading axis on the flagged ones, so that they broadcast as before."""
-    from catad.linear.reindex import Reshaped
-
     rank = max(wire.ndim - flag for wire, flag in zip(ins, flags, strict=True))
     made = []
     for wire, flag in zip(ins, flags, strict=True):
@@ -218,7 +218,6 @@ class MapOf(D):
         function = self.function
         if function is None or any(tree is not None for tree in trees):
             function = scalar.read(self.fn, trees)
-        from catad.spaces import flatten, rebuild, space_like
 
         leaves = flatten(x)
         if len(leaves) != function.arity:
@@ -302,8 +301,6 @@ def map(fn: Callable[..., Any]) -> D:
     (np.float64(2.0), array([0., 1.]))
     """
     if isinstance(fn, D):
-        from catad.vector.batching import BatchedMap
-
         return BatchedMap(fn)
     return MapOf(fn)
 

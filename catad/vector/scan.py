@@ -18,8 +18,9 @@ from catad import errors, scalar
 from catad.boxes import Primitive, box
 from catad.calls import constructor, one_axis
 from catad.documented import documented
-from catad.linear.block import chain
-from catad.linear.delta import pointwise
+from catad.linear.block import assemble, chain
+from catad.linear.delta import identity, pointwise
+from catad.linear.gather import spread_over
 from catad.linear.linked import Linked
 from catad.linear.prefixes import prefixes
 from catad.linear.recurrence import ONE, ZERO, Recur, Recurrence, stepping_pays, zeros
@@ -29,11 +30,12 @@ from catad.linear.structure import Placed, Rule, cast
 from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
 from catad.terms import D
+from catad.vector.array_operator import ArrayScan
 from catad.vector.cuts import cut_of
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pairs import cheaper_pairs
-from catad.vector.shape import broadcast_to, moved
+from catad.vector.shape import Concatenate, broadcast_to, moved
 from catad.vector.shaped import OfOperator
 
 if TYPE_CHECKING:
@@ -179,8 +181,6 @@ class Scan(Primitive):
         ]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-
         d = self.monoid.width
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[:d], flags, strict=False)]
         free = [_aligned(b, w, carried[0].ndim) if flag else w for w, flag in zip(ins[d:], flags[d:], strict=True)]
@@ -239,9 +239,6 @@ def pointwise_block(
     grid: tuple[tuple[int, ...], ...], dom: tuple[Tensor, ...], spaces: tuple[Tensor, ...], slots: Sequence[Tensor]
 ) -> Any:
     """The block of pointwise maps with given entries."""
-    from catad.linear.block import assemble
-    from catad.linear.delta import identity
-
     rows: list[list[Placed | None]] = []
     for r, line in enumerate(grid):
         row: list[Placed | None] = []
@@ -264,8 +261,6 @@ def shifted(b: Builder, s: Wire, axis: int, fill: Any) -> Wire:
 
 def _held(b: Builder, s: Wire, axis: int) -> Wire:
     """One step later along an axis, the first step kept where it is too."""
-    from catad.vector.shape import Concatenate
-
     n = s.shape[axis]
     if n == 0:
         return s
@@ -383,8 +378,6 @@ def scan(
     """
     axis = one_axis(axis)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
-        from catad.vector.array_operator import ArrayScan
-
         return ArrayScan(op, neutral, bool(exclusive), bool(reverse), axis)
     monoid = monoid_of(op, neutral, params)
     return OfOperator(scan, _lay, monoid, exclusive=bool(exclusive), reverse=bool(reverse), axis=axis)
@@ -413,8 +406,6 @@ class LinearRecurrence(D):
 
 def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
     """Links that are matrices: their entries become the slots of a grid."""
-    from catad.vector.shape import Concatenate
-
     n, d = inputs.shape
 
     def entry(wire: Wire, *at: int) -> Wire:

@@ -14,11 +14,13 @@ from catad.arrays import holds
 from catad.boxes import Primitive, box
 from catad.calls import axes as axes_
 from catad.calls import constructor, integer, integers
-from catad.linear.block import grid
+from catad.linear.block import chain, grid
 from catad.linear.contract import contract
+from catad.linear.delta import delta
+from catad.linear.gather import spread_over
 from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
-from catad.spaces import Tensor
+from catad.spaces import Tensor, flatten
 from catad.syntax import call
 from catad.terms import D, above
 from catad.vector.shaped import Shaped
@@ -331,17 +333,12 @@ class Concatenate(Primitive):
         return Rule(_converted(parts, dom, outs))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        from catad.linear.gather import spread_over
-
         carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         return b.add(Concatenate(self.axis + 1, self.count), *carried)
 
 
 def _converted(parts: Sequence[Reindex], dom: Sequence[Tensor], cod: Sequence[Tensor]) -> Any:
     """A row of moves, each after a change of dtype where the argument is narrower than the result."""
-    from catad.linear.block import chain
-    from catad.linear.delta import delta
-
     row: list[Structure] = []
     for part, space in zip(parts, dom, strict=True):
         if space.dtype == part.dtype:
@@ -364,8 +361,6 @@ class Joined(D):
         return (self.axis, self.new)
 
     def wired(self, b: Builder, x: Wires) -> Any:
-        from catad.spaces import flatten
-
         leaves = flatten(x)
         if not leaves:
             raise errors.SpaceError(errors.nothing_to_join(self))

@@ -24,6 +24,7 @@ from catad.linear.gather import Take, rows_of
 from catad.scalar import Function
 from catad.scalar.vector_math.formats import DOUBLE, bits, of_bits
 from catad.terms import D
+from catad.vector.bins import inside
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid
 from catad.wiring import share
@@ -207,7 +208,6 @@ class LeaveOneOutByBin(D):
         return self.bins
 
     def wired(self, b: Builder, x: Wires) -> Any:
-        from catad.vector.bins import inside
         from catad.vector.fold_by_bin import FoldByBin
 
         index, values = x

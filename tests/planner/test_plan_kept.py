@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.planner import CostProfile, Plan, cost_profile, plan, plan_structure
+from catad.planner import CostProfile, Plan, calibrate, cost_profile, plan, plan_structure
 from catad.planner import cache as kept
 from catad.planner.bound import bound
 from catad.planner.cost_profile import Rates
@@ -77,8 +77,6 @@ def test_time_is_the_default_for_what_runs(cache: Path) -> None:
 
 
 def test_a_profile_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from catad.planner import calibrate
-
     measured = []
     real = calibrate.calibrate
     monkeypatch.setattr(calibrate, "calibrate", lambda xp, engine: measured.append(engine) or real(xp, engine))
@@ -88,7 +86,7 @@ def test_a_profile_is_measured_once_and_kept(cache: Path, monkeypatch: pytest.Mo
     made = first.request.model
     assert isinstance(made, CostProfile) and {name for name, _ in made.rates} >= {"matmul", "Map", "Take", "others"}
     assert all(rate.launch > 0 and rate.byte >= 0 and rate.operation >= 0 for _, rate in made.rates)
-    cost_profile._stored.cache_clear()  # as in another process
+    calibrate._stored.cache_clear()  # as in another process
     with ct.use_engine("reference"):
         again = plan(SIZES, cost="time")
     assert measured == ["reference"]
@@ -101,7 +99,7 @@ def test_for_one_profile_the_plan_is_the_same(cache: Path) -> None:
     f = ct.fork(ct.sin, ct.cos) >> ct.mul >> ct.exp >> ct.sum()
     texts = set()
     for _ in range(3):
-        cost_profile._stored.cache_clear()
+        calibrate._stored.cache_clear()
         forget()
         with ct.use_engine("reference"):
             texts.add(plan(ct.compose(f, ct.id), np.ones(4)).to_json())
@@ -117,8 +115,6 @@ NO_PROFILES = [
 
 @pytest.mark.parametrize("text", NO_PROFILES)
 def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from catad.planner import calibrate
-
     with pytest.raises(ct.PlanError, match=r"profile cannot be read(.|\n)*somewhere"):
         cost_profile.from_json(text, "somewhere")
     cache.mkdir()
@@ -127,7 +123,7 @@ def test_a_file_that_is_no_profile_is_measured_again(text: str, cache: Path, mon
     made = cost_profile.from_json(TEXT, "here")
     monkeypatch.setattr(calibrate, "calibrate", lambda xp, engine: made)
     with ct.use_engine("reference"):
-        assert cost_profile.stored(np) == made
+        assert calibrate.stored(np) == made
     assert cost_profile.from_json(file.read_text(), "there").rates == made.rates
 
 

@@ -19,6 +19,7 @@ from catad.engine.stages import split
 from catad.engine.stages.access import Access, Affine, Guard, behind, moved, spread, straight
 from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
+from catad.linear.contract import Contract
 from catad.linear.gather import Take
 from catad.scalar import Function, operations, param, postorder
 from catad.scalar.simplify import replace
@@ -375,8 +376,6 @@ def _steps(access: Access) -> tuple[tuple[int, int], ...]:
 
 def copied(wiring: Wiring, wire: int, source: int) -> Box:
     """A box for a result that is an argument, possibly stretched."""
-    from catad.linear.contract import Contract
-
     own, full = wiring.wires[source].shape, wiring.wires[wire].shape
     lead = len(full) - len(own)
     assert own == full[lead:], "a map passes on only what it does not stretch along axes of size 1"

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from catad import version
 from catad.planner.problems.solve import Solution, improve_all
 
 COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from catad.planner.problems.streams import serve; serve()"
@@ -52,10 +53,8 @@ def serve() -> None:
 
 def _places() -> list[str]:
     """Where the other interpreter imports from: this one's places but for those that depend on the current folder."""
-    import catad
-
     places = [place for place in sys.path if os.path.isabs(place)]
-    own = os.path.dirname(os.path.dirname(os.path.abspath(catad.__file__)))
+    own = os.path.dirname(os.path.dirname(os.path.abspath(version.__file__)))
     return places if own in places else [own, *places]
 
 

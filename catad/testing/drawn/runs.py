@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from time import monotonic
 
 from catad.testing.drawn.checks import CHECKS
 from catad.testing.drawn.peers import check_peer, there
@@ -97,8 +98,6 @@ def run(
 
     `seen` is called after each program.
     """
-    from time import monotonic
-
     tally, start = Tally(), monotonic()
     while (programs is None or tally.programs < programs) and (seconds is None or monotonic() - start < seconds):
         program = draw_program(seed, tally.programs, sizes)

@@ -15,6 +15,7 @@ import itertools
 import os
 import platform
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -337,8 +338,6 @@ def _optimise(llvm: _LLVM, module: Any) -> None:
 
 def _saved(text: str | Callable[[], str]) -> str:
     """Write the text to a file in the temporary folder that stays there; its name."""
-    import tempfile  # 5 ms, which only a failure should cost
-
     text = text if isinstance(text, str) else text()
     try:
         handle, name = tempfile.mkstemp(prefix="catad-", suffix=".ll")

@@ -1,0 +1,123 @@
+"""The page on design says who may import whom, and which imports are late: every import of the package, against its tables."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "catad"
+PAGE = ROOT / "docs" / "design.md"
+
+
+class Import(NamedTuple):
+    """One import statement: the modules that it reads as files of the package, and where it stands."""
+
+    files: tuple[str, ...]
+    outside: tuple[str, ...]  # libraries
+    line: int
+    late: bool  # inside a function
+
+
+def tables() -> list[list[list[str]]]:
+    """The tables of the section on imports, row by row, without their heads."""
+    section = PAGE.read_text(encoding="utf-8").split("## Who may import whom")[1].split("\n## ")[0]
+    found: list[list[list[str]]] = [[]]
+    for line in section.splitlines():
+        if line.startswith("|"):
+            found[-1].append([cell.strip() for cell in line.strip("|").split("|")])
+        elif found[-1]:
+            found.append([])
+    return [table[2:] for table in found if table]
+
+
+def places(cell: str) -> list[str]:
+    return re.findall(r"`([\w./]+)`", cell)
+
+
+def layer_of(file: str) -> int:
+    """The row of a file: that of the longest place that it lies in."""
+    rows = [(len(place), k) for k, row in enumerate(tables()[0]) for place in places(row[0]) if within(file, place)]
+    assert rows, f"{file} stands in no row of the table"
+    return max(rows)[1]
+
+
+def within(file: str, place: str) -> bool:
+    return file.startswith(place) if place.endswith("/") else file == place
+
+
+def modules() -> list[str]:
+    return [str(path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def file_of(module: str) -> str | None:
+    """The file of a module of the package by its dotted name."""
+    path = PACKAGE.joinpath(*module.split(".")[1:])
+    for found in (path.with_suffix(".py"), path / "__init__.py"):
+        if module.split(".")[0] == "catad" and found.exists():
+            return str(found.relative_to(PACKAGE))
+    return None
+
+
+@cache
+def imports(file: str) -> tuple[Import, ...]:
+    """What a file imports when it runs; what is imported for types alone is not."""
+    return tuple(_imports(ast.parse((PACKAGE / file).read_text(encoding="utf-8")), file, False))
+
+
+def _imports(node: ast.AST, file: str, late: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.Import):
+            yield _import([(alias.name, None) for alias in child.names], child.lineno, late)
+        elif isinstance(child, ast.ImportFrom):
+            package = ["catad", *file.split("/")[: -child.level]] if child.level else []
+            module = ".".join([*package, *([child.module] if child.module else [])])
+            yield _import([(module, alias.name) for alias in child.names], child.lineno, late)
+        else:
+            yield from _imports(child, file, late or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def _import(named: list[tuple[str, str | None]], line: int, late: bool) -> Import:
+    files, outside = [], []
+    for module, name in named:
+        if module.split(".")[0] != "catad":
+            outside.append(module.split(".")[0])
+        else:
+            found = file_of(f"{module}.{name}") or file_of(module)
+            assert found is not None, f"no module {module}"
+            files.append(found)
+    return Import(tuple(files), tuple(outside), line, late)
+
+
+@pytest.mark.parametrize("file", modules())
+def test_a_module_imports_downwards(file: str) -> None:
+    own = layer_of(file)
+    for found in imports(file):
+        for other in found.files:
+            allowed = found.late and (file, other) in late_by_table()
+            assert layer_of(other) >= own or allowed, f"{file}:{found.line} imports {other}, which is above it"
+
+
+def late_by_table() -> set[tuple[str, str]]:
+    """The late imports that the page names: a file, and another one or a library."""
+    return {(file, other) for row in tables()[1] for file in places(row[0]) for other in places(row[1])}
+
+
+def test_the_late_imports_are_those_that_the_page_names() -> None:
+    found = {
+        (file, other) for file in modules() for one in imports(file) if one.late for other in (*one.files, *one.outside)
+    }
+    assert found == late_by_table()
+
+
+def test_the_table_names_what_is_there() -> None:
+    for place in [place for row in tables()[0] for place in places(row[0])]:
+        assert (PACKAGE / place).exists(), place
