@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from catad.engine.backend import Compiled
 from catad.engine.cpu.bins.by_bin import Pass, table_of
 from catad.engine.cpu.bins.text import BinsText, printed
 from catad.engine.cpu.run import buffers, threads
 from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import are_many, summed, sums, with_own_indices
 from catad.engine.stages.bins import Fold, Given
 from catad.engine.text import binned
