@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from catad.engine import notices, profile
-from catad.engine.backend import Compiled, Machine, Way
+from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.plan import Ready
 from catad.errors import CannotPrint
 from catad.spaces import Tensor

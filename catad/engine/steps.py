@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from catad.engine.backend import Machine, Step
+from catad.engine.backend import Step
+from catad.engine.machine import Machine
 from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member

@@ -15,7 +15,7 @@ from catad import buffers
 from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.bins.prefixes import _Prefixes
 from catad.engine.cpu.bins.text import PositionsText
-from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.machine import MACHINE
 from catad.engine.cpu.run import kernel, target
 from catad.engine.program import Program
 from catad.engine.text import binned
@@ -319,5 +319,5 @@ def test_a_scatter_by_indices_of_each_number() -> None:
         how = Indexing(src, 0, by, dst, sizes)
         index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
         put = Put(how)
-        made = CPU.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
+        made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
         np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)

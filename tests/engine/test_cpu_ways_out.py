@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad.engine.cpu import blocked
-from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.machine import MACHINE
 from catad.engine.cpu.run import target
 from catad.engine.text import numbers
 from catad.errors import CannotPrint
@@ -124,8 +124,8 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> None:
     small_thresholds(monkeypatch)
     monkeypatch.setattr(blocked, "LONG", 2)
     monkeypatch.setattr(blocked.Blocked, "_joined", lambda self, table, room: False)
-    for what in CPU.checks:
-        monkeypatch.setitem(CPU.checks, what, lambda array: False)
+    for what in MACHINE.checks:
+        monkeypatch.setitem(MACHINE.checks, what, lambda array: False)
 
 
 @both

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from catad.engine.backend import Compiled
 from catad.engine.cpu.bins.by_bin import Pass
+from catad.engine.machine import Compiled
 from catad.engine.stages.bins import Member
 from catad.spaces import Tensor
 

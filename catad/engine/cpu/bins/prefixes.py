@@ -16,32 +16,21 @@ import numpy as np
 
 from catad import buffers
 from catad.engine.cpu.bins.by_bin import distance, table_of
-from catad.engine.cpu.bins.text import BinsText, printed
+from catad.engine.cpu.bins.text import BinsText, Module
 from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
 from catad.engine.text.numbers import load, store
 
 
-class _Prefixes(BinsText):
+class _Prefixes(BinsText, Module):
     """Text of `kernel(table, side, side + 1)`: side 0 runs forwards, 1 backwards. Of the table's arrays the states are those of
     both sides, one after the other; results follow it: for each side whether there is anything, and the folds."""
-
-    bounds = 2
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The functions of the module."""
-        return tuple(self.bodies)
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
         """What the function of the module does."""
         return {"kernel": self._both}
-
-    def text(self) -> str:
-        """The whole module."""
-        return printed([self], self.bodies)
 
     def _both(self) -> None:
         w = self.w

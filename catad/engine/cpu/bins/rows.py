@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.backend import Compiled
 from catad.engine.cpu.bins.by_bin import Pass
 from catad.engine.cpu.bins.prefixes import PrefixKernel
 from catad.engine.cpu.bins.text import PositionsPass
+from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import bins_of
 from catad.engine.stages.bins import Bins, Fold, Given
 from catad.scalar import Function

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from catad import buffers
-from catad.engine.backend import Compiled
 from catad.engine.cpu.bins.by_bin import Pass, table_of
-from catad.engine.cpu.bins.text import BinsText, printed
+from catad.engine.cpu.bins.text import BinsText, Module
 from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import are_many, summed, sums, with_own_indices
 from catad.engine.stages.bins import Fold, Given
 from catad.engine.text import binned
@@ -31,26 +31,15 @@ UNTOUCHED = 64  # places for each element, from which on most of the memory is n
 SHARED = 1 << 16  # numbers added from which on threads share the places
 
 
-class _Sparse(BinsText):
+class _Sparse(BinsText, Module):
     """Text that adds to zeros that are there already: `once` writes each element to its place and tells where there was one
     already (as the marks, a bit for each place, say); `kernel` adds in double precision, and `finish` writes the sums of the
     elements' places. Each looks at all elements, and takes those that go to the bins from the first to the last."""
-
-    bounds = 2
-
-    @property
-    def entries(self) -> tuple[str, ...]:
-        """The functions of the module."""
-        return tuple(self.bodies)
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
         """What the functions of the module do."""
         return {entry: lambda e=entry: self._all(e) for entry in ("once", "kernel", "finish")}  # type: ignore[misc]
-
-    def text(self) -> str:
-        """The whole module."""
-        return printed([self], self.bodies)
 
     entry = ""
 
