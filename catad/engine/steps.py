@@ -18,8 +18,8 @@ from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.plan import ready
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
+from catad.late import late
 from catad.spaces import Product
-from catad.terms import above
 from catad.vector.decomposed import together
 from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wire, Wiring
@@ -170,7 +170,7 @@ def _without_shortcuts(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int],
             made = b.add(box.primitive, *given)
         at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there
     dom = Product(tuple([wiring.wires[k] for k in ins]))
-    program = above().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
+    program = late().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
 
     def run(xp: Any, *arrays: Any) -> Any:
         made = program.inside(xp, arrays)

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.arrays import Array
+from catad.late import late
 from catad.linear.columns import BLOCK, block_size, common_dtype, images, put_together, taken_apart
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Tensor
-from catad.terms import above
 
 
 class Entries(NamedTuple):
@@ -59,7 +59,7 @@ def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
     dtypes = {f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")}  # type: ignore[arg-type]
     number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
     typed: Structure = replace(structure, **dtypes)  # type: ignore[type-var]
-    found: Array = xp.asarray(above().run_structure(typed, xp, slots, [number])[0])
+    found: Array = xp.asarray(late().run_structure(typed, xp, slots, [number])[0])
     return found.reshape(-1)
 
 

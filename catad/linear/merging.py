@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from catad.late import late
 from catad.linear.block import chain, total
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta
 from catad.linear.products import MapProduct, Source, computed, moved, product_of
 from catad.linear.reindex import Axis, Move, Reindex, axis, whole
 from catad.linear.structure import Placed, scale_by
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -214,7 +214,7 @@ def _spread(b: Builder, term: Term, weight: Delta, ls: Sequence[Wire], rs: Seque
     slot = tuple([names[label] for label in weight.slot])
     full = full or len(set(slot)) < len(slot)
     if term.source is None:
-        one: Wire = b.apply(above().const(np.asarray(own.factor, weight.slot_dtype)), ())
+        one: Wire = b.apply(late().const(np.asarray(own.factor, weight.slot_dtype)), ())
         return contract(b, [()], [one], slot, own.sizes) if full else one
     wire = scale_by(term.source.wire(b, ls, rs), own.factor)
     have: Labels = own.slot or ()

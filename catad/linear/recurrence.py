@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.late import late
 from catad.linear.block import assemble, chain, total
 from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
@@ -32,7 +33,6 @@ from catad.linear.reindex import Move, axis, moved_rows, whole
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.spaces import Tensor
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -402,5 +402,5 @@ class Recurrence(Structure):
 
 def zeros(b: Builder, space: Tensor) -> Wire:
     """A wire of zeros."""
-    zero = b.apply(above().const(np.zeros((), space.dtype)), ())
+    zero = b.apply(late().const(np.zeros((), space.dtype)), ())
     return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)

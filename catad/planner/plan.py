@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from catad import errors
 from catad.arrays import common_module
 from catad.functors import grad
+from catad.late import late
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner import cache, exchange, report
@@ -27,7 +28,7 @@ from catad.planner.strategy import Runnable, Step, Strategy
 from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
 from catad.spaces import Space, Value
 from catad.term_cache import cached
-from catad.terms import D, above, morphism
+from catad.terms import D, morphism
 
 
 class Program_(NamedTuple):
@@ -188,7 +189,7 @@ class Plan:
         """The derivative at a point of the morphism that was planned, multiplied out as planned."""
         if self.program is None:
             raise errors.PlanError(errors.plan_without_morphism())
-        _, linear = above().linearize(self.program.term, *primals)
+        _, linear = late().linearize(self.program.term, *primals)
         return self.multiply(linear)
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:

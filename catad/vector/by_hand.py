@@ -20,13 +20,14 @@ from catad import errors, scalar
 from catad.arrays import array_module, common_module
 from catad.boxes import Primitive, box
 from catad.frozen import Frozen
+from catad.late import late
 from catad.linear.block import Block, assemble
 from catad.linear.gather import spread_over
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import Batched
 from catad.linear.structure import Placed, Rule, Structure
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
-from catad.terms import D, above
+from catad.terms import D
 from catad.wiring import Box, Wiring, share
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class ByHand(D):
             raise
         except Exception as error:  # whatever array code does with what is not an array
             if self._stated is None:
-                above().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
+                late().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
             return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)

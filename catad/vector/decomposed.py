@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.boxes import Primitive
+from catad.late import late
 from catad.linear.batch import batch
 from catad.linear.block import assemble
 from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.spaces import Space, Tensor, product
-from catad.terms import D, above
+from catad.terms import D
 from catad.wiring import wire
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Decomposed(Primitive):
         own = self.own(ins)
         if not (any(s.is_float for s in own) and any(s.is_float for s in outs)):
             return None
-        valued, structure = above().linearised(self.decomposition, domain(own))
+        valued, structure = late().linearised(self.decomposition, domain(own))
         helping = [s for s in ins[len(own) :] if s.is_float]
         if helping:
             slots = structure.slots
@@ -82,5 +83,5 @@ def domain(spaces: Sequence[Tensor]) -> Space:
 def evaluated(xp: Any, term: D, arrays: Sequence[Any]) -> Any:
     """A morphism of arrays, run within another program."""
     spaces = [Tensor(a.shape, a.dtype) for a in arrays]
-    out = above().program_of(term, domain(spaces))[0].inside(xp, arrays)
+    out = late().program_of(term, domain(spaces))[0].inside(xp, arrays)
     return out[0] if len(out) == 1 else tuple(out)
