@@ -100,24 +100,20 @@ class Program:
             if runs[i] or checks[i]:
                 needed.update(box.ins)
         if any(checks):
-            self._run([self._checking(box, *of) for box, *of in zip(self.boxes, checks, runs, strict=True)], ())(xp, leaves)
+            asked = [one for one in zip(self.boxes, checks, runs, strict=True) if any(one[1:])]
+            self._run([self._checking(*one) for one in asked], ())(xp, leaves)
         self.checked = True
 
     def _checking(self, box: Box, checks: bool, runs: bool) -> Step:
-        """A box that checks what it is given, and runs where somebody needs it."""
-        kernel = box.primitive.kernel(self.wiring.spaces(box.ins)) if runs else _nothing
-        if not checks:
-            return kernel, box.ins if runs else (), box.outs if runs else ()
+        """A box that checks what it is given, and runs where somebody needs what it makes."""
+        kernel = box.primitive.kernel(self.wiring.spaces(box.ins)) if runs else None
 
         def run(xp: Any, *arrays: Array) -> Any:
-            box.primitive.check(xp, *arrays)
-            return kernel(xp, *arrays)
+            if checks:
+                box.primitive.check(xp, *arrays)
+            return () if kernel is None else kernel(xp, *arrays)
 
         return run, box.ins, box.outs if runs else ()
-
-
-def _nothing(xp: Any, *arrays: Array) -> tuple[()]:
-    return ()
 
 
 def program_of(term: D, dom: Space) -> tuple[Program, Space]:
