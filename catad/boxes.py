@@ -89,8 +89,7 @@ class Primitive(D):
         The default computes one index of the axis after the other, which is right for every primitive, and slow; where
         `vectorized` is True it calls `evaluate` on all of it at once.
         """
-        wires = late().one_by_one(self, b, ins, flags, size)
-        return wires
+        return late().one_by_one(self, b, ins, flags, size)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         """The multiply-adds (or other scalar operations) of one evaluation, dimensionless; 0, the default, only moves entries."""
@@ -102,7 +101,7 @@ class Primitive(D):
             return name(self, type(self).__name__.lower())
         return called(self, name)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
         if self.arity is not None and len(leaves) != self.arity:
             raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))
