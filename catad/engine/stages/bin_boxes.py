@@ -103,7 +103,7 @@ def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | Non
 
 
 def is_dense(put: ScatterAdded, ins: tuple[Tensor, ...]) -> bool:
-    """Whether a `ScatterAdded` in these spaces is a fold by bin over all places, whose values may be computed as they are read."""
+    """Whether a `ScatterAdded` in these spaces is a fold by bin over all places, which may compute its values as it reads."""
     rows = set(put.how.by).isdisjoint(put.how.src)
     return rows and ins[1].dtype.kind != "b" and are_many(ins[1].size, math.prod(put.how.shape(put.how.src)))
 
