@@ -19,7 +19,7 @@ from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
 from catad.engine.cpu.run import thread_limits as _thread_limits
-from catad.engine.cpu.run.threads import get_num_threads, set_num_threads
+from catad.engine.cpu.run.threads import get_num_threads, num_threads, set_default_num_threads, set_num_threads
 from catad.engine.profile import profile
 from catad.errors import (
     ArgumentError,
@@ -364,6 +364,7 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "num_threads",
     "pad",
     "plan",
     "plan_chain",
@@ -393,6 +394,7 @@ __all__ = [
     "sech",
     "segmented_fold",
     "segmented_scan",
+    "set_default_num_threads",
     "set_num_threads",
     "sigmoid",
     "sign",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from catad import errors
+from catad import buffers, errors
 
 Array = Any  # an array of NumPy, CuPy or another library with the same API
 
@@ -118,9 +118,9 @@ def owner(array: Array) -> Array:
 def kept(array: Array) -> Array:
     """The same numbers where no later write changes them: a copy, unless nobody may write into the array."""
     if isinstance(array, np.ndarray):
-        if array.base is None and not array.flags.writeable:
+        if buffers.is_new(array) and not array.flags.writeable:
             return array
-        array = array.copy("K")
+        array = buffers.copied(array, "K")
         array.flags.writeable = False
         return array
     return array if isinstance(array, np.generic) else array.copy()
@@ -135,7 +135,7 @@ def sealed(arrays: Sequence[Array]) -> Sequence[Array]:
 
 
 def read_only(array: Array) -> Array:
-    """A view through which nothing is written, so that what shows it is known by that."""
+    """A view that cannot be written through, which marks every array that shows it."""
     if type(array) is np.ndarray:
         array = array.view()
         array.flags.writeable = False
@@ -173,7 +173,7 @@ def _separated(results: list[Array], others: Sequence[Array]) -> list[Array]:
             results[i] = result[()]
         elif not isinstance(result, np.generic):
             if id(mine) in seen or (plain and (not result.flags.writeable or (0 in result.strides and result.size > 1))):
-                results[i] = result.copy()
+                results[i] = buffers.copied(result) if plain else result.copy()
             else:
                 seen[id(mine)] = mine
     return results

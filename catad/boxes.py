@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 import numpy as np
 
 from catad import errors
+from catad.late import late
 from catad.spaces import Tensor, flatten
 from catad.syntax import called
-from catad.terms import D, above
+from catad.terms import D
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -88,7 +89,7 @@ class Primitive(D):
         The default computes one index of the axis after the other, which is right for every primitive, and slow; where
         `vectorized` is True it calls `evaluate` on all of it at once.
         """
-        wires: tuple[Wire, ...] = above().one_by_one(self, b, ins, flags, size)
+        wires = late().one_by_one(self, b, ins, flags, size)
         return wires
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
@@ -113,7 +114,7 @@ Running = Generator[tuple[Any, Sequence[Any]], list[Any], Any]  # yields program
 
 
 class Nesting(Primitive):
-    """A primitive that runs programs of its own: says which (`running`), so that programs within programs need no stack."""
+    """A primitive that runs other programs; `running` asks for them, so that programs within programs need no stack."""
 
     __slots__ = ()
 
@@ -122,7 +123,7 @@ class Nesting(Primitive):
         raise errors.ExtensionError(errors.missing_method("primitive", self, "running"))
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return above().finished(self.running(xp, *arrays), xp)
+        return late().finished(self.running(xp, *arrays), xp)
 
 
 P = TypeVar("P", bound=Primitive)

@@ -1,8 +1,9 @@
 """Help for values: `help(ct.sin)` shows a text about the sine, although `ct.sin` is an instance of a class.
 
-Python takes the text of an instance from its class. `documented` gives a value a text of its own: the class of the value gets a
-`__doc__` that is a descriptor and answers with the text of the class for the class, with that of the value for the value. `help`,
-`inspect.getdoc` and IPython's `?` all read it. Source: the ufuncs of NumPy, whose `__doc__` is a property of the value as well.
+Python takes the text of an instance from its class. `documented` gives a text to a single value. The `__doc__` of its class
+becomes a descriptor, which answers with the text of the class for the class and with the text of the value for the value.
+`help`, `inspect.getdoc` and IPython's `?` all read it. Source: the ufuncs of NumPy, whose `__doc__` is a property of the
+value as well.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import numpy as np
 from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse, parts
+from catad.late import late
 from catad.linear.block import Zero, chain, reached_by
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
@@ -24,7 +25,7 @@ from catad.linear.structure import Rule, Structure
 from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
 from catad.syntax import call
 from catad.term_cache import cached
-from catad.terms import D, above, fork, morphism
+from catad.terms import D, fork, morphism
 from catad.wiring import Box, Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ class Gradient(D):
         _check_differentiable(dom, self.argnums, self)
         if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
             raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))
-        one = b.apply(above().const(np.ones((), wiring.cod.dtype)), ())
+        one = b.apply(late().const(np.ones((), wiring.cod.dtype)), ())
         _, network, slots = linear_graph(b, wiring, flatten(x))
         whole = _filled(b, dom, network.T.apply(b, slots, [one]))
         if self.argnums is None:

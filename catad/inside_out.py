@@ -51,7 +51,7 @@ _here = _Thread()
 
 
 def made(name: Hashable, make: Callable[[], T]) -> T:
-    """What `make` makes. What has the same name is the same, within the making of one outermost thing."""
+    """The result of `make`. Within one outermost thing, equal names mean equal results."""
     depth = _here.depth
     if depth == DEEP:
         return _found(name, make)  # type: ignore[no-any-return]
@@ -63,7 +63,7 @@ def made(name: Hashable, make: Callable[[], T]) -> T:
 
 
 def _found(name: Hashable, make: Callable[[], Any]) -> Any:
-    """What was put off and is there now."""
+    """A deferred thing that has been made meanwhile."""
     numbers = loop_counts.own()
     key = (name, None if numbers is None else frozenset(numbers.items()))
     assert _here.done is not None
@@ -77,7 +77,7 @@ def _found(name: Hashable, make: Callable[[], Any]) -> Any:
 
 
 def _outermost(make: Callable[[], T]) -> T:
-    """What `make` makes, and before it all that is put off meanwhile, on a stack of its own."""
+    """The result of `make`, after all that is deferred meanwhile, on an explicit stack."""
     done = _here.done = {}
     stack = [_Task(None, make, loop_counts.own(), ())]
     try:

@@ -245,7 +245,7 @@ _CACHES = {"_data", "_hash", "_cache", "_place", "__weakref__", "children", "_fa
 
 
 def packed(term: D) -> tuple[Any, ...]:
-    """What pickle keeps: one flat record for each distinct part."""
+    """The records for pickle: one flat record for each distinct part."""
     parts = ordered(term)
     number = {id(part): k for k, part in enumerate(parts)}
     return unpacked, (tuple([_record(part, [number[id(c)] for c in part.children]) for part in parts]),)

@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors
 from catad.errors.places import Place, here
+from catad.late import late
 from catad.spaces import Result, Space, Value, flatten
 
 if TYPE_CHECKING:
@@ -26,18 +27,6 @@ _BASE = 1_000_003_193_817
 
 
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
-_upward: Any = None
-
-
-def above() -> Any:
-    """The functors that methods call: the one place where terms reach up."""
-    global _upward
-    if _upward is None:
-        from catad import upward
-
-        _upward = upward
-    return _upward
-
 
 class D:
     """A differentiable function, as a term.
@@ -68,7 +57,7 @@ class D:
     _cache: TermCache  # what was made of the term
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        return above().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
+        return late().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
 
     # -- what a term is
 
@@ -128,22 +117,20 @@ class D:
         return isinstance(other, D) and hash(self) == hash(other) and same(self, other)
 
     def __repr__(self) -> str:
-        text: str = above().syntax.code_of(self)[0]
-        return text
+        return late().code_of(self)[0]
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]] | None:
         """A function and its arguments that rebuild the term, where pickling its fields would not do."""
         return None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        record: tuple[Any, ...] = above().syntax.packed(self)
+        record: tuple[Any, ...] = late().packed(self)
         return record
 
     @property
     def names(self) -> dict[str, Any]:
-        """What the names in `repr(f)` stand for: `eval(repr(f), {"ct": catad, **f.names}) == f`."""
-        found: dict[str, Any] = above().syntax.code_of(self)[1]
-        return found
+        """The values of the names in `repr(f)`: `eval(repr(f), {"ct": catad, **f.names}) == f`."""
+        return late().code_of(self)[1]
 
     # -- composition
 
@@ -171,7 +158,7 @@ class D:
         return Cross((self, other), here())
 
     def __rmul__(self, number: Operand) -> D:
-        return then(self, above().scaled(number), here())
+        return then(self, late().scaled(number), here())
 
     if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
 
@@ -185,7 +172,7 @@ class D:
         def __rpow__(self, other: D | Operand) -> D: ...
 
     def __neg__(self) -> D:
-        return then(self, above().neg, here())
+        return then(self, late().neg, here())
 
     def __matmul__(self, other: object) -> D:
         raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
@@ -204,7 +191,8 @@ class D:
                 for leaf in flatten(x):
                     if hasattr(type(leaf), "builder"):  # a wire
                         return cast(Result, leaf.builder.apply(self, leaf.builder.wires(x)))
-            return cast(Result, above().run(self, x))
+            result: Result = late().run(self, x)
+            return result
         except errors.CatadError as error:
             if isinstance(error, errors.SpaceError) and any(isinstance(leaf, D) for leaf in flatten(x)):
                 raise errors.SpaceError(errors.applied_to_morphisms(self, args)) from None
@@ -218,13 +206,11 @@ class D:
         >>> (ct.dup >> ct.mul).spaces(ct.f32[5])
         ct.f32[5]
         """
-        cod: Space = above().codomain(self, dom)
-        return cod
+        return late().codomain(self, dom)
 
     def draw(self, dom: Space | None = None) -> str:
         """A string diagram as SVG text; with a domain, of the wiring at that space, with spaces on the wires."""
-        svg: str = above().draw(self, dom)
-        return svg
+        return late().draw(self, dom)
 
     def _repr_svg_(self) -> str:
         return self.draw()
@@ -237,8 +223,7 @@ class D:
         >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))
         0: Map Contract, compiled
         """
-        text: str = above().source(self, language, *spaces)
-        return text
+        return late().source(self, language, *spaces)
 
     # -- chains
 

@@ -1,9 +1,5 @@
-"""The functions of upper layers that lower layers call, by one late import each (`terms.above`).
+"""The functions of upper layers that lower layers call, imported when the first of them is called (`late.py`)."""
 
-The methods of `D`, `Wire` and `LinearMap` run functors that live above them; everything else imports downwards only.
-"""
-
-from catad import syntax
 from catad.derive import linearize
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
@@ -12,13 +8,19 @@ from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
 from catad.engine.run import finished
 from catad.functors import differential, linearised, reverse_differential, tangent
-from catad.linear import constructors, entries, solving
+from catad.linear.constructors import identity as identity_map
+from catad.linear.constructors import join as joined
+from catad.linear.constructors import scale as scaling
+from catad.linear.constructors import sparse
+from catad.linear.entries import diagonal as diagonal_of
+from catad.linear.entries import of_array as entries_of_array
 from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
+from catad.linear.solving import general as general_solver
 from catad.planner.plan import plan
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
-from catad.terms import D, fork
+from catad.syntax import code_of, packed
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
@@ -28,24 +30,26 @@ from catad.wiring import codomain, wire
 
 __all__ = [
     "Constant",
-    "D",
     "Program",
     "add",
     "astype",
     "by_hand",
     "cells_of",
+    "code_of",
     "codomain",
     "const",
-    "constructors",
     "cost_of",
     "cost_of_wiring",
+    "diagonal_of",
     "differential",
     "draw",
-    "entries",
+    "entries_of_array",
     "exl",
     "exr",
     "finished",
-    "fork",
+    "general_solver",
+    "identity_map",
+    "joined",
     "linearised",
     "linearize",
     "map",
@@ -53,6 +57,7 @@ __all__ = [
     "neg",
     "notice",
     "one_by_one",
+    "packed",
     "pattern",
     "plan",
     "program_of",
@@ -61,11 +66,11 @@ __all__ = [
     "run_product",
     "run_structure",
     "scaled",
-    "solving",
+    "scaling",
     "source",
     "space_of",
+    "sparse",
     "sub",
-    "syntax",
     "tangent",
     "wire",
     "with_numbers",

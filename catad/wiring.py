@@ -1,8 +1,8 @@
 """Wirings: terms laid out at given spaces as graphs of primitive boxes.
 
-`fork`, `exl`, `dup`, `swap` and their like become mere wires. Equal boxes on equal wires are one box, and a term that is
-met twice on the same wires is laid out once, so that shared work stays shared. Laying out runs on a stack of its own:
-the depth of a term is not bounded by Python's.
+`fork`, `exl`, `dup`, `swap` and their like become mere wires. Equal boxes on equal wires are one box, and a term that is met
+twice on the same wires is laid out once, so that shared work stays shared. Laying out uses an explicit stack, so Python's
+stack does not bound the depth of a term.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
+from catad.late import late
 from catad.loop_counts import reading
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.term_cache import cached
-from catad.terms import Compose, Cross, D, Fork, above, morphism
+from catad.terms import Compose, Cross, D, Fork, morphism
 
 Wires = Any  # a Wire, or a tuple of Wires
 Values = Callable[[], "tuple[Any, Sequence[Any]] | None"]  # the module of some arrays and these, where they are known
@@ -102,14 +103,14 @@ def _pointwise(wire: Wire, op: Any, *args: Any) -> Any:
         if name in _REFUSED_ON_TRUTH:
             raise errors.ScalarError(errors.no_such_operation_on_truth(name, wire))
         op = _ON_TRUTH.get(name, op)
-    term, wires = above().with_numbers(op, args)
+    term, wires = late().with_numbers(op, args)
     return wire.builder.apply(term, wire.builder.wires(wires))
 
 
 def _matmul(a: Any, c: Any) -> Any:
     """The matrix product of wires and arrays."""
     b: Builder = next(x for x in (a, c) if isinstance(x, Wire)).builder
-    return b.apply(above().matmul, b.wires((a, c)))
+    return b.apply(late().matmul, b.wires((a, c)))
 
 
 _ON_TRUTH = {"add": "or", "mul": "and", "multiply": "and", "abs": "truth", "absolute": "truth"}
@@ -222,9 +223,9 @@ class Builder:
         made = []
         for leaf in leaves:
             if is_weak(leaf):
-                made.append(self.add(above().Constant(as_number(np, leaf, weak_dtype(leaf, beside)), leaf))[0])
+                made.append(self.add(late().Constant(as_number(np, leaf, weak_dtype(leaf, beside)), leaf))[0])
             else:
-                made.append(leaf if isinstance(leaf, Wire) else self.apply(above().const(leaf), ()))
+                made.append(leaf if isinstance(leaf, Wire) else self.apply(late().const(leaf), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
 
     def add(self, primitive: Primitive, *ins: Wire) -> tuple[Wire, ...]:
@@ -283,12 +284,12 @@ class Builder:
                 failed = error
 
     def values(self, wires: Sequence[Wire]) -> tuple[Any, Sequence[Any]] | None:
-        """What lies on some wires at the point for which this is laid out; None where there is none."""
+        """The values of some wires at the point for which this is laid out; None where there is none."""
         point = None if self.point is None else self.point()
         if point is None:
             return None
         inputs = tuple([Wire(self, k, self.spaces[k]) for k in range(len(point[1]))])
-        return point[0], above().Program(self.finish(self.space(inputs), inputs, tuple(wires)))(*point)
+        return point[0], late().Program(self.finish(self.space(inputs), inputs, tuple(wires)))(*point)
 
     def at(self, x: Wires) -> AbstractContextManager[None]:
         """Inside, terms are laid out for the values of these wires."""
@@ -315,7 +316,7 @@ class Builder:
 
 
 def _numbers(wires: Wires) -> Hashable:
-    """What tells values on wires apart: the numbers of the wires, and how these are nested (-1 and -2 are brackets)."""
+    """The key of values on wires: the numbers of the wires, and how these are nested (-1 and -2 are brackets)."""
     if isinstance(wires, Wire):
         return wires.number
     out: list[int] = []

@@ -1,8 +1,8 @@
 """String diagrams as SVG text.
 
-Time runs from left to right. `compose` is side by side, `fork` splits a wire at a dot, `cross` is above each other, and
-what only rearranges tuples is mere wires (P. Selinger, A survey of graphical languages for monoidal categories, 2011). A
-wire that nothing reads ends in a small ring. The text needs nothing else: no style sheet, no script, no font of its own,
+Time runs from left to right. `compose` is side by side, `fork` splits a wire at a dot, `cross` is above each other, and a
+rearrangement of tuples is drawn as wires alone (P. Selinger, A survey of graphical languages for monoidal categories, 2011).
+A wire that nothing reads ends in a small ring. The text needs nothing else: no style sheet, no script, no font of its own,
 and colours that can be read on a light and on a dark ground.
 """
 

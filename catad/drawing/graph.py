@@ -1,4 +1,4 @@
-"""What is drawn: boxes and wires without spaces or meaning, and how much of a big picture is left out.
+"""The graph of a diagram: boxes and wires without spaces or meaning, and how much of a big picture is left out.
 
 A picture of a wiring keeps the first and the last layers of boxes and, of a wide layer, the first and last boxes; what lies
 between becomes one box that says how many it stands for. A layer holds the boxes of one depth, so what is merged can be

@@ -88,7 +88,7 @@ def _tidied(text: str) -> str:
 
 
 def _named(value: Any, wish: str) -> str:
-    """What stands for a value."""
+    """The text that stands for a value."""
     if value is None or isinstance(value, (bool, int, float, str, Space)):
         return repr(value)
     if type(value) is tuple:

@@ -26,8 +26,8 @@ DARK, GROUND = "#3f7fc4", "#8a97a6"
 def pattern(source: LinearMap | Structure, size: int = 120, caption: bool = False) -> str:
     """The sparsity pattern as a small SVG picture, at most `size` pixels wide and high; `caption` adds the map's `repr`.
 
-    Of a chain it shows what the product of the patterns reaches: an upper bound. The indices of a gather are read where
-    `source` is a `LinearMap`; of a structure alone any entry that the indexed axis allows counts.
+    For a chain it shows the product of the patterns: an upper bound. The indices of a gather are read where `source` is a
+    `LinearMap`; of a structure alone any entry that the indexed axis allows counts.
 
     >>> import catad as ct, numpy as np
     >>> from catad.drawing.pattern import pattern

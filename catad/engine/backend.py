@@ -1,20 +1,10 @@
-"""What an engine is, and what the half that all machines share asks of a machine.
-
-An `Engine` makes of a wiring the steps that run it. A `Machine` is an engine whose steps are stages: which boxes share a pass is
-decided for all machines alike (`stages/`, `steps.py`, `runner.py`), and the machine makes each pass run.
-"""
+"""The protocol of an engine: it turns a wiring into the steps that run it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
-
-from catad.boxes import Primitive
-from catad.engine.stages.bins import Member
-from catad.engine.stages.plan import Ready
-from catad.spaces import Tensor
 from catad.wiring import Wiring
 
 Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...]]
@@ -26,8 +16,8 @@ class Engine(Protocol):
 
     `name` is what `ct.use_engine` calls it. `smallest` is the number of numbers in the largest array of a program from which on
     the engine in force named "auto" takes this one; None, the default, where it runs by name only. `language` names the code that
-    its compiled steps show, for `D.source`; None where they show none. An engine that has `copy_bandwidth()`, in bytes per
-    second, may record its steps for `ct.profile`. Raises `EngineError` where it is registered without what has no default.
+    its compiled steps show, for `D.source`; None where they show none. Raises `EngineError` where it is registered without what
+    has no default.
 
     >>> import catad as ct, numpy as np
     >>> class ByKernels(ct.engine.Engine):
@@ -61,49 +51,4 @@ class Engine(Protocol):
         arrays where it writes several wires. Steps are in an order in which they can run. Boxes without arguments are constants,
         whose wires are there before the first step. Results have the spaces of their wires, and are the same on every run.
         """
-        ...
-
-
-class Way(Protocol):
-    """Compiled code of a stage for arrays that lie in memory in some way: its text, the seconds that compiling took."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def seconds(self) -> float: ...
-
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None: ...
-
-
-class Machine(Engine, Protocol):
-    """An engine that runs stages.
-
-    `checks` say whether all numbers of an array are "normal", or each is a "number" and not NaN.
-    """
-
-    checks: Mapping[str, Callable[[Any], bool]]
-
-    def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
-        """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
-        ...
-
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
-        """Compiled code for a box that no stage takes in; None where its array code is as good."""
-        ...
-
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int], name: str) -> Callable[..., Any]:
-        """Compiled code for boxes that fold the same elements by bin, each of so many arguments."""
-        ...
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """An array whose numbers are not set yet."""
-        ...
-
-    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """The arrays as compiled code expects them."""
-        ...
-
-    def copy_bandwidth(self) -> float:
-        """Bytes per second, read and written, of copying a large array."""
         ...

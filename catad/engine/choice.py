@@ -13,6 +13,7 @@ from catad.engine.reference import REFERENCE
 
 AUTO = "auto"
 _engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, REFERENCE)}
+_automatic: tuple[tuple[int, Engine], ...] = ((CPU.smallest, CPU),)  # those that "auto" chooses from, and from which size on
 _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
@@ -42,7 +43,9 @@ def register(engine: Engine) -> None:
         raise errors.EngineError(errors.no_engine(engine, missing))
     if not isinstance(engine.name, str) or engine.name in (AUTO, CPU.name, REFERENCE.name, ""):
         raise errors.EngineError(errors.reserved_engine(engine.name))
+    global _automatic
     _engines[engine.name] = engine
+    _automatic = tuple([(one.smallest, one) for one in _engines.values() if one.smallest is not None])
 
 
 def chosen() -> str:
@@ -57,12 +60,12 @@ def chosen() -> str:
 
 def engine_of(xp: Any, largest: int) -> Engine:
     """What runs a program on arrays of a library now, given the number of numbers in its largest array."""
-    name = chosen()
+    name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]
         return engine if engine.runs(xp) and engine.available() else REFERENCE
-    for engine in _engines.values():
-        if engine.smallest is not None and largest >= engine.smallest and engine.runs(xp) and engine.available():
+    for smallest, engine in _automatic:
+        if largest >= smallest and engine.runs(xp) and engine.available():
             return engine
     return REFERENCE
 

@@ -17,23 +17,21 @@ from catad import version
 from catad.scalar import Function, Loop
 from catad.scalar.ir import flatten
 
-PRINTERS = (
-    *[f"engine/{place}" for place in ("stages", "text", "cpu", "cpu/nests", "cpu/bins", "cpu/run")],
-    "scalar",
-    "scalar/vector_math",
-)
-"""The folders of what decides about a text."""
+SHARED = ("engine/stages", "engine/text", "scalar", "scalar/vector_math")
+"""The folders of what decides about a text on every machine."""
 
 _known: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 
 
-def key_of(printer: type, kernel: tuple[Any, ...]) -> str | None:
+def key_of(printer: type, kernel: tuple[Any, ...], folders: tuple[str, ...]) -> str | None:
     """The same text for the same kernel in every process; None where that cannot be promised, and its LLVM text must do.
 
-    >>> key_of(object, (1, "f4", -0.0)) == key_of(object, (1, "f4", 0.0))
+    `folders` are those of the machine's own printers, within the package.
+
+    >>> key_of(object, (1, "f4", -0.0), ()) == key_of(object, (1, "f4", 0.0), ())
     False
     """
-    made_by = sources()
+    made_by = sources(folders)
     if made_by is None:
         return None
     try:
@@ -68,12 +66,12 @@ def _function(function: Function) -> str:
 
 
 @cache
-def sources() -> str | None:
+def sources(folders: tuple[str, ...]) -> str | None:
     """What tells the printers of one catad from those of another: names, sizes and times of its files; None without files."""
     root = os.path.dirname(version.__file__)
     found = []
     try:
-        for place in PRINTERS:
+        for place in (*SHARED, *folders):
             for entry in sorted(os.scandir(os.path.join(root, place)), key=lambda entry: entry.name):
                 if entry.name.endswith(".py"):
                     about = entry.stat()

@@ -1,4 +1,4 @@
-"""Where the time goes: what each compiled stage cost to compile and to run, beside what moving its bytes must cost.
+"""Where the time goes: what each compiled step cost to compile and to run, beside what moving its bytes must cost.
 
 A stage that is bound by memory can at best run as fast as a copy. So a profile relates the bytes that a stage reads and
 writes per second to the same figure of `np.copyto` between buffers larger than the caches, measured in this process.
@@ -10,6 +10,7 @@ import html
 import json
 import threading
 import time
+from collections.abc import Callable, Iterable
 from functools import cache
 from statistics import median
 from types import TracebackType
@@ -28,23 +29,23 @@ class Stage:
     """What a profile knows about the stages of one name.
 
     `calls`; `compile_seconds`, what their kernels cost to compile, each counted once, whenever that was; `run_seconds` and
-    `bytes` (read and written), summed over the calls.
+    `bytes` (read and written), summed over the calls. `copy` measures what the machine copies in a second.
     """
 
-    __slots__ = ("_compiled", "bytes", "calls", "name", "run_seconds")
+    __slots__ = ("_compiled", "bytes", "calls", "copy", "name", "run_seconds")
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, copy: Callable[[], float]) -> None:
+        self.name, self.copy = name, copy
         self.calls = 0
         self.run_seconds = 0.0
         self.bytes = 0
         self._compiled: set[float] = set()
 
-    def add(self, compile_seconds: float, run_seconds: float, moved: int) -> None:
+    def add(self, compile_seconds: Iterable[float], run_seconds: float, moved: int) -> None:
         self.calls += 1
         self.run_seconds += run_seconds
         self.bytes += moved
-        self._compiled.add(compile_seconds)  # a kernel gives the same number at each call: so it counts once
+        self._compiled.update(compile_seconds)  # a kernel gives the same number at each call: so it counts once
 
     @property
     def compile_seconds(self) -> float:
@@ -63,7 +64,7 @@ class Stage:
             "run_ms": 1e3 * self.run_seconds,
             "megabytes": self.bytes / 1e6,
             "gigabytes_per_second": self.bandwidth / 1e9,
-            "of_copy": self.bandwidth / copy_bandwidth(),
+            "of_copy": self.bandwidth / self.copy(),
         }
 
 
@@ -93,11 +94,13 @@ class Profile:
         with self._lock:
             return list(self._stages.values())
 
-    def add(self, name: str, compile_seconds: float, run_seconds: float, moved: int) -> None:
+    def add(
+        self, name: str, compile_seconds: Iterable[float], run_seconds: float, moved: int, copy: Callable[[], float]
+    ) -> None:
         with self._lock:
             stage = self._stages.get(name)
             if stage is None:
-                stage = self._stages[name] = Stage(name)
+                stage = self._stages[name] = Stage(name, copy)
             stage.add(compile_seconds, run_seconds, moved)
 
     def table(self) -> str:
@@ -132,7 +135,7 @@ class Profile:
         rows: list[tuple[str, ...]] = [("stage", "calls", "compile ms", "run ms", "MB", "GB/s", "of copy")]
         for stage in self.stages:
             times = (f"{1e3 * stage.compile_seconds:.1f}", f"{1e3 * stage.run_seconds:.3f}")
-            share = f"{stage.bandwidth / copy_bandwidth():.0%}"
+            share = f"{stage.bandwidth / stage.copy():.0%}"
             rows.append(
                 (stage.name, str(stage.calls), *times, f"{stage.bytes / 1e6:.3f}", f"{stage.bandwidth / 1e9:.2f}", share)
             )
@@ -140,10 +143,10 @@ class Profile:
 
 
 def profile() -> Profile:
-    """Record what the compiled stages cost that run inside `with ct.profile() as p:`, in all threads.
+    """Record what the compiled steps cost that run inside `with ct.profile() as p:`, in all threads.
 
-    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. Stages that run on the reference engine
-    are not recorded. Profiles may be open inside each other; then each records.
+    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. What runs on the reference engine is
+    not recorded. Profiles may be open inside each other; then each records.
 
     Seconds and bytes are summed over the calls of a stage. Raises `EngineError` where one profile is opened twice at a time.
 
@@ -161,11 +164,17 @@ def active() -> bool:
     return bool(_open)
 
 
-def record(stage_name: str, compile_seconds: float, run_seconds: float, bytes: int) -> None:
-    """Tell the open profiles of one call of a stage: what compiling it took (the same number at each call), what this call
-    took, and how many bytes it read and wrote."""
+def record(
+    stage_name: str,
+    compile_seconds: Iterable[float],
+    run_seconds: float,
+    bytes: int,
+    copy: Callable[[], float] | None = None,
+) -> None:
+    """Tell the open profiles of one call of a stage: what compiling its kernels took (the same numbers at each call), what this
+    call took, how many bytes it read and wrote, and what measures the bytes that its machine copies in a second (NumPy's)."""
     for profile in _open:
-        profile.add(stage_name, compile_seconds, run_seconds, bytes)
+        profile.add(stage_name, compile_seconds, run_seconds, bytes, copy or copy_bandwidth)
 
 
 @cache

@@ -13,7 +13,7 @@ import numpy as np
 
 from catad.arrays import Array, apart, common_module
 from catad.boxes import Primitive
-from catad.engine.backend import Engine
+from catad.engine.backend import Engine, Step
 from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
 from catad.engine.fuse import fuse
@@ -27,7 +27,7 @@ from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
 from catad.vector.by_hand import erased
-from catad.wiring import Builder, Wiring, at_point, point_of, wire
+from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
 
 
 class Program:
@@ -51,8 +51,11 @@ class Program:
         """What runs on an engine, made once."""
         found = self._runs.get(engine)
         if found is None:
-            found = self._runs[engine] = Run(self.wiring, engine.steps(self.wiring))
+            found = self._runs[engine] = self._run(engine.steps(self.wiring), self.wiring.outputs)
         return found
+
+    def _run(self, steps: Sequence[Step], outputs: Sequence[int]) -> Run:
+        return Run(self.wiring.inputs, outputs, steps, self.wiring.boxes)
 
     @property
     def reference(self) -> Run:
@@ -80,7 +83,8 @@ class Program:
         """What runs on these arrays."""
         if not self.checked:
             self._check(xp, leaves)
-        return self.on(engine_of(xp, self.largest))
+        engine = engine_of(xp, self.largest)
+        return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """What primitives check on the values of the first call: neutral elements, associativity.
@@ -96,17 +100,24 @@ class Program:
             if runs[i] or checks[i]:
                 needed.update(box.ins)
         if any(checks):
-            at = self.reference.registers(xp, leaves)
-            with np.errstate(all="ignore"):
-                for i, (kernel, ins, outs, _) in enumerate(self.reference.steps):
-                    arrays = [at[k] for k in ins] if runs[i] or checks[i] else []
-                    if checks[i]:
-                        self.boxes[i].primitive.check(xp, *arrays)
-                    if runs[i]:
-                        result = kernel(xp, *arrays)
-                        for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
-                            at[k] = part
+            self._run([self._checking(box, *of) for box, *of in zip(self.boxes, checks, runs, strict=True)], ())(xp, leaves)
         self.checked = True
+
+    def _checking(self, box: Box, checks: bool, runs: bool) -> Step:
+        """A box that checks what it is given, and runs where somebody needs it."""
+        kernel = box.primitive.kernel(self.wiring.spaces(box.ins)) if runs else _nothing
+        if not checks:
+            return kernel, box.ins if runs else (), box.outs if runs else ()
+
+        def run(xp: Any, *arrays: Array) -> Any:
+            box.primitive.check(xp, *arrays)
+            return kernel(xp, *arrays)
+
+        return run, box.ins, box.outs if runs else ()
+
+
+def _nothing(xp: Any, *arrays: Array) -> tuple[()]:
+    return ()
 
 
 def program_of(term: D, dom: Space) -> tuple[Program, Space]:

@@ -5,7 +5,8 @@ A run knows when a wire is read for the last time, so that its memory is free ag
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,28 +14,35 @@ import numpy as np
 from catad.arrays import Array, apart, read_only
 from catad.boxes import Nesting, Running
 from catad.engine.backend import Step
-from catad.wiring import Wiring
+from catad.wiring import Box
+
+_Step = tuple[Callable[..., Any], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 class Run:
-    """Steps over numbered registers, and the constants among these."""
+    """Steps over numbered registers: a callable, the registers that it reads, those that it writes, and those that are free then.
 
-    __slots__ = ("_constants", "count", "inputs", "nesting", "outputs", "steps")
+    `inputs` and `outputs` are wires; boxes without arguments are constants.
+    """
 
-    def __init__(self, wiring: Wiring, steps: Sequence[Step]) -> None:
+    __slots__ = ("_constants", "_fixed", "_rest", "_segments", "count", "inputs", "nesting", "outputs", "steps")
+
+    def __init__(
+        self, inputs: Sequence[int], outputs: Sequence[int], steps: Sequence[Step], boxes: Sequence[Box] = ()
+    ) -> None:
         names: dict[int, int] = {}
-        self.inputs = tuple([names.setdefault(k, len(names)) for k in wiring.inputs])
+        self.inputs = tuple([names.setdefault(k, len(names)) for k in inputs])
         last: dict[int, int] = {}
         for i, (_, ins, outs) in enumerate(steps):
             for k in (*ins, *outs):
                 last[k] = i
                 names.setdefault(k, len(names))
-        used = {*last, *wiring.outputs}
-        fixed = [box for box in wiring.boxes if not box.ins and not used.isdisjoint(box.outs)]
-        kept = {*wiring.outputs, *[k for box in fixed for k in box.outs]}
+        used = {*last, *outputs}
+        fixed = [box for box in boxes if not box.ins and not used.isdisjoint(box.outs)]
+        kept = {*outputs, *[k for box in fixed for k in box.outs]}
         for k in kept:
             names.setdefault(k, len(names))
-        self.outputs = tuple([names[k] for k in wiring.outputs])
+        self.outputs = tuple([names[k] for k in outputs])
         self.count = len(names)
         self.steps = tuple(
             [
@@ -47,25 +55,27 @@ class Run:
                 for i, (kernel, ins, outs) in enumerate(steps)
             ]
         )
-        self.nesting = any(_nested(kernel) is not None for kernel, _, _ in steps)
-        self._constants: dict[Any, list[Any]] = {None: [(names[box.outs[0]], box.primitive) for box in fixed]}
+        self._segments, self._rest = _segments(self.steps)
+        self.nesting = bool(self._segments)  # whether a step runs programs
+        self._fixed = tuple([(names[box.outs[0]], box.primitive) for box in fixed])
+        self._constants: dict[Any, list[Array]] = {}
 
     def registers(self, xp: Any, leaves: Sequence[Array]) -> list[Any]:
         """Registers with the arguments and the constants in their places, the latter moved to the device once."""
-        found = self._constants.get(xp)
+        found: list[Any] | None = self._constants.get(xp)
         if found is None:
             found = [None] * self.count
-            for at, primitive in self._constants[None]:
+            for at, primitive in self._fixed:
                 found[at] = read_only(primitive.evaluate(xp))
             self._constants[xp] = found
-        at = found.copy()
+        registers = found.copy()
         for k, leaf in zip(self.inputs, leaves, strict=True):
-            at[k] = leaf
-        return at
+            registers[k] = leaf
+        return registers
 
     def constants(self, xp: Any) -> list[Array]:
         """The constants, once the program has run."""
-        return [self._constants[xp][at] for at, _ in self._constants[None]]
+        return [self._constants[xp][at] for at, _ in self._fixed]
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         made: list[Array]
@@ -74,32 +84,20 @@ class Run:
         return made
 
     def straight(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
-        """The steps one after the other, where none runs programs."""
+        """The results, where no step runs programs."""
         at = self.registers(xp, leaves)
-        for kernel, ins, outs, dead in self.steps:
-            result = kernel(xp, *[at[k] for k in ins])
-            if len(outs) == 1:
-                at[outs[0]] = result
-            else:
-                for k, part in zip(outs, result, strict=True):
-                    at[k] = part
-            for k in dead:
-                at[k] = None
+        _through(self.steps, xp, at)
         return self._results(xp, at)
 
     def running(self, xp: Any, leaves: Sequence[Array]) -> Running:
         """The same, asking for each program that runs within."""
         at = self.registers(xp, leaves)
-        for kernel, ins, outs, dead in self.steps:
-            primitive = _nested(kernel)
-            if primitive is None:
-                result = kernel(xp, *[at[k] for k in ins])
-            else:
-                result = yield from primitive.running(xp, *[at[k] for k in ins])
-            for k, part in zip(outs, result if len(outs) > 1 else (result,), strict=True):
-                at[k] = part
-            for k in dead:
-                at[k] = None
+        for before, nested, (_, ins, outs, dead) in self._segments:
+            _through(before, xp, at)
+            result = yield from nested.running(xp, *[at[k] for k in ins])
+            _through([(partial(_given, result), (), outs, dead)], xp, at)
+            del result
+        _through(self._rest, xp, at)
         return self._results(xp, at)
 
     def _results(self, xp: Any, at: list[Any]) -> list[Array]:
@@ -107,14 +105,40 @@ class Run:
         return results if xp is np else apart(results, self.constants(xp))  # those of NumPy are known later, by being read-only
 
 
-def _nested(kernel: Any) -> Nesting | None:
-    """The primitive whose evaluation a kernel is, where that runs programs."""
-    owner = getattr(kernel, "__self__", None)
-    return owner if isinstance(owner, Nesting) else None
+def _through(steps: Sequence[_Step], xp: Any, at: list[Any]) -> None:
+    """The one loop that runs boxes on arrays."""
+    for kernel, ins, outs, dead in steps:
+        result = kernel(xp, *[at[k] for k in ins])
+        if len(outs) == 1:
+            at[outs[0]] = result
+        else:
+            for k, part in zip(outs, result, strict=True):
+                at[k] = part
+        for k in dead:
+            at[k] = None
+
+
+def _given(result: Any, xp: Any) -> Any:
+    return result
+
+
+def _segments(steps: Sequence[_Step]) -> tuple[list[tuple[Sequence[_Step], Nesting, _Step]], Sequence[_Step]]:
+    """For each step that runs programs those before it, its primitive and itself; and those after the last one."""
+    found = list[tuple[Sequence[_Step], Nesting, _Step]]()
+    before = list[_Step]()
+    for step in steps:
+        owner = getattr(step[0], "__self__", None)  # the primitive, where the kernel is its evaluation
+        if isinstance(owner, Nesting):
+            found.append((before, owner, step))
+            before = []
+        else:
+            before.append(step)
+    return found, before
 
 
 def finished(running: Running, xp: Any) -> Any:
-    """What a generator returns that asks for programs to be run. These may ask for others: they wait on a stack of their own."""
+    """The result of a generator that asks for programs to be run. These may ask for others, and wait on an explicit
+    stack."""
     stack, sent = [running], None
     while True:
         try:

@@ -1,6 +1,6 @@
 """Running stages and single boxes on a machine: compile once for the way in which arrays lie, call, fall back.
 
-What cannot be compiled is run by array code, with one notice that names it.
+Boxes that cannot be compiled run by their array code, with one notice that names them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from catad.engine import notices, profile
-from catad.engine.backend import Machine, Way
+from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.plan import Ready
 from catad.errors import CannotPrint
 from catad.spaces import Tensor
@@ -33,6 +33,26 @@ class Contiguous:
         self.__array_interface__ = {"data": (0, False)}
 
 
+class _timed:
+    """The time of one call of compiled code, for the open profiles; what is in it says what compiling took, and the bytes."""
+
+    __slots__ = ("begun", "machine", "moved", "name", "seconds")
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        self.machine, self.name = machine, name
+        self.seconds: tuple[float, ...] = ()
+        self.moved = 0
+
+    def __enter__(self) -> _timed:
+        self.begun = time.perf_counter()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            took = time.perf_counter() - self.begun
+            profile.record(self.name, self.seconds, took, self.moved, self.machine.copy_bandwidth)
+
+
 class StageRunner:
     """A stage ready to run: one array for each wire that it reads, in these spaces, one result for each that it writes."""
 
@@ -46,6 +66,7 @@ class StageRunner:
         name: str,
     ) -> None:
         self.machine, self.stage, self.fallback, self.name = machine, stage, fallback, name
+        self.empty, self.given = machine.empty, machine.prepared
         self.ins, outs = spaces
         self.place = [ins.index(p.wire) if p.wire >= 0 else -1 for p in stage.reads]
         self.needs = [(ins.index(k), machine.checks[what]) for k, what in stage.needs]
@@ -53,11 +74,10 @@ class StageRunner:
         self.ways: dict[Any, Way | None] = {}
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        machine = self.machine
-        outs = [machine.empty(shape, dtype) for shape, dtype in self.results]
+        outs = [self.empty(shape, dtype) for shape, dtype in self.results]
         if 0 in self.stage.shape:
             return outs[0] if len(outs) == 1 else outs
-        given = machine.prepared(arrays)
+        given = self.given(arrays)
         key = tuple([a.strides for a in given])
         try:
             way = self.ways[key]
@@ -65,11 +85,12 @@ class StageRunner:
             way = self.ways[key] = self._way(given, outs)
         if way is None or not all(holds(given[at]) for at, holds in self.needs):
             return self.fallback(xp, *given)
-        begun = time.perf_counter() if profile.active() else 0.0
-        way.run(given, outs)
-        if begun:
-            moved = sum(a.nbytes for a in (*given, *outs))
-            profile.record(self.name, way.seconds, time.perf_counter() - begun, moved)
+        if profile.active():
+            with _timed(self.machine, self.name) as found:
+                way.run(given, outs)
+                found.seconds, found.moved = (way.seconds,), sum(a.nbytes for a in (*given, *outs))
+        else:
+            way.run(given, outs)
         return outs[0] if len(outs) == 1 else outs
 
     def prepared(self) -> str | None:
@@ -93,16 +114,15 @@ class Standalone:
     """Compiled code that is no stage, on arrays in these spaces, and the array code where it cannot be printed."""
 
     def __init__(
-        self, machine: Machine, name: str, made: Callable[..., Any], plain: Callable[..., Any], ins: tuple[Tensor, ...]
+        self, machine: Machine, name: str, made: Compiled, plain: Callable[..., Any], ins: tuple[Tensor, ...]
     ) -> None:
         self.machine, self.name, self.plain, self.ins = machine, name, plain, ins
-        self.made: Callable[..., Any] | None = made
+        self.made: Compiled | None = made
 
     def prepared(self) -> str | None:
-        """Compile for arrays in its spaces; the text, or None where the array code runs or other programs do the work."""
-        prepare = getattr(self.made, "prepared", None)
+        """Compile for arrays in its spaces; the text, or None where the array code runs."""
         try:
-            return None if prepare is None else prepare(self.ins)
+            return None if self.made is None else self.made.prepared(self.ins)
         except CannotPrint as error:
             self._cannot(error)
             return None
@@ -114,7 +134,16 @@ class Standalone:
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         if self.made is not None:
             try:
-                return self.made(xp, *self.machine.prepared(arrays))
+                return self._run(self.made, xp, self.machine.prepared(arrays))
             except CannotPrint as error:
                 self._cannot(error)
         return self.plain(xp, *arrays)
+
+    def _run(self, made: Compiled, xp: Any, given: Sequence[Any]) -> Any:
+        if not profile.active():
+            return made(xp, *given)
+        with _timed(self.machine, self.name) as found:
+            result = made(xp, *given)
+            outs = result if isinstance(result, (list, tuple)) else [result]
+            found.seconds, found.moved = made.seconds, made.moved(given, outs)
+        return result

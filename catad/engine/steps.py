@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from catad.engine.backend import Machine, Step
+from catad.engine.backend import Step
+from catad.engine.machine import Machine
+from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
 from catad.engine.stages.bins import Member
@@ -16,11 +18,10 @@ from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.plan import ready
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
+from catad.late import late
 from catad.spaces import Product
-from catad.terms import above
-from catad.vector.by_bin import ProductOfOthersByBin
-from catad.vector.others import ProductOfOthers
-from catad.vector.winner import Winner
+from catad.vector.decomposed import together
+from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wire, Wiring
 
 
@@ -85,9 +86,9 @@ def _pass(
     read = [k for part in parts for k in part.reads]
     ins = (*read, *dict.fromkeys([k for part in parts for k in part.ins if k not in read]))
     outs = tuple([k for part in parts for k in part.boxes[-1].outs])
-    reference = _Reference(found.wiring, boxes, ins, outs)
+    reference = ArrayCode(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
-    made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts], name)
+    made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts])
     return Standalone(machine, name, made, reference, ()), ins, outs
 
 
@@ -127,7 +128,7 @@ def _stage(machine: Machine, found: Partition, stage: Stage, outs: tuple[int, ..
     members, ins = _members(found, outs, [p.wire for p in made.reads if p.wire >= 0], there)
     spaces = wiring.spaces(ins), wiring.spaces(outs)
     name = " ".join(dict.fromkeys(stage.members))
-    other = _general(wiring, members, ins, outs) if stage.needs else _Reference(wiring, members, ins, outs)
+    other = _without_shortcuts(wiring, members, ins, outs) if stage.needs else ArrayCode(wiring, members, ins, outs)
     return StageRunner(machine, made, ins, spaces, other, name), ins, outs
 
 
@@ -156,24 +157,20 @@ def _members(
     return sorted(order.values(), key=lambda box: place[box.outs[0]]), tuple(ins)
 
 
-def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
-    """The same boxes as a program that needs nothing to be known of numbers."""
+def _without_shortcuts(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> Callable[..., Any]:
+    """The same boxes as a program without shortcuts, for all numbers."""
     b = Builder()
     starts = tuple([b.wire(wiring.wires[k]) for k in ins])
     at = dict(zip(ins, starts, strict=True))
     for box in boxes:
         given = [at[k] for k in box.ins]
-        if isinstance(box.primitive, ProductOfOthers):
-            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, given[0]),)
-        elif isinstance(box.primitive, ProductOfOthersByBin):
-            made = (b.apply(box.primitive.exact, tuple(given[:2])),)
-        elif isinstance(box.primitive, Winner):
-            made = (box.primitive.general(b, *given[:2]),)
+        if isinstance(box.primitive, Shortcut):
+            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, together(box.primitive.own(given))),)
         else:
             made = b.add(box.primitive, *given)
         at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there
     dom = Product(tuple([wiring.wires[k] for k in ins]))
-    program = above().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
+    program = late().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
 
     def run(xp: Any, *arrays: Any) -> Any:
         made = program.inside(xp, arrays)
@@ -182,21 +179,18 @@ def _general(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Seq
     return run
 
 
-class _Reference:
-    """Boxes run one after the other by their array code."""
+class ArrayCode:
+    """Boxes run one after the other by their array code, which is made when it is needed: most stages never need it."""
 
     def __init__(self, wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int], outs: Sequence[int]) -> None:
         self.boxes = [(box.primitive, wiring.spaces(box.ins), box.ins, box.outs) for box in boxes]
         self.ins, self.outs = tuple(ins), tuple(outs)
 
     @cached_property
-    def steps(self) -> list[Step]:
-        """The array code, made where it is needed: most stages never are."""
-        return [(primitive.kernel(spaces), ins, outs) for primitive, spaces, ins, outs in self.boxes]
+    def run(self) -> Run:
+        """The array code."""
+        return Run(self.ins, self.outs, [(primitive.kernel(spaces), ins, outs) for primitive, spaces, ins, outs in self.boxes])
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        at = dict(zip(self.ins, arrays, strict=True))
-        for kernel, ins, outs in self.steps:
-            result = kernel(xp, *[at[k] for k in ins])
-            at.update(zip(outs, result if len(outs) > 1 else (result,), strict=True))
-        return at[self.outs[0]] if len(self.outs) == 1 else [at[k] for k in self.outs]
+        made = self.run(xp, arrays)
+        return made[0] if len(made) == 1 else made

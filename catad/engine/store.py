@@ -1,7 +1,7 @@
 """Compiled code on disk: a folder of small files that any number of processes read and write.
 
-A file is named by the key of what it holds; it starts with a magic word and a SHA-256 of its name and the rest. What is
-truncated, changed, renamed, somebody else's or of another format counts as absent and is written anew. Files are written
+A file is named by the key of what it holds; it starts with a magic word and a SHA-256 of its name and the rest. A file that
+is truncated, changed, renamed, somebody else's or of another format counts as absent and is written anew. Files are written
 beside their place and then moved over it, so that nobody ever reads half of one. No failure of the disk is an error of the
 program: without a cache, programs are compiled again.
 

@@ -62,7 +62,7 @@ class SpaceError(CatadError, TypeError):
 
 
 class NotAnIndex(SpaceError):
-    """What is used as an index lies on a floating wire, whose number in its wiring is `wire`."""
+    """An index lies on a floating wire, whose number in its wiring is `wire`."""
 
     def __init__(self, message: str, wire: int = -1) -> None:
         super().__init__(message)

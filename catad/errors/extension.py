@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 from catad.errors.base import abbreviated, defined, text
 
@@ -18,10 +19,11 @@ def written_at(cls: type) -> str:
 
 
 def missing_method(kind: str, owner: object, name: str) -> str:
-    """`owner` inherits a method from its base that each class writes for itself."""
+    """`owner` inherits a method, or a property, from its base that each class writes for itself."""
     cls = type(owner)
     base = next(c for c in cls.__mro__ if name in vars(c))
-    method = vars(base)[name]
+    found = vars(base)[name]
+    method: Any = found.fget if isinstance(found, property) else found
     parameters = inspect.signature(method).parameters.values()
     signature = ", ".join([f"{'*' * (p.kind is p.VAR_POSITIONAL)}{p.name}" for p in parameters])
     meaning = (inspect.getdoc(method) or "").partition("\n")[0]

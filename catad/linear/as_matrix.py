@@ -12,13 +12,13 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import Array, apart, as_array, common_module
+from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.columns import check_numbers, common_dtype, mapped
 from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
 from catad.spaces import Tensor
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
@@ -52,7 +52,7 @@ def _cheaper(linear: LinearMap) -> LinearMap:
     pushed = _to_basis(structure) if structure.is_composite else 0
     if pushed <= PUSHED:
         return linear
-    plan = above().plan(structure, cost="operations", explicit=True)
+    plan = late().plan(structure, cost="operations", explicit=True)
     multiplied: LinearMap = plan.multiply(linear)
     return multiplied if plan.cost.operations + _to_basis(plan.result) < pushed else linear
 

@@ -1,7 +1,7 @@
 """Composite structures: `Zero`, `Block` (a grid), `Chain` (a product that is not multiplied out) and `Sum`.
 
-A part of a composite is placed: it comes with the positions of its slots among those of the whole, so that parts may share
-slots. The first part of a `Chain` is applied first.
+A part of a composite is placed: it has the positions of its slots in the composite, so that parts may share slots. The first
+part of a `Chain` is applied first.
 """
 
 from __future__ import annotations
@@ -461,7 +461,7 @@ def slots_of(parts: Sequence[Placed]) -> tuple[Tensor, ...]:
 
 
 def chain(parts: Sequence[Placed]) -> Structure:
-    """The product of placed parts, chains within it taken apart and identities left out."""
+    """The product of placed parts, with nested chains flattened and identities left out."""
     flat: list[Placed] = []
     for structure, numbers in parts:
         if isinstance(structure, Chain):
@@ -478,7 +478,7 @@ def chain(parts: Sequence[Placed]) -> Structure:
 
 
 def total(parts: Sequence[Placed]) -> Structure:
-    """The sum of placed parts, sums within it taken apart and zeros left out."""
+    """The sum of placed parts, with nested sums flattened and zeros left out."""
     flat: list[Placed] = []
     for structure, numbers in parts:
         if isinstance(structure, Sum):

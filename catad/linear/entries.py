@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.arrays import Array
+from catad.late import late
 from catad.linear.columns import BLOCK, block_size, common_dtype, images, put_together, taken_apart
 from catad.linear.structure import Placed, Structure
 from catad.spaces import Tensor
-from catad.terms import above
 
 
 class Entries(NamedTuple):
@@ -59,7 +59,7 @@ def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
     dtypes = {f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")}  # type: ignore[arg-type]
     number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
     typed: Structure = replace(structure, **dtypes)  # type: ignore[type-var]
-    found: Array = xp.asarray(above().run_structure(typed, xp, slots, [number])[0])
+    found: Array = xp.asarray(late().run_structure(typed, xp, slots, [number])[0])
     return found.reshape(-1)
 
 
@@ -142,7 +142,7 @@ def _from_entries(found: Entries, where: Span, k: int, xp: Any, structure: Struc
 
 
 def probes(structure: Structure, xp: Any, slots: Sequence[Array]) -> Iterator[tuple[int, Array]]:
-    """What the map makes of the sum of columns c, c + width, c + 2 width, ... for each c below `width`, in blocks.
+    """The map applied to the sum of basis vectors c, c + width, c + 2 width, ... for each c below `width`, in blocks.
 
     A block is the first c and an array whose rows are flattened results; `width` is that of the band, or all columns. Blocks
     have one size, so that one program makes them all; the last begins within the one before it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.block import Block, Chain, Sum, Zero, chain
@@ -19,7 +20,6 @@ from catad.linear.products import MapProduct, Shared, computed, flipped, left, r
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape, Reshaped, then
 from catad.linear.structure import Structure, cast, scale_by
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -179,7 +179,7 @@ def _gather_delta(first: Gather, second: Delta, shared: Shared) -> MapProduct | 
 
 def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Labels, how: Indexing, d: Delta) -> Wire:
     if not parts:
-        constant: Wire = b.apply(above().const(np.asarray(d.factor, d.cod_dtype)), ())
+        constant: Wire = b.apply(late().const(np.asarray(d.factor, d.cod_dtype)), ())
         return constant
     operands = [own or () for own, _ in parts]
     return scale_by(contract(b, operands, [w for _, w in parts], labels, how.sizes), d.factor)
@@ -265,7 +265,7 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> MapPro
         wires = [*ls[1:], *rs[1:]]
         operands: list[Labels] = list(weights)
         if not wires:
-            wires, operands = [b.apply(above().const(np.ones((), result.slot_dtype)), ())], [()]
+            wires, operands = [b.apply(late().const(np.ones((), result.slot_dtype)), ())], [()]
         values = contract(b, operands, wires, over, how.sizes)
         return b.add(Put(short), ls[0], values)[0]
 

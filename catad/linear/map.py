@@ -16,6 +16,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
+from catad.late import late
 from catad.linear.block import chain, diagonal_block, total
 from catad.linear.columns import from_left, times
 from catad.linear.delta import identity
@@ -24,7 +25,7 @@ from catad.linear.products import Shared, multiply, operations
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Structure
 from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
-from catad.terms import above
+from catad.terms import D
 from catad.wiring import Wire
 
 
@@ -76,9 +77,9 @@ class LinearMap(Operator):
         if found is None:
             if self.weak and len(leaves) == 1 and getattr(leaves[0], "dtype", np.dtype(int)).kind == "f":
                 return self._retyped(leaves[0].dtype)(x)
-            raise errors.SpaceError(errors.not_in_domain(above().space_of(x), self.dom, self))
+            raise errors.SpaceError(errors.not_in_domain(late().space_of(x), self.dom, self))
         xp = common_module([*found, *self.slots])
-        value: Result = rebuild(self.cod, above().run_structure(self.structure, xp, self.slots, found))
+        value: Result = rebuild(self.cod, late().run_structure(self.structure, xp, self.slots, found))
         return value
 
     def _argument(self, leaves: list[Any]) -> list[Any] | None:
@@ -104,12 +105,10 @@ class LinearMap(Operator):
 
     def _retyped(self, dtype: np.dtype[Any]) -> LinearMap:
         assert isinstance(self.dom, Tensor)
-        made: LinearMap = above().constructors.scale(np.asarray(self.slots[0], dtype=dtype))
-        return made
+        return late().scaling(np.asarray(self.slots[0], dtype=dtype))
 
     def _weak_multiple(self, number: float) -> LinearMap:
-        made: LinearMap = above().constructors.scale(number * float(self.slots[0]))
-        return made
+        return late().scaling(number * float(self.slots[0]))
 
     # -- what it is
 
@@ -139,7 +138,7 @@ class LinearMap(Operator):
         return f"{self.kind} {spaces}, stored {_count(self.stored)}, dense {_count(dense)}"
 
     def _repr_svg_(self) -> str:
-        return above().pattern(self, caption=True)  # type: ignore[no-any-return]
+        return late().pattern(self, caption=True)
 
     # -- algebra
 
@@ -181,7 +180,7 @@ class LinearMap(Operator):
             return times(self, other)
         if isinstance(other, LinearMap):
             return other >> self
-        if isinstance(other, above().D):
+        if isinstance(other, D):
             raise errors.SpaceError(errors.matmul_of_morphisms(self, other))
         return _of_sparse(other) >> self if _is_sparse(other) else times(self, other)
 
@@ -242,14 +241,13 @@ class LinearMap(Operator):
             raise errors.SpaceError(errors.power_of_other_spaces(self))
         if count < 0:
             raise errors.ArgumentError(errors.negative_power(count))
-        power: LinearMap = above().constructors.identity(self.dom)
+        power: LinearMap = late().identity_map(self.dom)
         for _ in range(count):
             power = power >> self
         return power
 
     def __or__(self, other: LinearMap) -> LinearMap:
-        made: LinearMap = above().constructors.join(self, other)
-        return made
+        return late().joined(self, other)
 
     def multiply(self, other: LinearMap) -> LinearMap:
         """`self @ other` multiplied out at once where the families have a product, at whatever cost."""
@@ -257,7 +255,7 @@ class LinearMap(Operator):
         product = multiply(first.structure, second.structure, _shared(first, second))
         if product is None:
             return first >> second
-        slots = above().run_product(product, first, second)
+        slots = late().run_product(product, first, second)
         return linear_map(first.dom, second.cod, product.structure, slots)
 
 
@@ -274,8 +272,7 @@ def _is_sparse(thing: Any) -> bool:
 
 
 def _of_sparse(matrix: Any) -> LinearMap:
-    made: LinearMap = above().constructors.sparse(matrix)
-    return made
+    return late().sparse(matrix)
 
 
 def _factors(leaves: Sequence[Tensor], factor: float) -> Structure:

@@ -1,7 +1,7 @@
 """Sums of products between the same spaces, with as few terms as their patterns allow.
 
-Terms whose entries stand in the same places are one term whose slots are added: two diagonals, two dense arrays whatever the
-order of their axes, two shifts by the same offset with weights of their own. So the square of a band is the band that is twice
+Terms whose entries stand in the same places are one term whose slots are added: two diagonals, two dense arrays with any
+order of their axes, two shifts by the same offset with different weights. So the square of a band is the band that is twice
 as wide, and not the sum of nine products. Two terms are merged only where the result stores no more than both together.
 """
 
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from catad.late import late
 from catad.linear.block import chain, total
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta
 from catad.linear.products import MapProduct, Source, computed, moved, product_of
 from catad.linear.reindex import Axis, Move, Reindex, axis, whole
 from catad.linear.structure import Placed, scale_by
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -214,7 +214,7 @@ def _spread(b: Builder, term: Term, weight: Delta, ls: Sequence[Wire], rs: Seque
     slot = tuple([names[label] for label in weight.slot])
     full = full or len(set(slot)) < len(slot)
     if term.source is None:
-        one: Wire = b.apply(above().const(np.asarray(own.factor, weight.slot_dtype)), ())
+        one: Wire = b.apply(late().const(np.asarray(own.factor, weight.slot_dtype)), ())
         return contract(b, [()], [one], slot, own.sizes) if full else one
     wire = scale_by(term.source.wire(b, ls, rs), own.factor)
     have: Labels = own.slot or ()

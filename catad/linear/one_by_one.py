@@ -1,4 +1,4 @@
-"""Any box mapped over a leading axis, one index after the other: what a primitive without `batched` of its own gets.
+"""Any box mapped over a leading axis, one index after the other: the default of a primitive without `batched`.
 
     y[i] = f(x[i])        dy[i] = J(x[i]) dx[i]
 

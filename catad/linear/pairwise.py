@@ -1,8 +1,8 @@
 """Sums and matrix products of arrays that lose few digits, however long they are.
 
-Array libraries add along most axes one number after the other, and their matrix products do so along the inner axis: the error
-of such a sum grows like its length. Here no number takes in more than a few others in a row, so that it grows like the logarithm
-(N. Higham 1993, The accuracy of floating point summation).
+Array libraries add along most axes one number after the other, and their matrix products do so along the inner axis: the
+error of such a sum grows like its length. Here no state adds more than a few numbers in a row, so that it grows like the
+logarithm (N. Higham 1993, The accuracy of floating point summation).
 """
 
 from __future__ import annotations

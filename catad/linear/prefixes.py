@@ -4,9 +4,9 @@ Elements act on states: `step(s, x)` is the state after x, and `join(x, y)` the 
 are joined, every other state is found from the joined ones, the states between by one step each: work O(n), depth O(log n)
 (R. Ladner and M. Fischer, Parallel prefix computation, 1980; G. Blelloch, Prefix sums and their applications, 1990).
 
-A joined element may overflow although no state does. So where states are not all finite, each is held against one step from the
-one before it, all at once. If they agree they are right, by induction. Otherwise the rest is done again, joining only what stays
-finite, and what cannot be joined is stepped through.
+A joined element may overflow although no state does. So where states are not all finite, each is held against one step from
+the one before it, all at once. If they agree they are right, by induction. Otherwise the rest is computed again: elements
+whose product stays finite are joined, and the others are taken one step after the other.
 """
 
 from __future__ import annotations

@@ -197,7 +197,7 @@ def product_rule(first: type[Any], second: type[Any]) -> Callable[[Rule], Rule]:
 
 
 def product_of(found: Combined | None) -> Any:
-    """What a rule from outside returns as a `MapProduct`."""
+    """The `MapProduct` of the result of a rule from outside."""
     if found is None:
         return None
     structure, sources = found

@@ -1,10 +1,10 @@
 """`Recurrence`: the linear map `s_i = A_i s_{i-1} + b_i` from `b` to `s`, the Jacobian of scans.
 
-As a matrix it is `(I - A S)^-1` with S the shift by one step; it is never written out. The state has d components, each an
-array whose axis `axis` counts the steps and whose other axes are carried along; the links `A_i` form a d x d grid whose
-entries are 0, 1 or a slot, so that structural zeros, identities and repeated entries cost nothing. Link i joins steps i - 1
-and i in both directions; backwards, `s_{i-1} = A_i s_i + b_{i-1}`. Hence the transpose has the same slots, the grid transposed
-and the direction reversed.
+Its matrix is `(I - A S)^-1` with S the shift by one step; it is never written out. The state has d components, each an array
+whose axis `axis` counts the steps and whose other axes are carried along; the links `A_i` form a d x d grid whose entries
+are 0, 1 or a slot, so that structural zeros, identities and repeated entries cost nothing. Link i joins steps i - 1 and i in
+both directions; backwards, `s_{i-1} = A_i s_i + b_{i-1}`. Hence the transpose has the same slots, the grid transposed and
+the direction reversed.
 
 A recurrence may be cut: one more slot of truth values tells at which steps the state does not depend on the one before, nor
 backwards. There no link is multiplied at all, so that NaN and infinity stop as well, as they would not at a link of zero.
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Primitive, box
+from catad.late import late
 from catad.linear.block import assemble, chain, total
 from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
@@ -32,7 +33,6 @@ from catad.linear.reindex import Move, axis, moved_rows, whole
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.spaces import Tensor
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -174,7 +174,7 @@ def repeated(grid: Grid, copies: int) -> Grid:
 
 @lru_cache(maxsize=4096)
 def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
-    """The blocks that a grid falls apart into: each with its own grid, its slots, and the components of its copies.
+    """The independent blocks of a grid: each with its own grid, its slots, and the components of its copies.
 
     Blocks of any sizes and in any order of the components are found; equal ones, on the same slots, are copies of one, also
     where their components stand in other orders
@@ -402,5 +402,5 @@ class Recurrence(Structure):
 
 def zeros(b: Builder, space: Tensor) -> Wire:
     """A wire of zeros."""
-    zero = b.apply(above().const(np.zeros((), space.dtype)), ())
+    zero = b.apply(late().const(np.zeros((), space.dtype)), ())
     return contract(b, [()], [zero], tuple(range(space.ndim)), space.shape)

@@ -162,7 +162,7 @@ def _range_of(ax: Axis) -> Range:
 
 
 class _Moves(Structure):
-    """What `Reindex` and `Reshape` have in common: they move entries."""
+    """The common part of `Reindex` and `Reshape`: they move entries."""
 
     dtype: np.dtype[Any]
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import Array, apart, common_module, is_weak
+from catad.late import late
 from catad.linear.as_matrix import todense
 from catad.linear.columns import check_numbers, common_dtype, flattened, images, is_value, put_together, taken_apart
 from catad.linear.entries import Crowded, Entries, probes
@@ -37,7 +38,6 @@ from catad.linear.solver import (
 )
 from catad.linear.structure import Structure
 from catad.spaces import flatten, rebuild
-from catad.terms import above
 from catad.wiring import Wire
 
 if TYPE_CHECKING:
@@ -217,6 +217,6 @@ def _right_side(linear: LinearMap, b: Any) -> tuple[LinearMap, Leaves]:
         linear = linear._retyped(leaves[0].dtype)
         right = linear.T._argument(leaves)
     if right is None:
-        raise errors.SpaceError(errors.not_in_codomain(above().space_of(b), linear.cod, linear))
+        raise errors.SpaceError(errors.not_in_codomain(late().space_of(b), linear.cod, linear))
     xp = common_module(right)
     return linear, [xp.asarray(leaf)[None] for leaf in right]

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, dataclass_transform
 import numpy as np
 
 from catad import errors
+from catad.late import late
 from catad.linear.patterns import UNKNOWN, Grid
 from catad.spaces import Tensor
-from catad.terms import above
 
 if TYPE_CHECKING:
     from catad.linear.delta import Delta
@@ -40,7 +40,8 @@ S = TypeVar("S", bound="Structure")
 def family(cls: type[S]) -> type[S]:
     """Class decorator for families of linear maps: frozen dataclasses, compared by their fields, hashed once, pickled by them.
 
-    A family says `dom`, `cod` and `slots`, as fields or properties, and what `Structure` leaves open, else an `ExtensionError`.
+    A family defines `dom`, `cod` and `slots`, as fields or properties, and the methods without a default; else it is an
+    `ExtensionError`.
 
     >>> import catad as ct
     >>> @ct.linear.family
@@ -216,7 +217,7 @@ class Structure(ABC):
 
     @property
     def leafwise(self) -> Cells | None:
-        """The map as a grid of maps between single leaves; None where it does not fall apart into such."""
+        """The map as a grid of maps between single leaves; None where it has no such parts."""
         return ((self.whole,),) if len(self.dom) == 1 and len(self.cod) == 1 else None
 
     @property
@@ -277,20 +278,18 @@ class Structure(ABC):
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
         """Rows, columns and values, `slots` being arrays of the library `xp`; values of one position add up."""
-        found: Entries = above().entries.of_array(self, xp, slots)
-        return found
+        return late().entries_of_array(self, xp, slots)
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
         """The entries `[i, i + k]`, `slots` being arrays of the library `xp`."""
-        return above().entries.diagonal(self, xp, slots, k)
+        return late().diagonal_of(self, xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         """The solver of the map, which is square and not empty; `slots` are arrays of the library `xp`.
 
         `rtol` bounds the residual of an iteration, if it takes one.
         """
-        found: Solver = above().solving.general(self, xp, slots, rtol)
-        return found
+        return late().general_solver(self, xp, slots, rtol)
 
 
 Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
@@ -346,7 +345,7 @@ def cast(wire: Wire, dtype: np.dtype[Any]) -> Wire:
     """The wire converted to a dtype: what leaves a linear map has the dtype of its space."""
     if wire.dtype == dtype:
         return wire
-    converted: Wire = wire.builder.apply(above().astype(dtype), wire)
+    converted: Wire = wire.builder.apply(late().astype(dtype), wire)
     return converted
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
+from catad.late import late
 from catad.linear.contract import contract
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
@@ -24,7 +25,7 @@ from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
 from catad.rearrange import exl, exr, proj
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
-from catad.terms import D, above, fork
+from catad.terms import D, fork
 from catad.wiring import wire
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Sweep(Nesting):
         return (*self.state.leaves, *_stacked(self.output, self.n))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        program, _ = above().program_of(self.body, Product((self.state, self.input)))
+        program, _ = late().program_of(self.body, Product((self.state, self.input)))
         k = len(self.state.leaves)
         state, inputs = list(arrays[:k]), arrays[k:]
         outputs = [xp.empty(space.shape, dtype=space.dtype) for space in _stacked(self.output, self.n)]
@@ -86,7 +87,7 @@ class Sweep(Nesting):
         if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
             return None
         dom = Product((self.state, self.input))
-        valued, structure = above().linearised(self.body, dom)  # (s, u) to ((s', o), slots)
+        valued, structure = late().linearised(self.body, dom)  # (s, u) to ((s', o), slots)
         found = self._shown(valued, dom)
         states, k = sum(leaf.is_float for leaf in self.state.leaves), len(self.state.leaves)
         fixed = tuple([j for j, at in enumerate(found) if at is not None and at < k])
@@ -120,10 +121,10 @@ class Sweep(Nesting):
     def mapped(self, size: int) -> Sweep:
         """The sweep over states with one more leading axis."""
         state, input_, output = wider(self.state, size), wider(self.input, size), wider(self.output, size)
-        return Sweep(above().map(self.body), self.n, state, input_, output, self.reverse)
+        return Sweep(late().map(self.body), self.n, state, input_, output, self.reverse)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = self.n * above().cost_of(self.body, Product((self.state, self.input)))
+        total: int = self.n * late().cost_of(self.body, Product((self.state, self.input)))
         return total
 
 

@@ -1,9 +1,9 @@
 """A basis through the whole map: the rival of all plans that multiply its factors, priced before it is laid out.
 
-Pushing the columns of the identity through a map as it stands, or pulling its rows back, takes as many applications as there are
-columns (rows), or colours where the pattern of the entries is known; all at once, so each box is launched once. What it leaves
-holds an entry for each place, no matter how many paths lead there. Products that keep their structure may have more terms than
-that; a plan gives way to the basis then.
+Pushing the columns of the identity through a map as it stands, or pulling its rows back, takes as many applications as there
+are columns (rows), or colours where the pattern of the entries is known; all at once, so each box is launched once. Its
+result holds one entry for each place, no matter how many paths lead there. Products that keep their structure may have more
+terms; the basis then replaces the plan.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _amount(work: Sequence[Work], model: Model) -> float:
 def _work(structure: Structure, times: int) -> tuple[Work, ...]:
     """What applying a map takes: once, with 0 `times`; else to a basis that comes in so many arrays.
 
-    What does not depend on the vectors is done once.
+    Work that does not depend on the vectors is done once.
     """
     wiring, _ = applying(structure)
     count = structure.columns if times else 1

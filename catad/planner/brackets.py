@@ -88,7 +88,8 @@ _WRITTEN = {word: object() for word in WORDS}
 def read(value: Nested, n: int) -> Tree:
     """The tree of nested pairs (tuples or lists) of the numbers 0 to n - 1 in order, some perhaps written out.
 
-    Raises `PlanError` naming the place: a factor that is skipped, repeated, out of order or unknown, and what is no pair.
+    Raises `PlanError` naming the place: a factor that is skipped, repeated, out of order or unknown, and a node that is no
+    pair.
     """
     made: list[tuple[int, int]] = []
     done: list[int] = []

@@ -1,7 +1,8 @@
-"""What was found is kept: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
+"""Plans are cached: by the chain (structures, shapes, which arrays are shared) and by all that was asked for.
 
-A chain of the same kinds in other shapes first tries the bracketing that was best for the last one. That is costed again, which
-takes a product for each step instead of a search, and kept where it is at most 15% above a bound that no bracketing is below.
+A chain of the same kinds in other shapes first tries the bracketing that was best for the last one. Its cost is computed
+again, which takes a product for each step instead of a search. It is kept where this cost is at most 15% above a lower bound
+on all bracketings.
 """
 
 from __future__ import annotations

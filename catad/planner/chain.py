@@ -1,11 +1,11 @@
 """The search: exact dynamic programming over bracketings, whose state includes the structure that a product has.
 
-The cheapest way to multiply factors i to j depends on more than its cost: what it results in (diagonal, dense, a chain that
-has no product) decides what the products after it cost. So each cell (i, j) keeps the best way for every resulting structure
-(with the arrays in its slots); under a memory limit, all ways that no other beats in both cost and peak. What is known by its
-application only may stay a chain, which costs nothing now and its applications later, or be written out by pushing or pulling
-a basis (U. Naumann, K. Krishna Narayanan, Tangent and adjoint Jacobian chains, 2025). R. Bellman, Dynamic programming, 1957;
-for matrices: S. Godbole, 1973.
+The cheapest product of factors i to j is not enough: the structure of a product (diagonal, dense, a chain without a rule)
+decides the cost of the products after it. So each cell (i, j) keeps the best way for every resulting structure (with the
+arrays in its slots); under a memory limit, all ways that no other beats in both cost and peak. A matrix-free map may stay a
+factor of a chain, which costs nothing now and its applications later, or be written out by pushing or pulling a basis (U.
+Naumann, K. Krishna Narayanan, Tangent and adjoint Jacobian chains, 2025). R. Bellman, Dynamic programming, 1957; for
+matrices: S. Godbole, 1973.
 """
 
 from __future__ import annotations

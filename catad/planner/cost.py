@@ -1,4 +1,4 @@
-"""What a plan costs, and the check of sizes and costs that users give."""
+"""The cost of a plan, and the check of sizes and costs that users give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine's kernels cost in seconds: a cost profile, measured once, kept in a file.
+"""The cost of an engine's kernels in seconds: a cost profile, measured once and kept in a file.
 
 The time of a box is `launch + bytes * per_byte + operations * per_operation`, with three numbers for each kind of kernel. For
 one profile the same program always gets the same plan. `CATAD_CACHE_DIR` names the folder of profiles, as of compiled code;

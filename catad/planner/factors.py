@@ -1,4 +1,4 @@
-"""What is planned: a chain of structured maps, its factors, and how two neighbouring products are joined to one.
+"""The subject of a bracketing: a chain of structured maps, its factors, and how two neighbouring products are joined to one.
 
 A partial product is a tuple of `Part`s, the first applied first; it has one part unless a product has no rule, which
 leaves it as a chain. A part names its slot arrays: k >= 0 is slot k of the whole chain, a negative number an array that
@@ -72,8 +72,8 @@ class Multiplied(NamedTuple):
 def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied | None:
     """The product of two structures whose slots are the arrays `ls` and `rs`, numbered by first use; None without a rule.
 
-    What has no rule is pushed through, or pulled back, where one factor is written out. The operations are counted on the boxes
-    that compute the product, equal ones once.
+    Two maps without a rule are multiplied by pushing or pulling, where one of them is written out. The operations are
+    counted on the boxes that compute the product, equal ones once.
     """
     shared = frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c)
     product = multiply(first, second, shared)
@@ -319,12 +319,12 @@ def structure_of(state: State) -> tuple[Structure, tuple[int, ...]]:
 
 
 def kind_of(state: State) -> str:
-    """What people call the map, briefly: a long chain by its length."""
+    """A short name of the map: a long chain by its length."""
     return state[0].structure.kind if len(state) == 1 else f"chain of {len(state)}"
 
 
 def kind_text(structure: Structure, most: int = 80) -> str:
-    """What people call a map, cut where that is long."""
+    """A name of a map, cut where it is long."""
     return structure.kind if len(structure.kind) <= most else structure.kind[: most - 3] + "..."
 
 

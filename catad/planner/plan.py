@@ -1,7 +1,7 @@
 """`ct.plan`, and `ct.Plan`: in which order the linear maps of a program or of a chain are multiplied, and what that costs.
 
 Forward mode multiplies from the input end, reverse mode from the output end; a plan may do anything between. It is made on
-structures alone, kept, and run as one program. What it does is said by its strategy (`catad.planner.strategy`).
+structures alone, kept, and run as one program. Its strategy (`catad.planner.strategy`) has the steps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 from catad import errors
 from catad.arrays import common_module
 from catad.functors import grad
+from catad.late import late
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner import cache, exchange, report
@@ -27,7 +28,7 @@ from catad.planner.strategy import Runnable, Step, Strategy
 from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
 from catad.spaces import Space, Value
 from catad.term_cache import cached
-from catad.terms import D, above, morphism
+from catad.terms import D, morphism
 
 
 class Program_(NamedTuple):
@@ -39,10 +40,10 @@ class Program_(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What is done to get a Jacobian, step by step, with its cost; made by `ct.plan`, `ct.plan_graph`, `ct.plan_chain`.
+    """The steps that give a Jacobian, with their cost; made by `ct.plan`, `ct.plan_graph` and `ct.plan_chain`.
 
-    `strategy` says what is done: it brackets a chain of maps, or eliminates the vertices of a graph in an order (`kind` is
-    "bracketing", "order" or "steps"). `request` is what was asked for.
+    `strategy` has the steps: it brackets a chain of maps, or eliminates the vertices of a graph in an order (`kind` is
+    "bracketing", "order" or "steps"). `request` has the arguments of `ct.plan`.
 
     >>> import catad as ct
     >>> plan = ct.plan([(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)])
@@ -84,7 +85,7 @@ class Plan:
 
     @property
     def bound(self) -> float:
-        """What every order costs at least, by what is made small; 0 where nothing is known."""
+        """A lower bound on the cost of all orders; 0 where nothing is known."""
         return self.strategy.bound
 
     @property
@@ -188,7 +189,7 @@ class Plan:
         """The derivative at a point of the morphism that was planned, multiplied out as planned."""
         if self.program is None:
             raise errors.PlanError(errors.plan_without_morphism())
-        _, linear = above().linearize(self.program.term, *primals)
+        _, linear = late().linearize(self.program.term, *primals)
         return self.multiply(linear)
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:
@@ -281,22 +282,22 @@ def plan(
     cost: Literal["operations", "time"] | CostProfile | Callable[[Structure, Structure], float] | None = None,
     explicit: bool = False,
 ) -> Plan:
-    """In which order to multiply the linear maps of a program or of a chain.
+    """The order in which to multiply the linear maps of a program or of a chain.
 
-    The first argument is a morphism (the values or the spaces of its arguments follow), a linear map, or a list of
-    factors, the first applied first: linear maps, structures, or the sizes (rows, columns) of dense matrices. `want` is
-    "jacobian" or "hessian"; `mode` "auto", "forward", "reverse", a bracketing such as `[[0, 1], 2]`, or "elimination". A program
-    with forks is a chain of stages to be bracketed, or a linear graph whose vertices are to be eliminated; "auto" takes what is
-    cheaper, "elimination" the cheapest order that is found. `memory` limits the peak, in bytes (where nothing fits, parts of a
-    program recompute their coefficients instead of keeping them); `budget` the number of products that each of both searches may
-    look at, beyond which a good plan is taken that need not be the best. What is known only by its application stays unmultiplied
-    where nothing dense meets it; with `explicit` it is written out, by pushing or pulling a basis, compressed where the pattern
+    The first argument is a morphism (the values or the spaces of its arguments follow), a linear map, or a list of factors,
+    the first applied first: linear maps, structures, or the sizes (rows, columns) of dense matrices. `want` is "jacobian" or
+    "hessian"; `mode` "auto", "forward", "reverse", a bracketing such as `[[0, 1], 2]`, or "elimination". A program with
+    forks is either a chain of stages with a bracketing, or a linear graph whose vertices are eliminated; "auto" takes the
+    cheaper plan, "elimination" the cheapest order. `memory` limits the peak, in bytes; where no plan fits, parts of a
+    program recompute their coefficients instead of keeping them. `budget` limits the number of products that each of both
+    searches may examine; beyond it the plan is good, but need not be the best. A matrix-free map stays a factor where no
+    dense map meets it. With `explicit` the plan writes it out, by pushing or pulling a basis, compressed where the pattern
     of its entries is known.
 
-    `cost` says what is made small: "operations" (multiply-adds, the same everywhere); "time", seconds by the cost profile of
-    the engine in force, which is measured once and kept in the user's cache folder; a `CostProfile`; or a function from two
-    structures to the cost of their product, a number at least 0. By default it is "time" for what can be run, a morphism or a
-    linear map, and "operations" for a list of factors. Nothing is computed on data. Plans are kept by all of this. Raises
+    The plan minimises `cost`: "operations" (multiply-adds, the same everywhere); "time", seconds by the cost profile of the
+    engine in force, which is measured once and kept in the user's cache folder; a `CostProfile`; or a function from two
+    structures to the cost of their product, a number at least 0. The default is "time" for a morphism or a linear map, and
+    "operations" for a list of factors. Planning computes nothing on data. Plans are cached by all arguments. Raises
     `PlanError` where a size, a cost, a limit or the bracketing cannot be used, or no plan fits the memory.
 
     Source of the example: "automatic differentiation for accelerate" (Google Summer of Code 2018).

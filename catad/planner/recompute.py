@@ -2,8 +2,8 @@
 
 Linearising keeps the coefficients of every box until its map is multiplied. Where they do not fit, runs of boxes become
 checkpoints, which keep their argument only and compute the rest again each time they are applied (A. Griewank, A. Walther,
-Evaluating Derivatives, 2008, chapter 12). Tried are runs of equal numbers of boxes, the last of them kept as they are: the
-first to be multiplied, from the end of a scalar program, are the last that were computed.
+Evaluating Derivatives, 2008, chapter 12). The planner tries runs of equal numbers of boxes and keeps the coefficients of the
+last run, since a scalar program is multiplied from its end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def recomputing(f: D) -> Iterator[tuple[D, list[D]]]:
 
 
 def without_checkpoints(term: D) -> D:
-    """A chain with the checkpoints in it taken apart."""
+    """A chain with the factors inside its checkpoints in place of these."""
     parts = [term[k : k + 1] for k in range(len(term))] if len(term) > 1 else [term]
     return compose(*[part.children[0] if isinstance(part, Checkpoint) else part for part in parts])
 

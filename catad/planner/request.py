@@ -1,4 +1,4 @@
-"""What is asked of the planner, beside the chain itself."""
+"""The arguments of the planner beside the chain."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def checked(
     explicit: bool = False,
     xp: Any = np,
 ) -> Request:
-    """A request of what a user gives, for arrays of a library; raises `PlanError` for what is none."""
+    """A request of what a user gives, for arrays of a library; raises `PlanError` for invalid arguments."""
     checked_limit(memory, "memory")
     checked_limit(budget, "budget", positive=True)
     if isinstance(mode, str) and mode not in MODES:
@@ -77,7 +77,8 @@ def checked(
 
 
 def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:
-    """What is made small: "operations"; "time", by the profile of the engine of these arrays; a cost profile; a function."""
+    """The model of the cost that a plan minimises: "operations"; "time", by the profile of the engine of these arrays; a
+    cost profile; a function."""
     if isinstance(cost, str):
         if cost not in COSTS:
             raise errors.PlanError(errors.unknown_cost(cost))

@@ -1,4 +1,4 @@
-"""What is behind a plan: a strategy says what is done in which steps, what that costs, and how it is read, edited and drawn.
+"""The strategy of a plan: which steps it takes, what they cost, and how they are read, edited and drawn.
 
 A bracketing of a program's stages and an order of elimination of its linear graph are strategies, and so are those of problems
 that are known by their sizes alone. `ct.Plan` runs a strategy; reports and JSON text are made of what every strategy says.
@@ -56,12 +56,12 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def cost(self) -> Cost:
-        """What all steps take together."""
+        """The cost of all steps."""
 
     @property
     @abstractmethod
     def steps(self) -> Sequence[Step]:
-        """What is done, in order."""
+        """The steps in order."""
 
     @property
     @abstractmethod
@@ -71,11 +71,11 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def choice(self) -> Any:
-        """What is chosen, as `edited` takes it: a bracketing, an order."""
+        """The choice, as `edited` takes it: a bracketing, an order."""
 
     @property
     def text(self) -> str:
-        """What is chosen, as JSON text."""
+        """The choice as JSON text."""
         return json.dumps(self.choice)
 
     def compared(self, request: Request) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class Runnable(Strategy):
         return structure.columns * pushed, structure.rows * pulled
 
     def ending(self) -> list[str]:
-        """What it would take to apply all factors to a basis, unmultiplied."""
+        """The cost of applying all factors to a basis, one after the other."""
         pushed, pulled = self.by_columns_and_rows()
         columns, rows = self.factors[0].columns, self.factors[-1].rows
         return [f"applied one by one: {columns:,} columns pushed {pushed:,}, {rows:,} rows pulled {pulled:,} operations"]

@@ -1,4 +1,4 @@
-"""What can be planned: programs, linear maps and lists of factors, as the planner sees them."""
+"""The subjects of plans: programs, linear maps and lists of factors, as the planner sees them."""
 
 from __future__ import annotations
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from catad import errors
 from catad.calls import constructor
+from catad.late import late
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import MatrixFree, space_of_leaves
 from catad.linear.structure import Rule
 from catad.primitive.function import OfFunctions, spaces_of
 from catad.spaces import Space, Tensor, Unit
-from catad.terms import D, above
+from catad.terms import D
 
 
 class Linear(OfFunctions):
@@ -48,7 +49,7 @@ class Linear(OfFunctions):
         fn, back, spaces = self._functions
         there, again = Linear(fn, back, spaces, self._vectorized, outs), Linear(back, fn, spaces, self._vectorized, ins)
         dom, cod = space_of_leaves(ins), space_of_leaves(outs)
-        return Rule(MatrixFree(above().exr >> there, above().exr >> again, dom, cod, Unit))
+        return Rule(MatrixFree(late().exr >> there, late().exr >> again, dom, cod, Unit))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         if self._known is not None:

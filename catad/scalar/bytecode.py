@@ -1,9 +1,9 @@
 """Reading the bytecode of a function that has no source: what was typed at a prompt, made by `exec`, or came by cloudpickle.
 
-An abstract machine executes the instructions on the values of the reader, so every operation, call and attribute means what it
-means where the source is read, and what is refused there is refused here. At a condition on data both ways are followed, each to
-its end, and the results are joined by selects; hence a loop whose end depends on data needs source. An instruction that is not
-known (`instructions.py`) is refused: a new version of Python may bring errors, never other numbers.
+An abstract machine executes the instructions on the values of the reader, so every operation, call and attribute has the
+same meaning as in the source, and both readers reject the same constructs. At a condition on data both ways are followed,
+each to its end, and the results are joined by selects; hence a loop whose end depends on data needs source. An instruction
+that is not known (`instructions.py`) is refused: a new version of Python may bring errors, never other numbers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class CodeFunction:
 
 @dataclass(frozen=True, slots=True)
 class Iterator:
-    """What a `for` still has to go through."""
+    """The items that a `for` has not taken yet."""
 
     items: tuple[Any, ...]
     done: int = 0
@@ -242,7 +242,7 @@ def activation_of(function: FunctionType) -> Activation:
 
 
 def iterated(value: Any, machine: Machine) -> Iterator:
-    """What a `for` goes through: a tuple, or a range whose ends are known."""
+    """The items of a `for`: a tuple, or a range whose ends are known."""
     if isinstance(value, Range):
         return Iterator(counted(value))
     return Iterator(parts(value, machine.activation.name, machine.reader.open_params))

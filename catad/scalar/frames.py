@@ -125,7 +125,7 @@ def enter(
 
 
 def look_up(frame: Frame, name: str) -> Any:
-    """What a name means: local, then enclosing functions, globals, builtins; Unbound or KeyError if nothing."""
+    """The meaning of a name: local, then enclosing functions, globals, builtins; Unbound or KeyError if nothing."""
     scope: Frame | None = frame
     while scope is not None:
         if name in scope.names:
@@ -137,7 +137,7 @@ def look_up(frame: Frame, name: str) -> Any:
 
 
 def named(scope: Mapping[str, Any], name: str) -> Any:
-    """What a name means outside all functions: globals, then builtins; KeyError if nothing."""
+    """The meaning of a name outside all functions: globals, then builtins; KeyError if nothing."""
     return lifted(scope[name] if name in scope else vars(builtins)[name])
 
 

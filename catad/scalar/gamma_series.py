@@ -83,8 +83,7 @@ def digamma(xp: Any, x: Array) -> Array:
     with np.errstate(all="ignore"):
         mirrored = 1.0 - x
         positive = _digamma_positive(np.where(x > 0, x, mirrored))
-        turn = np.pi * (x - np.rint(x))
-        reflected = np.where(x == np.rint(x), np.nan, positive - np.pi / np.tan(turn))
+        reflected = np.where(x == np.rint(x), np.nan, positive - np.pi * _cotangent(x))
         result = np.where(x > 0, positive, np.where(x == 0, -1.0 / x, reflected))
     return _as_given(result, dtype)
 
@@ -107,6 +106,14 @@ def _digamma_positive(x: Array) -> Array:
     return np.where(x < LARGE, near + shift, far)
 
 
+def _cotangent(x: Array) -> Array:
+    """1 / tan(pi x), also where that is small."""
+    d = x - np.rint(x)
+    size = np.abs(d)
+    near = np.tan(np.pi * np.where(size > 0.25, 0.5 - size, size))
+    return np.copysign(np.where(size > 0.25, near, 1.0 / near), d)
+
+
 def _chebyshev(t: Array) -> Array:
     """Clenshaw's recurrence."""
     one = two = np.zeros_like(t)
@@ -126,10 +133,9 @@ def polygamma(xp: Any, order: int, x: Array) -> Array:
     x, dtype = _as_double(x)
     with np.errstate(all="ignore"):
         positive = _polygamma_positive(order, np.where(x > 0, x, 1.0 - x))
-        turn = np.pi * (x - np.rint(x))
-        cotangent = np.cos(turn) / np.sin(turn)
-        tail = np.zeros_like(x)
-        for coefficient in _cotangent_derivative(order)[::-1]:
+        cotangent = _cotangent(x)
+        *rest, tail = _cotangent_derivative(order)
+        for coefficient in reversed(rest):
             tail = tail * cotangent + coefficient
         reflected = (-1.0) ** order * positive - math.pi ** (order + 1) * tail
         pole = np.where(x == 0, np.inf if order % 2 else -np.copysign(np.inf, x), np.nan)

@@ -17,7 +17,7 @@ from .demand import schedule
 from .dtypes import Type, as_real, loop_param_types, node_types, sources, typed, work_type
 from .ir import Function, Node, param
 from .llvm_far import beyond
-from .llvm_ops import EMIT, LIBM, Kind, comparison, convert, ldexp, libm, whole_power
+from .llvm_ops import EMIT, Kind, comparison, convert, exponent, whole_power
 from .llvm_writer import LlvmFunction, Writer, literal, llvm_type
 from .loops import constant_trips
 from .ops import OPS
@@ -85,8 +85,9 @@ class Region:
             return self.compare(node, args, work.dtype)
         if node.op == "ldexp":
             whole = INT if types[1].dtype.kind == "b" else types[1].dtype
-            number, exponent = self.converted(args[0], work.dtype), self.converted(args[1], whole)
-            return ldexp(self.w, Kind(work.dtype), number, exponent, whole)
+            width = Kind(work.dtype).image
+            power = exponent(self.w, self.converted(args[1], whole), whole, width)
+            return operation(self.w, node, work.dtype, [self.converted(args[0], work.dtype), power], [work.dtype, width])
         if node.op == "select":
             operands = [self.converted(args[0], BOOL), *(self.converted(arg, work.dtype) for arg in args[1:])]
             return EMIT["select"](self.w, Kind(work.dtype), *operands)
@@ -126,27 +127,28 @@ class Region:
         return self.w.set(f"{'sext' if kind.signed else 'zext'} {kind.ty} {self.refs[node]} to i256")
 
 
-def operation(w: Writer, node: Node, work: np.dtype, refs: Sequence[str]) -> str:
-    """One operation on registers of its dtype: instructions, a function said in simpler operations, or the C library."""
+def operation(w: Writer, node: Node, work: np.dtype, refs: Sequence[str], dtypes: Sequence[np.dtype] | None = None) -> str:
+    """One operation on registers of its dtype, or of these dtypes: instructions, or a function said in simpler operations."""
     kind = Kind(work)
-    simpler = composed(node.op, work)
+    dtypes = [work] * len(refs) if dtypes is None else dtypes
+    simpler = composed(node.op, work, node.value)
     if simpler is not None:
-        near = call(w, simpler, f"catad.{node.op}.{work.name}", work, refs)
+        order = "" if node.value is None else f".{node.value}"
+        near = call(w, simpler, f"catad.{node.op}{order}.{work.name}", dtypes, refs)
         bound = reach(node.op, work)
         if bound is None:
             return near
         function, name = beyond_reach(node.op), f"catad.far.{node.op}"
-        return beyond(w, node.op, kind, refs[0], near, bound, lambda w, x: call(w, function, name, FLOAT, [x]))
+        asked = refs[0] if len(refs) == 1 else EMIT["div"](w, kind, *refs)
+        return beyond(w, node.op, kind, asked, refs, near, bound, lambda w, x: call(w, function, name, [FLOAT] * len(x), x))
     if node.op in EMIT:
         return EMIT[node.op](w, kind, *refs)
-    if node.op in LIBM:
-        return libm(w, node.op, kind, *refs)
-    raise CannotPrint(f"the function {node.op}", "neither LLVM nor the C library has it")
+    raise CannotPrint(f"the function {node.op} of numbers of dtype {work}", "no instructions are known for it")
 
 
-def call(w: Writer, function: Function, name: str, dtype: np.dtype, refs: Sequence[str]) -> str:
-    """A call of a scalar function of one result on numbers of one dtype, printed once a module."""
-    printed = llvm_function(function, [dtype] * function.arity, name)
+def call(w: Writer, function: Function, name: str, dtypes: Sequence[np.dtype], refs: Sequence[str]) -> str:
+    """A call of a scalar function of one result on numbers of these dtypes, printed once a module."""
+    printed = llvm_function(function, dtypes, name)
     w.support.update(printed.support)
     w.support[name] = printed.text
     args = ", ".join([f"{ty} {ref}" for ty, ref in zip(printed.parameters, refs, strict=True)])

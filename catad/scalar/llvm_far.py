@@ -8,7 +8,7 @@ variant looks once whether any of its numbers is out of reach.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -20,51 +20,65 @@ DOUBLE = np.dtype(np.float64)
 RARE = "noinline optnone cold nounwind willreturn memory(none)"
 """What is hardly ever run is not optimised: that would take longer than all the rest of a kernel."""
 
-Slow = Callable[[Writer, str], str]
-"""(writer, a float64 register) -> the register of the value."""
+Slow = Callable[[Writer, Sequence[str]], str]
+"""(writer, float64 registers of the arguments) -> the register of the value."""
 
 WIDTHS = (2, 4, 8, 16)
 """For how many numbers at once there is a variant."""
 
 
-def beyond(w: Writer, op: str, kind: Kind, x: str, near: str, bound: float, slow: Slow) -> str:
-    """`near`, or what the slow function says where |x| is beyond the bound."""
+def beyond(
+    w: Writer, op: str, kind: Kind, asked: str, args: Sequence[str], near: str, bound: float, slow: Slow
+) -> str:
+    """`near`, or what the slow function says of the arguments where |asked| is beyond the bound."""
     name = f"catad.far.{op}.{kind.dtype.name}"
+    names = ["%x"] if list(args) == [asked] else [f"%x{k}" for k in range(len(args))]
     if name not in w.support:
         inner = Writer()
-        wide = convert(inner, "%x", kind.dtype, DOUBLE)
+        wide = [convert(inner, one, kind.dtype, DOUBLE) for one in names]
         result = convert(inner, slow(inner, wide), DOUBLE, kind.dtype)
         w.support |= inner.support
-        head = f"define internal {kind.ty} @{name}.one({kind.ty} %x) {RARE} {{"
+        head = f"define internal {kind.ty} @{name}.one({_listed(kind.ty, names)}) {RARE} {{"
         w.support[f"{name}.one"] = "\n".join([head, *inner.lines, f"  ret {kind.ty} {result}", "}"])
         fabs = f"llvm.fabs.{kind.suffix}"
         w.support[fabs] = f"declare {kind.ty} @{fabs}({kind.ty})"
-        w.support[name] = _one(name, kind, bound)
+        w.support[name] = _one(name, kind, bound, names)
         for n in WIDTHS:
-            w.support |= _several(name, kind, bound, n)
-    variants = ",".join([f"_ZGV_LLVM_N{n}vv_{name}({name}.v{n})" for n in WIDTHS])
-    given = f"{kind.ty} {x}, {kind.ty} {near}"
+            w.support |= _several(name, kind, bound, n, names)
+    more = [] if names == ["%x"] else args
+    letters = "v" * (2 + len(more))
+    variants = ",".join([f"_ZGV_LLVM_N{n}{letters}_{name}({name}.v{n})" for n in WIDTHS])
+    given = _listed(kind.ty, [asked, near, *more])
     return w.set(f'call {kind.ty} @{name}({given}) "vector-function-abi-variant"="{variants}"')
 
 
-def _one(name: str, kind: Kind, bound: float) -> str:
+def _listed(ty: str, refs: Sequence[str]) -> str:
+    return ", ".join([f"{ty} {ref}" for ref in refs])
+
+
+def _one(name: str, kind: Kind, bound: float, names: Sequence[str]) -> str:
+    """The choice for one number; weak, so that LLVM drops none of its arguments, which the variants have, too."""
     ty = kind.ty
-    return f"""define internal {ty} @{name}({ty} %x, {ty} %near) noinline nounwind willreturn memory(none) {{
+    taken = _listed(ty, ["%x", "%near", *[one for one in names if one != "%x"]])
+    return f"""define weak_odr hidden {ty} @{name}({taken}) noinline nounwind willreturn memory(none) {{
   %size = call {ty} @llvm.fabs.{kind.suffix}({ty} %x)
   %out = fcmp ogt {ty} %size, {kind.number(bound)}
   br i1 %out, label %far, label %done
 far:
-  %value = call {ty} @{name}.one({ty} %x)
+  %value = call {ty} @{name}.one({_listed(ty, names)})
   ret {ty} %value
 done:
   ret {ty} %near
 }}"""
 
 
-def _several(name: str, kind: Kind, bound: float, n: int) -> dict[str, str]:
+def _several(name: str, kind: Kind, bound: float, n: int, names: Sequence[str]) -> dict[str, str]:
     """The variant for n numbers; weak, so that it is kept although only an attribute names it."""
     ty, many, suffix = kind.ty, f"<{n} x {kind.ty}>", f"v{n}{kind.suffix}"
-    head = f"define weak_odr hidden {many} @{name}.v{n}({many} %x, {many} %near)"
+    taken = _listed(many, ["%x", "%near", *[one for one in names if one != "%x"]])
+    lanes = [f"%one{k}" if k else "%one" for k in range(len(names))]
+    extracted = "\n".join([f"  {lane} = extractelement {many} {one}, i32 %k" for lane, one in zip(lanes, names, strict=True)])
+    head = f"define weak_odr hidden {many} @{name}.v{n}({taken})"
     body = f"""{head} noinline minsize nounwind willreturn memory(none) {{
 entry:
   %size = call {many} @llvm.fabs.{suffix}({many} %x)
@@ -77,8 +91,8 @@ lane:
   %wanted = extractelement <{n} x i1> %out, i32 %k
   br i1 %wanted, label %far, label %after
 far:
-  %one = extractelement {many} %x, i32 %k
-  %value = call {ty} @{name}.one({ty} %one)
+{extracted}
+  %value = call {ty} @{name}.one({_listed(ty, lanes)})
   %put = insertelement {many} %sofar, {ty} %value, i32 %k
   br label %after
 after:

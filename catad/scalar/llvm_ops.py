@@ -51,6 +51,11 @@ class Kind:
         """The integer type of the same width."""
         return f"i{self.bits}"
 
+    @property
+    def image(self) -> np.dtype:
+        """The signed integer dtype of the same width."""
+        return np.dtype(f"int{self.bits}")
+
     def number(self, value: float) -> str:
         return literal(value, self.dtype)
 
@@ -73,7 +78,7 @@ def convert(w: Writer, ref: str, old: np.dtype, new: np.dtype) -> str:
         return w.set(f"{'fpext' if b.bits > a.bits else 'fptrunc'} {a.ty} {ref} to {b.ty}")
     if a.real:
         name = f"llvm.fpto{'s' if b.signed else 'u'}i.sat.{b.suffix}.{a.suffix}"
-        whole = w.external(name, b.ty, f"{a.ty} {ref}")  # 0 for NaN
+        whole = w.intrinsic(name, b.ty, f"{a.ty} {ref}")  # 0 for NaN
         if not b.signed:
             return whole
         return w.set(f"select i1 {_isnan(w, a, ref)}, {b.ty} {-(1 << b.bits - 1)}, {b.ty} {whole}")
@@ -100,7 +105,7 @@ def _neg(w: Writer, k: Kind, a: str) -> str:
 
 def _intrinsic(name: str) -> Emit:
     def emit(w: Writer, k: Kind, *args: str) -> str:
-        return w.external(f"llvm.{name}.{k.suffix}", k.ty, *(f"{k.ty} {arg}" for arg in args))
+        return w.intrinsic(f"llvm.{name}.{k.suffix}", k.ty, *(f"{k.ty} {arg}" for arg in args))
 
     return emit
 
@@ -108,7 +113,7 @@ def _intrinsic(name: str) -> Emit:
 def _abs(w: Writer, k: Kind, a: str) -> str:
     if k.real:
         return _intrinsic("fabs")(w, k, a)
-    return w.external(f"llvm.abs.{k.suffix}", k.ty, f"{k.ty} {a}", "i1 false") if k.signed else a
+    return w.intrinsic(f"llvm.abs.{k.suffix}", k.ty, f"{k.ty} {a}", "i1 false") if k.signed else a
 
 
 def _sign(w: Writer, k: Kind, a: str) -> str:
@@ -160,8 +165,6 @@ def _mod(w: Writer, k: Kind, a: str, b: str) -> str:
 
 
 def _fmod(w: Writer, k: Kind, a: str, b: str) -> str:
-    if k.real:
-        return w.set(f"frem {k.ty} {a}, {b}")
     _, rest, zero = _divided(w, k, a, b)
     return w.set(f"select i1 {zero}, {k.ty} 0, {k.ty} {rest}")
 
@@ -269,15 +272,14 @@ def _of_bits(w: Writer, k: Kind, a: str) -> str:
     return w.set(f"bitcast {k.ty} {a} to {'float' if k.bits == 32 else 'double'}")
 
 
-def ldexp(w: Writer, k: Kind, a: str, exponent: str, dtype: np.dtype) -> str:
-    """a * 2**exponent, rounded once; an exponent beyond all floats is brought back first."""
+def exponent(w: Writer, ref: str, dtype: np.dtype, width: np.dtype) -> str:
+    """An integer of any dtype as an exponent of this dtype; one beyond all floats is brought back first."""
     e = Kind(dtype)
     if e.bits > 16:
         low, high = (("smax", "-100000"), ("smin", "100000")) if e.signed else (("umax", "0"), ("umin", "100000"))
         for name, bound in (low, high):
-            exponent = w.external(f"llvm.{name}.{e.suffix}", e.ty, f"{e.ty} {exponent}", f"{e.ty} {bound}")
-    exponent = convert(w, exponent, dtype, np.dtype(np.int32))
-    return w.external(f"llvm.ldexp.{k.suffix}.i32", k.ty, f"{k.ty} {a}", f"i32 {exponent}")
+            ref = w.intrinsic(f"llvm.{name}.{e.suffix}", e.ty, f"{e.ty} {ref}", f"{e.ty} {bound}")
+    return convert(w, ref, dtype, width)
 
 
 EMIT: Mapping[str, Emit] = {
@@ -319,13 +321,3 @@ EMIT: Mapping[str, Emit] = {
     "of_bits": _of_bits,
 }
 """Operations that are a few instructions."""
-
-LIBM: Mapping[str, str] = {"remainder": "remainder", "erfc": "erfc", "gamma": "tgamma", "lgamma": "lgamma"}
-"""Functions of the C library, for what has neither an instruction nor code of its own."""
-
-
-def libm(w: Writer, op: str, k: Kind, *args: str) -> str:
-    """A call of the C library in double precision; float32 is rounded once, at the end."""
-    double = np.dtype(np.float64)
-    wide = [convert(w, arg, k.dtype, double) for arg in args]
-    return convert(w, w.external(LIBM[op], "double", *(f"double {arg}" for arg in wide)), double, k.dtype)

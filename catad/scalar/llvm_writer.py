@@ -117,12 +117,10 @@ class Writer:
         other.functions, other.support, other.hint = self.functions, self.support, self.hint
         return other
 
-    def external(self, name: str, result: str, *args: str) -> str:
-        """A call of an intrinsic, or of a function of the C library; each argument is written with its type, as `float %v1`."""
+    def intrinsic(self, name: str, result: str, *args: str) -> str:
+        """A call of an intrinsic; each argument is written with its type, as `float %v1`."""
         if name not in self.support:
-            types = ", ".join([arg.split()[0] for arg in args])
-            pure = "" if name.startswith("llvm.") else " nounwind willreturn memory(none)"
-            self.support[name] = f"declare {result} @{name}({types}){pure}"
+            self.support[name] = f"declare {result} @{name}({', '.join([arg.split()[0] for arg in args])})"
         return self.set(f"call {result} @{name}({', '.join(args)})")
 
     def loop(self, begin: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
@@ -160,7 +158,7 @@ class Writer:
         return self._extreme("smax", a, b)
 
     def _extreme(self, which: str, a: str, b: str) -> str:
-        return self.external(f"llvm.{which}.i64", "i64", f"i64 {a}", f"i64 {b}")
+        return self.intrinsic(f"llvm.{which}.i64", "i64", f"i64 {a}", f"i64 {b}")
 
     def text(self, name: str, parameters: str, linkage: str = "", attributes: str = "") -> str:
         """The whole function."""

@@ -11,7 +11,7 @@ from .simplify import loop_node, projection, rebuild, replace
 def make_loop(locals_: Sequence[Node], inits: Sequence[Node], condition: Node, steps: Sequence[Node]) -> tuple[Node, ...]:
     """The final states of `while condition: states = steps`, the states standing in the body as `locals_`.
 
-    What the body needs from outside becomes an invariant, hoisted as far as it goes; constants stay in the body. A
+    Values that the body needs from outside become invariants, hoisted as far as possible; constants stay in the body. A
     state that never changes is its initial value.
     """
     unchanged = {k for k, one in enumerate(locals_) if steps[k] in (one, inits[k])}

@@ -105,7 +105,7 @@ def arith_kind(kinds: tuple[str, ...]) -> str:
 
 
 def result_kind(op: str, kinds: tuple[str, ...], value: object) -> str:
-    """What is known of the result of an operation without knowing dtypes."""
+    """The kind of the result of an operation, where it does not depend on dtypes."""
     typing = OPS[op].typing
     if typing in ("compare", "test", "logic"):
         return "b"

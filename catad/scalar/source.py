@@ -19,7 +19,7 @@ from .ir import Function
 
 @dataclass(frozen=True)
 class Source:
-    """What a function was read from: a lambda as text, with the values of its free names; "" for a `def`, which has a name."""
+    """The source of a function: a lambda as text, with the values of its free names; "" for a `def`, which has a name."""
 
     text: str
     values: Mapping[str, Any]

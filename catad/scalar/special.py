@@ -72,7 +72,7 @@ def _lgamma_one(x: float) -> float:
 
 @cache
 def _of_the_c_library(name: str, otherwise: Callable[[float], float]) -> Callable[[float], float]:
-    """A function of the C library, which compiled code calls as well: Python's own `lgamma` loses two digits near 1 and 2."""
+    """A function of the C library: Python's own `lgamma` loses two digits near 1 and 2."""
     for library in (None, "libm.so.6"):
         try:
             found = getattr(ctypes.CDLL(library), name)

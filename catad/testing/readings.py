@@ -1,4 +1,4 @@
-"""The laws that there is one derivative, and that it is the derivative.
+"""Two laws: all ways to differentiate agree, and they give the derivative.
 
 `linearize`, `jvp`, `vjp` and `jacobian` at a point agree with D[f] and R[f], and D[f] and D[D[f]] with central
 differences.

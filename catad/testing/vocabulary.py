@@ -1,4 +1,4 @@
-"""What `terms` is made of: tables of steps, each with the spaces that it applies to."""
+"""The parts of which `terms` draws: tables of steps, each with the spaces that it applies to."""
 
 from __future__ import annotations
 

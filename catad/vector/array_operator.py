@@ -15,13 +15,14 @@ import numpy as np
 from catad import errors
 from catad.arrays import as_array, is_weak, kept
 from catad.boxes import Primitive, box
+from catad.late import late
 from catad.linear.block import diagonal_block
 from catad.linear.delta import identity
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep
 from catad.rearrange import dup, exl, it, swap
 from catad.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
-from catad.terms import D, above, fork
+from catad.terms import D, fork
 from catad.vector.constant import const
 from catad.wiring import share
 
@@ -50,10 +51,9 @@ class Lawful(Primitive):
         pair = Product((self.element, self.element))
 
         def op(a: Any, b: Any) -> list[Any]:
-            made: list[Any] = above().program_of(self.op, pair)[0].inside(xp, [*a, *b])
-            return made
+            return late().program_of(self.op, pair)[0].inside(xp, [*a, *b])
 
-        e = above().program_of(self.neutral, Unit)[0].inside(xp, [])
+        e = late().program_of(self.neutral, Unit)[0].inside(xp, [])
         a, b, c = ([leaf[k % n] for leaf in arrays] for k in (0, 1, 2))
         scale = 1.0 + max(float(xp.max(xp.abs(leaf))) if leaf.size else 0.0 for leaf in (*a, *b, *c)) ** 3
         if _far(xp, op(op(a, b), c), op(a, op(b, c)), scale):
@@ -88,7 +88,7 @@ def _far(xp: Any, got: Any, want: Any, scale: float) -> bool:
 
 
 class _ArrayOperator(D):
-    """What the two have in common."""
+    """The common part of both."""
 
     __slots__ = ("children", "neutral")
     children: tuple[D, ...]

@@ -129,7 +129,7 @@ def by_sorting(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], 
 
 
 def or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire]) -> list[Wire]:
-    """What was read, and the neutral element where the position is negative: in an empty bin."""
+    """The entries that were read, and the neutral element where the position is negative: in an empty bin."""
     there = scalar.apply("ge", scalar.param(0), scalar.const(0))
     out = []
     for k, wire in enumerate(read):

@@ -1,7 +1,7 @@
-"""What derivatives of folds by bin need, as primitives: for each value the folds of the others of its bin, and who wins a bin.
+"""The primitive of derivatives of folds by bin: for each value the folds of the values before and after it in its bin.
 
-What they mean is a stable sort by bin and a segmented scan (`bins.py`), and so are their derivatives; an engine may compute them
-in one pass in the order of the values, with a state for each bin.
+Its decomposition is a stable sort by bin and a segmented scan (`bins.py`), which also gives its derivative; an engine may compute
+it in one pass in the order of the values, with a state for each bin.
 """
 
 from __future__ import annotations
@@ -14,30 +14,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
-from catad.boxes import Primitive, box
-from catad.linear.batch import batch
-from catad.linear.block import assemble
+from catad.boxes import box
 from catad.linear.contract import contract
 from catad.linear.gather import spread_over
 from catad.linear.reindex import Reshaped
-from catad.linear.structure import Rule
-from catad.spaces import Tensor, product
-from catad.terms import D, above
+from catad.spaces import Tensor
+from catad.terms import D
 from catad.vector.bins import by_sorting, inside, prefixes_by_sorting
+from catad.vector.decomposed import Decomposed
 from catad.vector.generate import Iota
-from catad.vector.index import Integers
 from catad.vector.map import mapped
-from catad.vector.monoid import Monoid, with_winner
-from catad.vector.unlimited import TIMES, is_normal, others_by_bin
-from catad.wiring import share, wire
+from catad.vector.monoid import Monoid, with_position
+from catad.vector.unlimited import TIMES
+from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
 
 
 @share
-class Meaning(D):
-    """(index, values...) to what a box means, in smaller boxes."""
+class BySorting(D):
+    """(index, values...) to what is found of each bin by sorting."""
 
     __slots__ = ("bins", "monoid", "what")
 
@@ -49,21 +46,22 @@ class Meaning(D):
 
     def wired(self, b: Builder, x: Wires) -> Any:
         index, *values = x
-        out = tuple(_MEANINGS[self.what](b, self.monoid, index, values, self.bins))
+        out = tuple(_FOUND[self.what](b, self.monoid, index, values, self.bins))
         return out[0] if len(out) == 1 else out
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Meaning, 'Meaning')}({self.what!r}, {name(self.monoid, 'monoid')}, {self.bins})"
+        return f"{name(BySorting, 'BySorting')}({self.what!r}, {name(self.monoid, 'monoid')}, {self.bins})"
 
 
 def _folds(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     return by_sorting(b, monoid, index, values, bins)
 
 
-def _winners(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
+def _positions(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     (v,) = values
-    positions = contract(b, [(0,)], [b.add(Iota(v.shape[0]))[0]], tuple(range(v.ndim)), v.shape)
-    return by_sorting(b, with_winner(monoid), index, [v, positions], bins)[1:]
+    (own,) = mapped(b, [scalar.cast(position_dtype(v.shape[0]), scalar.param(0))], [b.add(Iota(v.shape[0]))[0]])
+    positions = contract(b, [(0,)], [own], tuple(range(v.ndim)), v.shape)
+    return by_sorting(b, with_position(monoid), index, [v, positions], bins)[1:]
 
 
 def _prefixes(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
@@ -78,18 +76,23 @@ def _products(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], b
     return mapped(b, [scalar.apply("select", inside(scalar.param(2), bins), both, scalar.const(0.0))], [before, after, own])
 
 
-_MEANINGS = {
+_FOUND = {
     "folds": _folds,
-    "winners": _winners,
+    "positions": _positions,
     "prefixes": _prefixes,
     "products": _products,
 }
 
 
+def position_dtype(m: int) -> np.dtype[Any]:
+    """The dtype of positions among m values: with half the bytes of int64 a pass takes half the time."""
+    return np.dtype(np.int32 if m < 2**31 else np.int64)
+
+
 @lru_cache(maxsize=4096)
-def meaning(what: str, monoid: Monoid, bins: int) -> D:
-    """One term for all calls, since programs are kept with their terms."""
-    return Meaning(what, monoid, bins)
+def by_sorting_of(what: str, monoid: Monoid, bins: int) -> D:
+    """`BySorting`, one term for all calls, since programs are kept with their terms."""
+    return BySorting(what, monoid, bins)
 
 
 def operations(monoid: Monoid) -> int:
@@ -98,25 +101,11 @@ def operations(monoid: Monoid) -> int:
     return scalar.operations(monoid.op) + 3 + 2 * monoid.width
 
 
-class ByBin(Primitive):
-    """What the boxes (index, values...) have in common; `general` says what they mean."""
-
-    bins: int
-
-    @property
-    def general(self) -> D:
-        raise NotImplementedError
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        spaces = [Tensor(a.shape, a.dtype) for a in arrays]
-        out = above().program_of(self.general, product(*spaces))[0].inside(xp, arrays)
-        return out[0] if len(out) == 1 else tuple(out)
-
-
-class CarriedByBin(ByBin):
+class CarriedByBin(Decomposed):
     """Boxes of indices and the values of an operator: how many these are, and how they carry a new axis."""
 
     monoid: Monoid
+    bins: int
 
     @property
     def arity(self) -> int:
@@ -147,35 +136,6 @@ def _exchanged(b: Builder, wire: Wire) -> Wire:
 
 
 @box
-class WinnerByBin(Integers, ByBin):
-    """(indices (m,), values, the results) to the positions of the values that a minimum or maximum takes: (bins, ...), -1 in
-    empty bins.
-
-    The last argument only helps to compute it.
-    """
-
-    monoid: Monoid
-    bins: int
-    arity = 3
-
-    @property
-    def general(self) -> D:
-        return meaning("winners", self.monoid, self.bins)
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return super().evaluate(xp, *arrays[:2])
-
-    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return 2 * ins[1].size
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (Tensor((self.bins, *ins[1].shape[1:]), np.int64),)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return _batched(self.general, b, ins[:2], flags[:2], size)
-
-
-@box
 class PrefixByBin(CarriedByBin):
     """(indices (m,), values...) to the folds of the values before each one in its bin, and of those after it.
 
@@ -187,82 +147,12 @@ class PrefixByBin(CarriedByBin):
     bins: int
 
     @property
-    def general(self) -> D:
-        return meaning("prefixes", self.monoid, self.bins)
+    def decomposition(self) -> D:
+        return by_sorting_of("prefixes", self.monoid, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         side = (Tensor(ins[1].shape, np.bool_), *ins[1:])
         return (*side, *side)
 
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        return _rule(self.general, ins) if any(s.is_float for s in ins) else None
-
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return 2 * ins[1].size * operations(self.monoid)
-
-
-@box
-class ProductOfOthersByBin(ByBin):
-    """(indices (m,), values, the products of the bins) to the products of the others of each value's bin; 0 out of range.
-
-    The last argument only helps to compute it, as of `ProductOfOthers`: no derivative is taken with respect to it.
-    """
-
-    bins: int
-    arity = 3
-
-    @property
-    def general(self) -> D:
-        """What it means, as a morphism of indices and values."""
-        return meaning("products", TIMES, self.bins)
-
-    @property
-    def exact(self) -> D:
-        """How it is computed, whatever the numbers are, of the same."""
-        return others_by_bin(self.bins)
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[1:2]
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        index, x, total = arrays
-        if self.bins and is_normal(xp, total):
-            there = (index >= 0) & (index < self.bins)
-            others = total[xp.where(there, index, 0).astype(np.int64)] / x
-            return xp.where(there.reshape(index.shape + (1,) * (x.ndim - 1)), others, xp.zeros((), dtype=x.dtype))
-        spaces = [Tensor(a.shape, a.dtype) for a in arrays[:2]]
-        return above().program_of(self.exact, product(*spaces))[0].inside(xp, arrays[:2])[0]
-
-    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return 3 * ins[1].size
-
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not ins[1].is_float:
-            return None
-        made = _rule(self.general, ins[:2])
-        slots = made.structure.slots
-        whole = assemble([[(made.structure, tuple(range(len(slots)))), None]], ins[1:], outs, slots)
-        return Rule(whole, made.coefficients)
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return _batched(self.general, b, ins[:2], flags[:2], size)
-
-
-def _batched(general: D, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-    """What a box means, carrying the new axis; where only a result has it, its arguments repeated."""
-    if not any(flags):
-        ins, flags = tuple([spread_over(b, w, size) for w in ins]), (True,) * len(ins)
-    spaces = [Tensor(w.shape[1:] if flag else w.shape, w.dtype) for w, flag in zip(ins, flags, strict=True)]
-    return tuple(batch(b, wire(general, product(*spaces)), ins, flags, size))
-
-
-def _rule(general: D, ins: tuple[Tensor, ...]) -> Rule:
-    """The derivative of what a box means, as a morphism of its arguments."""
-    valued, structure = above().linearised(general, product(*ins))
-
-    def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-        b = wires[0].builder
-        made = b.apply(valued, tuple(wires[: len(ins)]))[1]
-        return list(made) if isinstance(made, tuple) else [made]
-
-    return Rule(structure, coefficients)

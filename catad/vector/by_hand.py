@@ -2,10 +2,10 @@
 
 The function is traced: run on wires, its array operations become boxes, and the linear map that it returns has wires for
 slots. A `Custom` box then passes `y` on and holds the derivative: its rule is the structure that was returned, its slots are
-among its arguments. It has no work of its own and is left out before a wiring runs. Code that cannot be traced becomes one
-`Opaque` box that gives the value and the slots, and has no derivative itself, so second derivatives are an error. A notice names
-the operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid out,
-or are what the user says that they are (`spaces=`), without a call.
+among its arguments. It computes nothing and is dropped before a wiring runs. Code that cannot be traced becomes one `Opaque`
+box that gives the value and the slots, and has no derivative itself, so second derivatives are an error. A notice names the
+operation that cannot be traced; spaces and structure are found by calling the function at the point for which it is laid
+out, or are what the user says that they are (`spaces=`), without a call.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from catad import errors, scalar
 from catad.arrays import array_module, common_module
 from catad.boxes import Primitive, box
 from catad.frozen import Frozen
+from catad.late import late
 from catad.linear.block import Block, assemble
 from catad.linear.gather import spread_over
 from catad.linear.map import LinearMap
 from catad.linear.matrix_free import Batched
 from catad.linear.structure import Placed, Rule, Structure
 from catad.spaces import Space, Tensor, as_leaves, flatten, rebuild, space_like, tangent_space
-from catad.terms import D, above
+from catad.terms import D
 from catad.wiring import Box, Wiring, share
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class ByHand(D):
             raise
         except Exception as error:  # whatever array code does with what is not an array
             if self._stated is None:
-                above().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
+                late().notice(("opaque", self.data()), errors.untraced(self.frozen.given, error), 3)
             return self._custom(b, xs, *self._opaque(b, dom, xs))
         cod = space_like(y, [w.space for w in ys])
         self._check(linear, dom, cod)

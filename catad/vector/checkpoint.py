@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.calls import constructor
+from catad.late import late
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
-from catad.terms import D, above, morphism
+from catad.terms import D, morphism
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @box
 class Call(Nesting):
-    """A morphism at one space as a single box, run by a program of its own."""
+    """A morphism at one space as a single box, which a separate program runs."""
 
     f: D
     dom: Space
@@ -34,7 +35,7 @@ class Call(Nesting):
         return self.f.spaces(self.dom).leaves
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        program, _ = above().program_of(self.f, self.dom)
+        program, _ = late().program_of(self.f, self.dom)
         results = yield program, arrays
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -42,7 +43,7 @@ class Call(Nesting):
         tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))
         if not tangents.leaves or not cotangents.leaves:
             return None
-        forward, backward = Checkpoint(above().differential(self.f)), Checkpoint(above().reverse_differential(self.f))
+        forward, backward = Checkpoint(late().differential(self.f)), Checkpoint(late().reverse_differential(self.f))
         return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires)
 
     def pushed(
@@ -51,17 +52,16 @@ class Call(Nesting):
         """T[f] in one box: D[f] computes f again, and so does each level of checkpoints within."""
         space = tangent_space(self.dom)
         filled = [zeros(b, leaf) if t is None else t for t, leaf in zip(tangents, space.leaves, strict=True)]
-        both = b.apply(Checkpoint(above().tangent(self.f)), (rebuild(self.dom, ins), rebuild(space, filled)))
+        both = b.apply(Checkpoint(late().tangent(self.f)), (rebuild(self.dom, ins), rebuild(space, filled)))
         return tuple(flatten(both[0])), list(flatten(both[1]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
         dom = rebuild(self.dom, [carried(leaf, size) for leaf in self.dom.leaves], Product)
-        return b.add(Call(above().map(self.f), dom), *wide)
+        return b.add(Call(late().map(self.f), dom), *wide)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = above().cost_of(self.f, self.dom)
-        return total
+        return late().cost_of(self.f, self.dom)
 
 
 @share

@@ -25,8 +25,10 @@ from catad.linear.structure import Placed, Rule, Structure
 from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
 from catad.terms import D
+from catad.vector.arg_extremum import ArgExtremum
 from catad.vector.array_operator import ArrayFold
 from catad.vector.generate import Iota
+from catad.vector.leave_one_out import LeaveOneOutProduct
 from catad.vector.log_sum_exp import log_sum_exp
 from catad.vector.map import mapped
 from catad.vector.monoid import (
@@ -39,11 +41,9 @@ from catad.vector.monoid import (
     sampled,
     with_params,
 )
-from catad.vector.others import ProductOfOthers
 from catad.vector.scan import along, check_params, entries, filled, pointwise_block, scanned
 from catad.vector.shape import moved, sum_of_elements
 from catad.vector.shaped import OfOperator
-from catad.vector.winner import Winner
 
 if TYPE_CHECKING:
     from catad.scalar import Node
@@ -86,7 +86,7 @@ class Fold(Primitive):
         if ins[0].shape[self.axis] == 1:
             return self._alone(ins, outs, floats)
         if chooses(self.monoid):
-            return self._winner(ins, outs)
+            return self._extremum(ins, outs)
         if scalar.recognise(self.monoid.op) == "mul" and self.monoid.inverse is None:
             partials, others = _of_product()
         else:
@@ -168,8 +168,8 @@ class Fold(Primitive):
 
         return Rule(chain([(before, tuple(range(cut))), (after, tuple(range(cut, count)))]), coefficients)
 
-    def _winner(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
-        """A minimum or maximum: one-hot at the winner, which the operator itself chooses, positions beside the numbers."""
+    def _extremum(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+        """A minimum or maximum: one-hot at its position, which the operator itself chooses, positions beside the numbers."""
         labels = tuple(range(ins[0].ndim))
         rest = (*labels[: self.axis], *labels[self.axis + 1 :])
         how = Indexing(labels, self.axis, rest, rest, ins[0].shape)
@@ -179,7 +179,7 @@ class Fold(Primitive):
             b = wires[0].builder
             steps = b.add(Iota(ins[0].shape[self.axis]))[0]
             everywhere = contract(b, [(self.axis,)], [steps], labels, ins[0].shape)
-            return list(b.add(Winner(self.monoid, self.axis), wires[0], everywhere, results[0]))
+            return list(b.add(ArgExtremum(self.monoid, self.axis), wires[0], everywhere, results[0]))
 
         return Rule(structure, coefficients)
 
@@ -223,12 +223,12 @@ def of_one(monoid: Monoid, floats: list[int]) -> tuple[Any, Others]:
 
 
 def _of_product() -> tuple[Any, Others]:
-    """Of a product the partials are the products of the others themselves."""
-    return [[scalar.param(0)]], _products_of_others
+    """The partials of a product are its leave-one-out products."""
+    return [[scalar.param(0)]], _leave_one_out
 
 
-def _products_of_others(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
-    return list(b.add(ProductOfOthers(axis), wires[0], results[0]))
+def _leave_one_out(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:
+    return list(b.add(LeaveOneOutProduct(axis), wires[0], results[0]))
 
 
 def _with_total(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis: int) -> list[Wire]:

@@ -23,9 +23,11 @@ from catad.linear.structure import Placed, Rule
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.bins import alone_in_bin, inside
-from catad.vector.by_bin import CarriedByBin, PrefixByBin, ProductOfOthersByBin, WinnerByBin, meaning, operations
+from catad.vector.by_bin import CarriedByBin, PrefixByBin, by_sorting_of, operations, position_dtype
 from catad.vector.fold import of_one
+from catad.vector.leave_one_out import LeaveOneOutProductByBin
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, sampled
 from catad.vector.scan import entries, filled, pointwise_block
@@ -41,17 +43,17 @@ Known = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "list[Wire]"]
 class FoldByBin(CarriedByBin):
     """(indices (m,), values...) to the folds of each bin (bins, ...); an empty bin has the neutral element.
 
-    Jacobian: of a minimum or maximum the gather of the winners; of any other operator a weighted scatter-add, whose weight is the
-    partial of `op(op(before, x), after)` at the folds of what stands before and after the value in its bin. Of a product that
-    is the product of the others; with a declared inverse it is the partial at the total without the value.
+    Jacobian: of a minimum or maximum the gather at its positions; of any other operator a weighted scatter-add, whose weight
+    is the partial of `op(op(before, x), after)` at the folds of what stands before and after the value in its bin. For a
+    product this is the leave-one-out product; with a declared inverse it is the partial at the total without the value.
     """
 
     monoid: Monoid
     bins: int
 
     @property
-    def general(self) -> D:
-        return meaning("folds", self.monoid, self.bins)
+    def decomposition(self) -> D:
+        return by_sorting_of("folds", self.monoid, self.bins)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return tuple([Tensor((self.bins, *s.shape[1:]), s.dtype) for s in ins[1:]])
@@ -64,7 +66,7 @@ class FoldByBin(CarriedByBin):
         if not floats:
             return None
         if chooses(self.monoid):
-            return self._winner(ins, outs)
+            return self._extremum(ins, outs)
         if self.monoid.inverse is not None:
             return self._weighted(ins, outs, floats, *self._at_totals(floats))
         if scalar.recognise(self.monoid.op) == "mul":
@@ -80,20 +82,20 @@ class FoldByBin(CarriedByBin):
             return apart
         return self._weighted(ins, outs, floats, nodes, self._prefixes)
 
-    def _winner(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
+    def _extremum(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         axes, n = tuple(range(ins[1].ndim)), ins[1].ndim
         by = (n, *axes[1:])
         how = Indexing(axes, 0, by, by, (*ins[1].shape, self.bins))
-        structure = Gather(how, None, np.dtype(np.int64), ins[1].dtype, outs[0].dtype, None)
-        winner = WinnerByBin(self.monoid, self.bins)
-        return Rule(structure, lambda wires, totals: list(wires[0].builder.add(winner, *wires, *totals)))
+        structure = Gather(how, None, position_dtype(ins[1].shape[0]), ins[1].dtype, outs[0].dtype, None)
+        positions = ArgExtremumByBin(self.monoid, self.bins)
+        return Rule(structure, lambda wires, totals: list(wires[0].builder.add(positions, *wires, *totals)))
 
     def _product(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule:
         how = rows_of(outs[0].shape, ins[0].shape)
         structure = ScatterAdd(how, how.dst, ins[0].dtype, outs[0].dtype, ins[1].dtype, ins[1].dtype)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
-            return [wires[0], *wires[0].builder.add(ProductOfOthersByBin(self.bins), *wires, *results)]
+            return [wires[0], *wires[0].builder.add(LeaveOneOutProductByBin(self.bins), *wires, *results)]
 
         return Rule(structure, coefficients)
 

@@ -1,7 +1,8 @@
 """`histogram` and `reduce_by_index`: folds of the values that share a bin.
 
-For `+` it is a `Put`, whose Jacobian is the `ScatterAdd` itself; for any other operator a `FoldByBin`, whose Jacobian is a
-weighted one. With free numbers each value carries them (Bruun and Larsen 2022, section 6.1). Indices out of range are dropped.
+With `+` a histogram is a `Put`, whose Jacobian is a `ScatterAdd`; with any other operator it is a `FoldByBin`, whose
+Jacobian is a weighted `ScatterAdd`. With free numbers each value carries them (Bruun and Larsen 2022, section 6.1). Indices
+out of range are dropped.
 """
 
 from __future__ import annotations

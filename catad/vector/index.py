@@ -1,8 +1,8 @@
 """`gather`, `scatter` and `scatter_add`: reading, overwriting and adding by index along axis 0.
 
 `gather` raises on an index out of range; `scatter` and `scatter_add` drop it, negative ones too: they never wrap. The last
-of several equal indices wins in `scatter`. Only the integer parts (which index is valid, which write wins) are primitives of
-their own; the rest is said with `Take`, `Put` and pointwise maps, whose rules are the Jacobians.
+of several equal indices wins in `scatter`. Only the integer parts (which index is valid, which write wins) are primitives
+here. `Take`, `Put` and pointwise maps do the rest, and their rules are the Jacobians.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.boxes import Running, box
 from catad.calls import constructor, integer
+from catad.late import late
 from catad.linear.block import diagonal_block
 from catad.linear.delta import delta, identity
 from catad.linear.gather import Take, rows_of, spread_over
@@ -28,7 +29,7 @@ from catad.loop_counts import Recount, assumed
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
-from catad.terms import D, above, fork, morphism
+from catad.terms import D, fork, morphism
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
@@ -73,7 +74,7 @@ class Iterate(D):
         if self.n == 0:
             return state
         space, input_ = b.space(state), element_of(b.space(given))
-        step = f if self.inputs else above().exl >> f
+        step = f if self.inputs else late().exl >> f
         with at_point(Product((space, input_)), lambda: _first_step(b, state, given)):
             made = step.spaces(Product((space, input_)))
         if made != space:
@@ -163,14 +164,14 @@ class Counted(Sweep):
         if self.evenness == "even":
             raise Recount(self.loop, None)
         state, output, lanes = wider(self.state, size), wider(self.output, size), (size, *self.lanes)
-        return Counted(above().map(self.body), self.n, state, self.input, output, False, self.loop, self.evenness, lanes)
+        return Counted(late().map(self.body), self.n, state, self.input, output, False, self.loop, self.evenness, lanes)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*super().typed(ins), Tensor(self.lanes, "int64"))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         test, further = self._programs()
-        body, _ = above().program_of(self.body, Product((self.state, self.input)))
+        body, _ = late().program_of(self.body, Product((self.state, self.input)))
         k, state, taken = len(arrays), list(arrays), 0
         outputs = [xp.empty(space.shape, dtype=space.dtype) for space in self.results(self.typed(tuple(self.state.leaves)))]
         count = xp.zeros(self.lanes, dtype=np.int64)
@@ -197,8 +198,8 @@ class Counted(Sweep):
         condition, f = self.loop[0].children
         step: D = f if self.evenness == "even" else While(condition, f)
         for _ in self.lanes:
-            condition, step = above().map(condition), above().map(step)
-        return above().program_of(condition, self.state)[0], above().program_of(step, self.state)[0]
+            condition, step = late().map(condition), late().map(step)
+        return late().program_of(condition, self.state)[0], late().program_of(step, self.state)[0]
 
     def _check(self, taken: int) -> None:
         """Raise `Recount` where another number of steps was taken than the program has been made for."""
@@ -307,7 +308,7 @@ class WhileLoop(D):
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         n, kind = assumed((self, space))
-        step = above().exl >> (f if kind == "even" else While(condition, f))
+        step = late().exl >> (f if kind == "even" else While(condition, f))
         *states, count = b.add(Counted(fork(step, it), n, space, Unit, Unit, False, (self, space), kind), *flatten(x))
         return rebuild(space, b.add(After(), count, *states))
 

@@ -157,7 +157,7 @@ def monoid(
 
 @lru_cache(maxsize=4096)
 def parts(monoid: Monoid) -> tuple[tuple[tuple[int, ...], Monoid], ...]:
-    """The independent operators that an operator on tuples falls apart into: which numbers each has, and the operator.
+    """The independent operators of an operator on tuples: which numbers each has, and the operator.
 
     Two numbers belong together where a result depends on both; dtypes may differ between parts (Bruun and Larsen 2022, 7.4).
     """
@@ -195,7 +195,7 @@ def parameters_of(node: scalar.Node) -> frozenset[int]:
 
 
 @lru_cache(maxsize=4096)
-def with_winner(monoid: Monoid) -> Monoid:
+def with_position(monoid: Monoid) -> Monoid:
     """A minimum or maximum on (number, position): which position the result comes from, by the operator's own choice."""
     a, i, b, j = (scalar.param(k) for k in range(4))
     (value,) = scalar.substitute(monoid.op, [a, b])
@@ -204,7 +204,7 @@ def with_winner(monoid: Monoid) -> Monoid:
     (left,) = scalar.substitute(Function.make(2, [chosen]), [a, b])
     tree = (None, None)
     outputs = [value, scalar.apply("select", scalar.apply("eq", left, scalar.const(1.0)), i, j)]
-    op = Function.make(4, outputs, tree, (tree, tree), f"{monoid.op.name or 'op'} with its winner")
+    op = Function.make(4, outputs, tree, (tree, tree), f"{monoid.op.name or 'op'} with its position")
     return Monoid(op, (*monoid.neutral, -1), tree)
 
 

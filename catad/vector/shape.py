@@ -14,6 +14,7 @@ from catad.arrays import holds
 from catad.boxes import Primitive, box
 from catad.calls import axes as axes_
 from catad.calls import constructor, integer, integers
+from catad.late import late
 from catad.linear.block import chain, grid
 from catad.linear.contract import contract
 from catad.linear.delta import delta
@@ -22,7 +23,7 @@ from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor, flatten
 from catad.syntax import call
-from catad.terms import D, above
+from catad.terms import D
 from catad.vector.shaped import Shaped
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
         if not x.space.is_float and x.dtype.itemsize < 8:
-            x = b.apply(above().astype(np.uint64 if x.dtype.kind == "u" else np.int64), x)
+            x = b.apply(late().astype(np.uint64 if x.dtype.kind == "u" else np.int64), x)
         return _summed(b, x, axis, keepdims, term)
 
     return OneArray(sum, lay, axis=axis, keepdims=keepdims)

@@ -113,8 +113,8 @@ def stencil(
 ) -> D:
     """A scalar function of the neighbours of each entry: `y[i] = fn(x[i + o_1], ..., x[i + o_k])`, of the shape of x.
 
-    `fn` is as for `ct.map` and takes one number for each offset. `offsets` are integers, along `axis`, or tuples of d integers,
-    along the d axes from `axis` on; the other axes are carried along. What lies outside the array is
+    `fn` is as for `ct.map` and takes one number for each offset. `offsets` are integers, along `axis`, or tuples of d
+    integers, along the d axes from `axis` on; the other axes are carried along. Outside the array the entries are
 
     - `"zero"`: 0, whatever the offset;
     - `"wrap"`: the entry at the other end: indices are taken modulo the size;

@@ -1,4 +1,4 @@
-"""Products of the others in a range of exponents without end: nothing over- or underflows before the result is rounded.
+"""Leave-one-out products in a range of exponents without end: nothing over- or underflows before the result is rounded.
 
 A number is kept as (k, m) and is `m 2**e`: m is a double, and k = 64 e + marks. The marks say which zeros, infinities and NaN are
 among the factors; these count as their sign. Bit 0, 1 or 2 is set where there is one of them, bit 3, 4 or 5 where there are two.
@@ -81,7 +81,7 @@ def _kind(x: Any) -> Any:
 
 
 def _factor(x: Any) -> Any:
-    """What a number multiplies m with."""
+    """The factor of m for a number."""
     size = abs(x)
     return x if size > 0.0 and size < np.inf else np.copysign(1.0, x)
 
@@ -107,7 +107,7 @@ def _rarely(k: Any, m: Any, h: Any, n: Any) -> Any:
 def _dividend(k: Any, m: Any) -> Any:
     """What factors are divided into, marked, and what twice scales the quotient, marked too.
 
-    What is far too small is 0 at once, since processors are slow at numbers that underflow.
+    A number that is far too small is 0 at once, since processors are slow at numbers that underflow.
     """
     k, m = _ranged(k, m)
     moved, mantissa = _normal(m)
@@ -171,15 +171,9 @@ def _divided(b: Builder, x: Wire, totals: Sequence[Wire], spread: Callable[[Wire
     return mapped(b, list(scalar.read(without).outputs), [x, *map(spread, dividends)])[0]
 
 
-def is_normal(xp: Any, total: Any) -> bool:
-    """Whether all products are finite and have lost no digits: then so are their factors, and each may be divided by one."""
-    size = xp.abs(total)
-    return bool(xp.all((size >= float(np.finfo(total.dtype).tiny)) & (size < math.inf)))
-
-
 @share
-class Others(D):
-    """The products of the others along an axis."""
+class LeaveOneOut(D):
+    """The leave-one-out products along an axis."""
 
     __slots__ = ("axis",)
 
@@ -198,12 +192,12 @@ class Others(D):
         return _divided(b, x, totals, lambda w: contract(b, [rest], [w], labels, x.shape))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Others, 'Others')}({self.axis})"
+        return f"{name(LeaveOneOut, 'LeaveOneOut')}({self.axis})"
 
 
 @share
-class OthersByBin(D):
-    """(indices, values) to the products of the others of each value's bin; 0 out of range."""
+class LeaveOneOutByBin(D):
+    """(indices, values) to the product of each value's bin without it; 0 out of range."""
 
     __slots__ = ("bins",)
 
@@ -229,16 +223,16 @@ class OthersByBin(D):
         return mapped(b, [within], [others, own])[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(OthersByBin, 'OthersByBin')}({self.bins})"
+        return f"{name(LeaveOneOutByBin, 'LeaveOneOutByBin')}({self.bins})"
 
 
 @lru_cache(maxsize=64)
-def others(axis: int) -> D:
-    """`Others`, one term for all calls, since programs are kept with their terms."""
-    return Others(axis)
+def leave_one_out(axis: int) -> D:
+    """`LeaveOneOut`, one term for all calls, since programs are kept with their terms."""
+    return LeaveOneOut(axis)
 
 
 @lru_cache(maxsize=4096)
-def others_by_bin(bins: int) -> D:
-    """`OthersByBin`, one term for all calls."""
-    return OthersByBin(bins)
+def leave_one_out_by_bin(bins: int) -> D:
+    """`LeaveOneOutByBin`, one term for all calls."""
+    return LeaveOneOutByBin(bins)

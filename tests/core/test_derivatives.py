@@ -142,7 +142,7 @@ def test_number_of_boxes(f: ct.D, dom: ct.Space, boxes: list[int], recurrences: 
     assert [ks.count("Recur") for ks in kinds] == recurrences
     assert [len(ks) for ks in kinds] == boxes
     closed = {"Map", "Contract", "Move", "Reshaped", "Take", "Put", "Recur", "Scan", "Fold", "Constant", "InRange"}
-    closed |= {"ProductOfOthers"}
+    closed |= {"LeaveOneOutProduct"}
     assert set().union(*kinds) <= closed
 
 

@@ -19,7 +19,7 @@ A = np.ones((2, 3))
 FUNCTIONS = {name: value for name in ct.__all__ if isinstance(value := getattr(ct, name), types.FunctionType)}
 CONSTRUCTORS = {name: value for name, value in FUNCTIONS.items() if value.__code__.co_name == "made"}
 OTHERS = """compForward compReverse compile compose cross fork get_num_threads hvp inl inr jam jvp lift linearize plan plan_chain
-    plan_graph product profile scale set_num_threads space_of tangent_space vjp wire"""
+    plan_graph product profile scale set_default_num_threads set_num_threads space_of tangent_space vjp wire"""
 WORDS = {name: value for name in ct.__all__ if isinstance(value := getattr(ct, name), ct.D)}
 
 

@@ -154,15 +154,15 @@ def chain(n: int) -> ct.D:
     return f
 
 
-def test_a_chain_of_10_000_boxes() -> None:
-    f = chain(10_000)
-    assert len(f) == 10_000
+def test_a_chain_of_4_000_boxes() -> None:
+    f = chain(4_000)
+    assert len(f) == 4_000
     assert repr(f).startswith("ct.compose(ct.sin, ct.flip(), ct.cos, ")
     assert eval(repr(f), {"ct": ct, **f.names}) == f
     assert pickle.loads(pickle.dumps(f)) == f
     assert f.spaces(ct.f64[8]) == ct.f64[8]
     y = X
-    for k in range(10_000):
+    for k in range(4_000):
         y = [np.sin, np.flip, np.cos][k % 3](y)
     assert np.array_equal(f(X), y)
     _, pullback = ct.vjp(f, X)

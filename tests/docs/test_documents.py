@@ -75,9 +75,9 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def files() -> set[str]:
-    """The files and folders of the package, with every way to shorten their paths from the left."""
-    found = set()
-    for path in (ROOT / "catad").rglob("*"):
+    """The files and folders of the repository, with every way to shorten their paths from the left."""
+    found = {"docs/", "examples/", "tests/"}
+    for path in [*(ROOT / "catad").rglob("*"), *(ROOT / "examples").rglob("*")]:
         if path.is_dir() and not list(path.glob("*.py")):
             continue  # left over from another version
         parts = path.relative_to(ROOT).parts
@@ -90,6 +90,29 @@ def test_files_of_the_package_that_a_page_names_are_there(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:[a-z_]\w*/)*[a-z_]\w*(?:\.py|/))`", source))
     assert {name for name in named - files() if not (ROOT / name).exists()} == set()
+
+
+CLAUSES = re.compile(r"(?:^|(?<=[.:;] ))(?:What|Whatever|Whether|That|Taken|Tried) |(?:^|(?<=[.] ))Of [^.]{0,60},")
+
+
+def clauses(source: str) -> list[str]:
+    """Sentences that begin with a clause as their subject ("What has no rule ...") or with an ellipsis ("Of dense maps, ...")."""
+    prose = re.sub(r"`[^`]*`", "`x`", FENCE.sub("", source))
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-|]|\d+\.))", prose)]
+    return [part[found.start() : found.start() + 60] for part in paragraphs for found in CLAUSES.finditer(part)]
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_sentences_begin_with_a_noun_or_a_verb(path: Path) -> None:
+    assert clauses(path.read_text(encoding="utf-8")) == []
+
+
+def test_clauses_are_seen() -> None:
+    assert clauses("A map. What has no rule stays. Of dense\nmaps, all.\n\nTaken are arrays.") == [
+        "What has no rule stays. Of dense maps, all.",
+        "Of dense maps, all.",
+        "Taken are arrays.",
+    ]
 
 
 GLOSSARY = ROOT / "docs" / "glossary.md"

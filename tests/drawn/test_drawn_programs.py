@@ -19,7 +19,8 @@ from catad.testing.drawn.steps import Step
 
 COUNT = 8
 AT_A_POINT = """D LinearMap Monoid Plan Product Space Tensor Unit CostProfile Graph compForward compReverse compile count
-get_num_threads set_num_threads hessian hvp inl inr jacobian jam jvp linear linearize monoid plan plan_chain plan_graph
+get_num_threads num_threads set_default_num_threads set_num_threads
+hessian hvp inl inr jacobian jam jvp linear linearize monoid plan plan_chain plan_graph
 primitive product profile space_of tangent_space use_engine vjp wire bool_ f32 f64 i8 i16 i32 i64 u8 u16
 u32 u64"""  # these make no morphism
 EVERYWHERE = "compose id proj it"

@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ import catad as ct
 from catad import term_cache
 from catad.engine import keys
 from catad.engine.cpu import blocked, call, launch
-from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.nests import folds, nest
+from catad.engine.cpu.run import kernel
 from catad.engine.program import program_of
 from catad.engine.stages import partition
 from catad.engine.stages.split import split
@@ -58,16 +57,6 @@ def define(source: str, **scope: Any) -> Callable[..., Any]:
     exec(compile(source, file, "exec"), scope)
     made: Callable[..., Any] = scope["f"]
     return made
-
-
-@contextmanager
-def threads(n: int) -> Iterator[None]:
-    before = ct.get_num_threads()
-    ct.set_num_threads(n)
-    try:
-        yield
-    finally:
-        ct.set_num_threads(before)
 
 
 def on(engine: str, f: Callable[..., Any], *x: Any) -> list[Any]:
@@ -153,9 +142,8 @@ def printed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are found by their text alone, and none is kept: for tests that change what is printed. No program is found by
     an equal term that was made before, or will be."""
     monkeypatch.setattr(term_cache, "_equal", type(term_cache._equal)(term_cache.TERMS))
-    monkeypatch.setattr(by_bin, "_compiled", type(by_bin._compiled)())
-    monkeypatch.setattr(call, "_compiled", type(call._compiled)())
-    monkeypatch.setattr(keys, "sources", lambda: None)
+    monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
+    monkeypatch.setattr(keys, "sources", lambda _: None)
 
 
 # -- random scalar functions: text, so that plain Python runs them as well

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad.engine import steps
 
-from .cpu_support import assert_near, assert_same, items, on, small_blocks, small_thresholds, threads
+from .cpu_support import assert_near, assert_same, items, on, small_blocks, small_thresholds
 
 F = ct.map(lambda x, y: (x * y + x, x - y))
 SCANS = ct.fork(ct.scan(ct.add, 0.0), ct.scan(ct.add, 0.0, axis=-1, reverse=True), ct.sum(axis=0), ct.sum(axis=-1), ct.sum())
@@ -77,7 +77,7 @@ def nothing_by_array_code(monkeypatch):
     def run(self, xp, *arrays):
         raise AssertionError("array code runs")
 
-    monkeypatch.setattr(steps._Reference, "__call__", run)
+    monkeypatch.setattr(steps.ArrayCode, "__call__", run)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -191,7 +191,7 @@ def test_sizes_around_tiles_chunks_and_blocks(monkeypatch, past, n):
         small_thresholds(monkeypatch)
     rng = np.random.default_rng(0)
     op = ct.fold(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (1.0, 0.0))
-    with threads(n):
+    with ct.num_threads(n):
         for size in (1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 4096, 5000):
             for shape in ((size,), (3, size), (size, 3), (size, 17)):
                 x = whole(rng, shape)

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import buffers
 from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.bins.prefixes import _Prefixes
-from catad.engine.cpu.bins.text import WinnersText
-from catad.engine.cpu.engine import CPU
-from catad.engine.cpu.run import buffers, target
+from catad.engine.cpu.bins.text import PositionsText
+from catad.engine.cpu.machine import MACHINE
+from catad.engine.cpu.run import kernel, target
 from catad.engine.program import Program
 from catad.engine.text import binned
 from catad.linear.gather import Indexing, Put
@@ -49,7 +50,7 @@ OPERATORS: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Threads as before afterwards; and memory for results that is never zero, so that nothing can be left out unseen."""
-    before, empty = ct.get_num_threads(), buffers.empty
+    empty = buffers.empty
 
     def dirty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         out = empty(shape, dtype)
@@ -57,8 +58,8 @@ def _threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return out
 
     monkeypatch.setattr(buffers, "empty", dirty)
-    yield
-    ct.set_num_threads(before)
+    with ct.num_threads(ct.get_num_threads()):
+        yield
 
 
 def elements(name: str, shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> Any:
@@ -276,12 +277,12 @@ def wrong(kind: Any, name: str, made: Any) -> bool:
         return True
     finally:
         patch.undo()
-        by_bin._compiled.clear()
+        kernel._codes.clear()
     return False
 
 
 def test_planted_faults_are_seen() -> None:
-    joined, chosen, number = binned.joined, binned.chosen, WinnersText._number
+    joined, chosen, number = binned.joined, binned.chosen, PositionsText._number
 
     def swapped(w: Any, what: Any, a: Any, b: Any) -> Any:
         return joined(w, what, b, a)
@@ -295,7 +296,7 @@ def test_planted_faults_are_seen() -> None:
     assert not wrong(binned, "joined", joined)
     assert wrong(binned, "joined", swapped), "operands exchanged"
     assert wrong(binned, "chosen", always), "the neutral element folded in, or an empty piece"
-    assert wrong(WinnersText, "_number", shifted), "the next position wins"
+    assert wrong(PositionsText, "_number", shifted), "the next position wins"
     assert wrong(_Prefixes, "_place", lambda self, step, last: step), "both sides from the front"
     assert wrong(_Prefixes, "_outside", lambda self, i: None), "what is dropped is not set"
 
@@ -318,5 +319,5 @@ def test_a_scatter_by_indices_of_each_number() -> None:
         how = Indexing(src, 0, by, dst, sizes)
         index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
         put = Put(how)
-        made = CPU.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
+        made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
         np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)

@@ -17,7 +17,7 @@ from catad.engine.cpu.nests import blocks as blocks_of_lines
 from catad.engine.cpu.run import target
 from catad.engine.stages import joins
 
-from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds, threads
+from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
 
@@ -82,7 +82,7 @@ def both_modes(f: ct.D, x: Any) -> list[tuple[ct.D, Any]]:
     return [(f, x), (ct.tangent(f), (x, x)), (ct.fork(ct.exl >> f, ct.reverse_differential(f)), (x, x))]
 
 
-@pytest.mark.quick(5)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_values_and_derivatives_are_those_of_the_reference(name: str, dtype: str, ran: list[bool]) -> None:
@@ -94,7 +94,7 @@ def test_values_and_derivatives_are_those_of_the_reference(name: str, dtype: str
         for g, at in cases:
             found = []
             for count in (1, 2, 5):
-                with threads(count):
+                with ct.num_threads(count):
                     found.append(on("cpu", g, at))
             assert_near(found[0], on("reference", g, at), eps=2048, note=(name, n))
             assert_same(found[1], found[0], (name, n))
@@ -135,7 +135,7 @@ LARGE = {
 }
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", LARGE)
 @pytest.mark.parametrize("operator", ["+", "*", "max", "affine"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -204,7 +204,7 @@ def test_at_the_real_thresholds(monkeypatch: pytest.MonkeyPatch, ran: list[bool]
         for g, at in cases:
             found = []
             for count in (1, 2):
-                with threads(count):
+                with ct.num_threads(count):
                     found.append(on("cpu", g, at))
             assert_same(found[0], found[1])
             assert_near(found[0], on("reference", g, at), eps=1 << 14)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad import buffers
 from catad.engine import notices
 from catad.engine.cpu import call
-from catad.engine.cpu.run import buffers
 from catad.engine.text import numbers
 from catad.errors import CannotPrint
 

@@ -15,7 +15,7 @@ from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.run import target
 from catad.engine.stages import fuse_siblings
 
-from .cpu_support import assert_near, assert_same, on, printed_anew, steps, threads
+from .cpu_support import assert_near, assert_same, on, printed_anew, steps
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
 
@@ -40,7 +40,7 @@ def same(f: ct.D, *x: Any) -> None:
     """As the reference says, and to the last bit for any number of threads."""
     found = []
     for count in (1, 2, 3):
-        with threads(count):
+        with ct.num_threads(count):
             found.append(on("cpu", f, *x))
     assert_near(found[0], on("reference", f, *x))
     for other in found[1:]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad.testing import points, terms
 
-from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds, threads
+from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds
 
 SPACES = [ct.f64[3], ct.f64[2, 3], ct.f32[4], ct.f64[1], ct.f64[2, 1, 3], ct.f64[3] * ct.f64[3], ct.f32[2, 2] * ct.f32[2]]
 
@@ -77,14 +77,14 @@ def arrays(size, seed=0):
     return [rng.uniform(-1.0, 1.0, shape) for shape in ((size,), (size, 3), (3, size), (2, size, 2))]
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("size", [0, 1, 2, 5, 67])
 def test_programs_at_small_sizes_with_small_tiles_and_threads(monkeypatch, name, size):
     small_blocks(monkeypatch)
     small_thresholds(monkeypatch)
     f = PROGRAMS[name]
-    with threads(3):
+    with ct.num_threads(3):
         for x in arrays(size):
             try:
                 want = on("reference", f, x)

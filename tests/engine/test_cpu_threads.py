@@ -16,7 +16,7 @@ import catad as ct
 from catad.engine.cpu import call
 from catad.engine.cpu.run import threads as pool
 
-from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds, threads
+from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds
 from .test_cpu_programs import PROGRAMS, random
 
 ROUNDED = ct.map(lambda x: np.exp(x) * np.sin(3.0 * x))
@@ -31,7 +31,7 @@ def gathered(monkeypatch):
     return seen
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("shape", [(1237,), (41, 331)])
 def test_bitwise_the_same_for_any_number_of_threads_and_run_after_run(monkeypatch, name, shape):
@@ -43,11 +43,11 @@ def test_bitwise_the_same_for_any_number_of_threads_and_run_after_run(monkeypatc
     w = random(rng, f.spaces(ct.space_of(x)))
     both = ct.fork(ct.exl >> f, ct.reverse_differential(f))
     seen = gathered(monkeypatch)
-    with threads(1):
+    with ct.num_threads(1):
         want = on("cpu", both, (x, w))
     assert not seen
     for n in (2, 3, 7, 2):
-        with threads(n):
+        with ct.num_threads(n):
             assert_same(on("cpu", both, (x, w)), want, (name, n))
     if len(shape) == 2 or name not in ONE_LINE:
         assert seen and max(seen) <= 7, "threads have shared something"
@@ -57,10 +57,10 @@ def test_bitwise_the_same_at_the_real_thresholds(monkeypatch):
     seen = gathered(monkeypatch)
     x = np.random.default_rng(1).uniform(-1e-3, 1e-3, 300_001)
     f = ROUNDED >> ct.fork(ct.sum(), ct.fold(ct.maximum, -np.inf), ct.fold(lambda a, b: a * b + a + b, 0.0))
-    with threads(1):
+    with ct.num_threads(1):
         want = on("cpu", f, x)
     for n in (2, 3, 7):
-        with threads(n):
+        with ct.num_threads(n):
             assert_same(on("cpu", f, x), want, n)
     assert set(seen) >= {2, 3, 7}
 
@@ -85,7 +85,7 @@ def test_concurrent_callers_of_one_program_and_of_many(monkeypatch):
         with ct.use_engine("cpu"):
             return [(np.asarray(shared(x)), own(x)) for x in points]
 
-    with threads(3), ThreadPoolExecutor(6) as callers:
+    with ThreadPoolExecutor(6, initializer=ct.set_num_threads, initargs=(3,)) as callers:
         for k, got in enumerate(callers.map(work, range(18))):
             for x, (a, b), c in zip(points, got, want, strict=True):
                 assert_near([a], [c], eps=4096)
@@ -98,7 +98,7 @@ def test_a_forked_child_computes_with_what_is_compiled_and_compiles_more(monkeyp
     small_thresholds(monkeypatch)
     f = ROUNDED >> ct.sum()
     x = np.linspace(-1.0, 1.0, 5000)
-    with threads(3), ct.use_engine("cpu"):
+    with ct.num_threads(3), ct.use_engine("cpu"):
         want = f(x)
         child = os.fork()
         if child == 0:
@@ -124,7 +124,7 @@ def test_after_ctrl_c_in_a_call_the_library_works_on():
 
     f = ct.map(slow)
     x = np.linspace(0.0, 2.0, 200_000)
-    with threads(2), ct.use_engine("cpu"):
+    with ct.num_threads(2), ct.use_engine("cpu"):
         want = f(x)
         main = threading.main_thread().ident
         stop = threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGINT))

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import catad as ct
 from catad.engine.cpu import blocked
-from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.machine import MACHINE
 from catad.engine.cpu.run import target
 from catad.engine.text import numbers
 from catad.errors import CannotPrint
 from catad.testing import points, terms
 
-from .cpu_support import assert_near, on, printed_anew, small_blocks, small_thresholds, threads
+from .cpu_support import assert_near, on, printed_anew, small_blocks, small_thresholds
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
 
@@ -98,10 +98,10 @@ def compared(f: ct.D, x: Any) -> None:
     v, w = np.linspace(-1.0, 1.0, N).astype(x.dtype), np.linspace(0.5, 1.5, N).astype(x.dtype)
     for g, at in modes(f, x, v, w):
         want = on("reference", g, at)
-        with threads(1):
+        with ct.num_threads(1):
             got = on("cpu", g, at)
         assert_near(got, want, eps=1024.0, note=(g, at))
-        with threads(2):
+        with ct.num_threads(2):
             for a, b in zip(on("cpu", g, at), got, strict=True):
                 assert np.array_equal(a, b, equal_nan=True)
 
@@ -124,8 +124,8 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> None:
     small_thresholds(monkeypatch)
     monkeypatch.setattr(blocked, "LONG", 2)
     monkeypatch.setattr(blocked.Blocked, "_joined", lambda self, table, room: False)
-    for what in CPU.checks:
-        monkeypatch.setitem(CPU.checks, what, lambda array: False)
+    for what in MACHINE.checks:
+        monkeypatch.setitem(MACHINE.checks, what, lambda array: False)
 
 
 @both
@@ -250,7 +250,7 @@ def test_large_products_that_leave_the_range(dtype: Any) -> None:
     by_bin = ct.grad(ct.histogram(ct.mul, 1.0, 1) >> ct.sum(), argnums=1)
     found = []
     for count in (1, 2, 3):
-        with threads(count):
+        with ct.num_threads(count):
             found.append((*on("cpu", ct.grad(ct.fold(ct.mul, 1.0)), x), *on("cpu", by_bin, index, x)))
     for got in found[0]:
         np.testing.assert_allclose(got, want, rtol=len(x) ** 0.5 * 8 * float(np.finfo(dtype).eps))

@@ -65,7 +65,7 @@ def test_a_second_process_prints_nothing(run) -> None:
 @pytest.mark.parametrize("made_by", ["'another'", "None"])
 def test_another_printer_compiles_anew(run, made_by: str) -> None:
     first = run()
-    assert run(f"from catad.engine import keys\nkeys.sources = lambda: {made_by}") == first
+    assert run(f"from catad.engine import keys\nkeys.sources = lambda _: {made_by}") == first
 
 
 FUNCTIONS = [
@@ -86,10 +86,10 @@ def test_a_text_for_each_function() -> None:
 def test_what_has_no_text_has_no_key(value: object) -> None:
     with pytest.raises(TypeError):
         keys.written(value)
-    assert keys.key_of(type(value), (value,)) is None
+    assert keys.key_of(type(value), (value,), ()) is None
 
 
 def test_kernels_without_keys_run(monkeypatch) -> None:
-    monkeypatch.setattr(keys, "sources", lambda: None)
+    monkeypatch.setattr(keys, "sources", lambda _: None)
     with ct.use_engine("cpu"):
         assert np.array_equal(ct.map(lambda x: x * 7.125)(np.ones(8)), np.full(8, 7.125))

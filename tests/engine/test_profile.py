@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 
+import numpy as np
 import pytest
 
 import catad as ct
 from catad.engine import profile as module
+from catad.engine.cpu.run import target
 
 
 @pytest.fixture
@@ -20,9 +22,9 @@ def copy_of_10(monkeypatch):
 def test_sums_by_name_and_counts_each_compilation_once(copy_of_10) -> None:
     with ct.profile() as p:
         for _ in range(3):
-            module.record("map", 0.25, 0.5, 1_000_000_000)
-        module.record("map", 0.5, 0.5, 1_000_000_000)  # the same stage on another layout: another kernel
-        module.record("scan", 0.0, 0.0, 0)
+            module.record("map", [0.25], 0.5, 1_000_000_000)
+        module.record("map", [0.5], 0.5, 1_000_000_000)  # the same stage on another layout: another kernel
+        module.record("scan", [0.0], 0.0, 0)
     first, second = p.stages
     assert (first.name, first.calls, first.compile_seconds, first.run_seconds, first.bytes) == (
         "map",
@@ -37,10 +39,10 @@ def test_sums_by_name_and_counts_each_compilation_once(copy_of_10) -> None:
 
 def test_nothing_is_recorded_outside() -> None:
     assert not module.active()
-    module.record("before", 0.0, 1.0, 1)
+    module.record("before", [0.0], 1.0, 1)
     with ct.profile() as p:
         assert module.active()
-    module.record("after", 0.0, 1.0, 1)
+    module.record("after", [0.0], 1.0, 1)
     assert not module.active() and p.stages == []
 
 
@@ -52,10 +54,10 @@ def test_closed_by_an_error_too() -> None:
 
 def test_profiles_inside_each_other_both_record() -> None:
     with ct.profile() as outer:
-        module.record("a", 0.0, 1.0, 1)
+        module.record("a", [0.0], 1.0, 1)
         with ct.profile() as inner:
-            module.record("b", 0.0, 1.0, 1)
-        module.record("a", 0.0, 1.0, 1)
+            module.record("b", [0.0], 1.0, 1)
+        module.record("a", [0.0], 1.0, 1)
     assert [(s.name, s.calls) for s in outer.stages] == [("a", 2), ("b", 1)]
     assert [(s.name, s.calls) for s in inner.stages] == [("b", 1)]
 
@@ -64,14 +66,14 @@ def test_one_profile_is_open_once() -> None:
     with ct.profile() as p, pytest.raises(ct.EngineError, match="recorded already"):
         p.__enter__()
     with p:  # opened again, it goes on
-        module.record("a", 0.0, 1.0, 1)
+        module.record("a", [0.0], 1.0, 1)
     assert len(p.stages) == 1
 
 
 def test_threads_lose_no_call() -> None:
     def work() -> None:
         for _ in range(500):
-            module.record("a", 0.5, 1.0, 2)
+            module.record("a", [0.5], 1.0, 2)
 
     with ct.profile() as p:
         threads = [threading.Thread(target=work) for _ in range(4)]
@@ -85,7 +87,7 @@ def test_threads_lose_no_call() -> None:
 
 def test_shown_as_text_html_and_json(copy_of_10) -> None:
     with ct.profile() as p:
-        module.record("map <lambda>", 0.125, 0.25, 1_250_000_000)
+        module.record("map <lambda>", [0.125], 0.25, 1_250_000_000)
     head, row, copy = p.table().splitlines()
     assert head.split() == ["stage", "calls", "compile", "ms", "run", "ms", "MB", "GB/s", "of", "copy"]
     assert row.split() == ["map", "<lambda>", "1", "125.0", "250.000", "1250.000", "5.00", "50%"]
@@ -123,3 +125,36 @@ def test_the_copy_is_measured_once(monkeypatch) -> None:
         assert module.copy_bandwidth.cache_info().misses == 1
     finally:
         module.copy_bandwidth.cache_clear()
+
+
+M = 64
+X = np.ones(M)
+INDEX = np.arange(M) % 5
+
+
+@pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+@pytest.mark.parametrize(
+    ("f", "x", "name", "moved"),
+    [
+        (ct.sin, (X,), "Map", 16 * M),
+        (ct.histogram(ct.add, 0.0, 5), (INDEX, X), "Put", 16 * M + 8 * 5),
+        (ct.histogram(ct.add, 0.0, 8 * M), (INDEX, X), "Put", 16 * M + 8 * 8 * M),  # places are set to zero
+        (ct.histogram(ct.add, 0.0, 100 * M), (INDEX, X), "Put", 24 * M),  # nothing but places of elements is touched
+        (ct.histogram(ct.maximum, -np.inf, 5), (INDEX, X), "FoldByBin", 16 * M + 8 * 5),
+    ],
+    ids=["stage", "sums by bin", "sparse scatter", "very sparse scatter", "fold by bin"],
+)
+def test_all_compiled_code_is_seen(copy_of_10, f: ct.D, x: tuple[np.ndarray, ...], name: str, moved: int) -> None:
+    with ct.use_engine("cpu"), ct.profile() as p:
+        for _ in range(2):
+            f(*x)
+    (stage,) = p.stages
+    assert (stage.name, stage.calls, stage.bytes) == (name, 2, 2 * moved)
+    assert stage.compile_seconds > 0 and stage.run_seconds > 0
+
+
+def test_a_machine_is_compared_with_its_own_copies(copy_of_10) -> None:
+    with ct.profile() as p:
+        module.record("on the machine", [0.0], 1.0, 10**9, lambda: 2e9)
+        module.record("on NumPy", [0.0], 1.0, 10**9)
+    assert [stage.as_dict()["of_copy"] for stage in p.stages] == [0.5, 0.1]

@@ -23,10 +23,8 @@ from catad.engine.notices import forget
 
 @pytest.fixture(autouse=True)
 def four_threads():
-    before = threads.get_num_threads()
-    threads.set_num_threads(4)
-    yield
-    threads.set_num_threads(before)
+    with ct.num_threads(4):
+        yield
 
 
 def test_every_call_runs_once_and_the_first_in_the_caller() -> None:
@@ -147,39 +145,108 @@ def test_an_idle_pool_keeps_nothing_alive() -> None:
 def test_numbers_of_threads() -> None:
     ct.set_num_threads(3)
     assert ct.get_num_threads() == 3
-    for wrong in (0, -1, 1.5, "2", None, True):
-        with pytest.raises(ct.ArgumentError, match="no number of threads"):
-            ct.set_num_threads(wrong)
+    for wrong in (0, -1, 1.5, "2", True):
+        for take in (ct.set_num_threads, ct.set_default_num_threads, ct.num_threads):
+            with pytest.raises(ct.ArgumentError, match="no number of threads"):
+                take(wrong)
+    with pytest.raises(ct.ArgumentError, match="no number of threads"):
+        ct.num_threads(None)
     assert ct.get_num_threads() == 3
+
+
+def in_a_new_thread(call):
+    """What a call returns in a thread of its own."""
+    found = []
+    other = threading.Thread(target=lambda: found.append(call()))
+    other.start()
+    other.join(60)
+    return found[0]
+
+
+def test_a_number_holds_for_the_thread_that_sets_it_and_the_default_for_the_others() -> None:
+    def inside() -> tuple[int, int, int]:
+        started = ct.get_num_threads()
+        ct.set_num_threads(6)
+        chosen = ct.get_num_threads()
+        ct.set_num_threads(None)
+        return started, chosen, ct.get_num_threads()
+
+    try:
+        ct.set_default_num_threads(5)
+        assert in_a_new_thread(inside) == (5, 6, 5)
+        assert ct.get_num_threads() == 4
+        ct.set_num_threads(None)
+        assert ct.get_num_threads() == 5
+    finally:
+        ct.set_default_num_threads(None)
+    assert in_a_new_thread(ct.get_num_threads) == threads._of_the_environment()
+
+
+def test_a_number_for_a_while() -> None:
+    limited = ct.num_threads(2)
+    with limited:
+        assert ct.get_num_threads() == 2
+        with ct.num_threads(3), limited:
+            assert ct.get_num_threads() == 2
+        assert ct.get_num_threads() == 2
+        assert in_a_new_thread(ct.get_num_threads) == threads._of_the_environment()
+    assert ct.get_num_threads() == 4
+    with pytest.raises(ZeroDivisionError), limited:
+        raise ZeroDivisionError
+    assert ct.get_num_threads() == 4
+
+
+def test_two_threads_run_programs_with_their_own_numbers() -> None:
+    """Each call meets at a barrier of its own size, which opens only where so many threads run it."""
+    met = []
+
+    def meeting(count: int) -> None:
+        with ct.num_threads(count):
+            together = threading.Barrier(count, timeout=30)
+            threads.run([together.wait] * count)
+            met.append(count)
+
+    both = [threading.Thread(target=meeting, args=(count,)) for count in (2, 3)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join(60)
+    assert sorted(met) == [2, 3]
+
+
+def test_work_that_is_done_aside_takes_the_number_of_the_thread_that_waits() -> None:
+    together = threading.Barrier(4, timeout=30)
+    threads.aside([together.wait] * 4, lambda: None)
+    assert not together.broken
 
 
 def test_the_environment_says_how_many(monkeypatch) -> None:
     monkeypatch.setenv("CATAD_NUM_THREADS", "7")
-    assert threads._default() == 7
+    assert threads._of_the_environment() == 7
     monkeypatch.setenv("CATAD_NUM_THREADS", "many")
     try:
         with pytest.warns(ct.CatadNotice, match="CATAD_NUM_THREADS"):
-            assert threads._default() >= 1
+            assert threads._of_the_environment() >= 1
     finally:
         forget("CATAD_NUM_THREADS")
     monkeypatch.delenv("CATAD_NUM_THREADS")
     for said, count in (("3", 3), ("5,2", 5), (" 4 ", 4)):
         monkeypatch.setenv("OMP_NUM_THREADS", said)
-        assert threads._default() == count
+        assert threads._of_the_environment() == count
         monkeypatch.setenv("CATAD_NUM_THREADS", "2")
-        assert threads._default() == 2
+        assert threads._of_the_environment() == 2
         monkeypatch.delenv("CATAD_NUM_THREADS")
     monkeypatch.setenv("OMP_NUM_THREADS", "0")  # nothing that OpenMP takes
-    assert threads._default() >= 1
+    assert threads._of_the_environment() >= 1
     monkeypatch.delenv("OMP_NUM_THREADS")
     if hasattr(os, "sched_getaffinity"):
-        assert threads._default() == len(os.sched_getaffinity(0))
+        assert threads._of_the_environment() == len(os.sched_getaffinity(0))
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**6), st.sampled_from([1, 8, 64]), st.integers(1, 9))
 def test_chunks_cover_the_range(n: int, least: int, multiple: int, count: int) -> None:
-    threads.set_num_threads(count)
-    pieces = threads.chunks(n, least, multiple)
+    with ct.num_threads(count):
+        pieces = threads.chunks(n, least, multiple)
     assert len(pieces) <= count and (not n) == (not pieces)
     assert [k for piece in pieces for k in piece][1:-1:2] == [k for piece in pieces for k in piece][2::2]
     if pieces:

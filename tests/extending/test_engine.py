@@ -71,12 +71,16 @@ def test_the_laws_hold_and_loops_run_their_bodies_on_the_engine(noted: Noted) ->
     assert [name for name, _ in noted.noted].count("Map") >= 3
 
 
-def test_an_engine_with_a_smallest_size_is_taken_automatically(noted: Noted, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Noted, "smallest", 5)
-    ct.sin(np.ones(4))
-    assert not noted.noted
-    ct.sin(np.ones(5))
-    assert noted.noted == [("Map", [(5,)])]
+def test_an_engine_with_a_smallest_size_is_taken_automatically(noted: Noted) -> None:
+    noted.smallest = 5
+    ct.engine.register(noted)
+    try:
+        ct.sin(np.ones(4))
+        assert not noted.noted
+        ct.sin(np.ones(5))
+        assert noted.noted == [("Map", [(5,)])]
+    finally:
+        ct.engine.register(Noted())
 
 
 def test_where_an_engine_cannot_run_the_array_code_does(noted: Noted, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -363,7 +363,7 @@ BUGS: dict[str, Bug] = {
 }
 
 
-@pytest.mark.quick(34)
+@pytest.mark.quick(17)
 @pytest.mark.parametrize("name", list(BUGS))
 def test_the_checks_pass_without_the_bug(name: str) -> None:
     BUGS[name].check()

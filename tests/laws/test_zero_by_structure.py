@@ -83,6 +83,7 @@ def has_floats(x: Any) -> bool:
     return any(np.asarray(leaf).dtype.kind == "f" for leaf in leaves(x))
 
 
+@pytest.mark.quick(60)
 @pytest.mark.parametrize("case", [pytest.param(c, id=str(c)) for c in CASES if "opaque" not in c.name])
 def test_behind_a_constant_and_behind_a_sign(case: Case) -> None:
     f = case.make()

@@ -19,7 +19,7 @@ CASES = [
 ]
 
 
-@pytest.mark.quick(160)
+@pytest.mark.quick(80)
 @pytest.mark.parametrize(("name", "program", "mode"), CASES)
 def test_derivatives_are_central_differences(name: str, program: Program, mode: str) -> None:
     rng = np.random.default_rng(zlib.crc32(name.encode()))

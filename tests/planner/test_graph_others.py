@@ -104,7 +104,7 @@ def test_a_chain_is_edited_and_read_again() -> None:
         "  tangent, split after 0: at best 80 operations, rejected",
         "  multiply, split after 0: at best 84 operations, chosen",
     ]
-    with pytest.raises(ct.PlanError, match="no picture"):
+    with pytest.raises(ct.PlanError, match="this plan has no picture"):
         plan.draw()
     with pytest.raises(ct.PlanError, match="has no maps"):
         _ = plan.result

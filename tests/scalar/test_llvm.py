@@ -181,7 +181,7 @@ def test_which_operations_print_for_which_dtypes():
                 refused.add(op)
             except ScalarError:  # has no type: a bit operation on floats, say
                 pass
-    assert refused == {"digamma", "polygamma"}
+    assert refused == set()
 
 
 @pytest.mark.parametrize("target", DTYPES)
@@ -390,8 +390,7 @@ def test_a_map_is_vectorised():
 
 def test_what_cannot_be_printed_is_named():
     for f, dtypes, word in (
-        (op_function("digamma"), ["float64"], "digamma"),
-        (op_function("polygamma", 2), ["float32"], "polygamma"),
+        (op_function("polygamma", 60), ["float32"], "polygamma of order 60"),
         (read(lambda x: x), ["float16"], "float16"),
         (read(lambda x: np.float16(x)), ["float64"], "float16"),
         (read(lambda x: x), [np.longdouble], str(np.dtype(np.longdouble))),

@@ -61,7 +61,7 @@ def plain(op: Any, neutral: Any, x: Any, p: Any, axis: int, ndim: int) -> list[A
     return out
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("k", range(9))
 @pytest.mark.parametrize(("op", "neutral"), [(o.damped, 0.0), (soft, -INF)])
 def test_free_numbers_of_folds_and_scans(op: Any, neutral: float, k: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine.cpu.run import buffers
+from catad import buffers
 from catad.engine.program import Program
 from catad.linear.products import cost_of_wiring
 from catad.wiring import wire

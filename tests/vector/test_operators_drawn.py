@@ -155,7 +155,7 @@ def test_second_derivatives(data: st.DataObject) -> None:
 # -- every operator by name, so that none is left to chance
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("name", o.ATOMS)
 def test_each_operator_to_second_order(name: str) -> None:
     op = o.operator([name])

@@ -141,7 +141,7 @@ def smooth_operators() -> dict[str, ct.D]:
 PROGRAMS = smooth_operators()
 
 
-@pytest.mark.quick(8)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_derivatives(name: str) -> None:
     x = np.array([0.6, 1.4, 0.9, 0.7, 1.3, 1.1])

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
+from catad.buffers import address
 from catad.engine.cpu.call import Call
 from catad.engine.cpu.nests.blocks import pieces
 from catad.engine.cpu.nests.folds import TILE
-from catad.engine.cpu.run.buffers import address
 from catad.engine.stages.joins import joins, totals, unread
 from catad.engine.stages.plan import BLOCKS, LINE, TOTALS, Kernel, Layout
 from catad.scalar import Function

@@ -1,60 +1,24 @@
-"""The CPU engine: stages compiled with LLVM, on arrays of NumPy."""
+"""The CPU engine: stages compiled with LLVM, on arrays of NumPy. What compiles is imported when it is first needed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from catad.boxes import Primitive
-from catad.engine.backend import Machine, Step, Way
-from catad.engine.cpu.bins.multi_fold import MultiFold
-from catad.engine.cpu.bins.rows import prefixes, winner
-from catad.engine.cpu.bins.scatter import scatter
-from catad.engine.cpu.launch import way_of
-from catad.engine.cpu.run import buffers, target
-from catad.engine.profile import copy_bandwidth
-from catad.engine.stages.bins import Member
-from catad.engine.stages.plan import Ready
-from catad.engine.steps import steps
-from catad.linear.gather import Put
-from catad.spaces import Tensor
-from catad.vector.by_bin import PrefixByBin, WinnerByBin
+from catad.engine.backend import Engine, Step
+from catad.engine.cpu.run import target
 from catad.wiring import Wiring
 
 SMALL = 4096  # below this many numbers in the largest array NumPy is as fast, and nothing need be compiled
-_STANDALONE: dict[type, Callable[..., Callable[..., Any] | None]] = {
-    Put: scatter,
-    WinnerByBin: winner,
-    PrefixByBin: prefixes,
-}
 
 
-def _aligned(array: Any) -> Any:
-    """A NumPy array with its numbers where code may expect them: at multiples of their size."""
-    found = np.asarray(array)
-    return found if found.flags.aligned else found.copy()
-
-
-def _normal(array: Any) -> bool:
-    """Whether all numbers are finite and not so small that they have lost digits."""
-    size = np.abs(array)
-    return bool(np.all((size >= np.finfo(array.dtype).tiny) & (size < np.inf)))
-
-
-def _number(array: Any) -> bool:
-    """Whether no number is NaN."""
-    return not np.isnan(array).any()
-
-
-class Cpu(Machine):
+class Cpu(Engine):
     """See the module."""
 
     name = "cpu"
     smallest = SMALL
     language = "llvm"
-    checks: Mapping[str, Callable[[Any], bool]] = {"normal": _normal, "number": _number}
 
     def runs(self, xp: Any) -> bool:
         """Arrays of NumPy."""
@@ -66,32 +30,10 @@ class Cpu(Machine):
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """Compiled stages, and boxes that run by themselves."""
-        return steps(wiring, self)
+        from catad.engine.cpu.machine import MACHINE  # late: a quarter of the time of `import catad`
+        from catad.engine.steps import steps
 
-    def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
-        """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
-        return way_of(stage, place, arrays, outs)
-
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
-        """Compiled code for scatters, winners and prefixes by bin."""
-        maker = _STANDALONE.get(type(primitive))
-        return None if maker is None else maker(primitive, ins)
-
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int], name: str) -> Callable[..., Any]:
-        """Folds by bin in one pass over their elements."""
-        return MultiFold(members, arity, name)
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """Memory that is used again where it is large."""
-        return buffers.empty(shape, dtype)
-
-    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
-        """Arrays of NumPy whose numbers lie at multiples of their size."""
-        return [a if type(a) is np.ndarray and a.flags.aligned else _aligned(a) for a in arrays]
-
-    def copy_bandwidth(self) -> float:
-        """Bytes per second, read and written, of copying a large array."""
-        return copy_bandwidth()
+        return steps(wiring, MACHINE)
 
 
 CPU = Cpu()

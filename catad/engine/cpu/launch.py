@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from catad.engine.backend import Way
+from catad import buffers
 from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
-from catad.engine.cpu.run import buffers
+from catad.engine.machine import Way
 from catad.engine.runner import Contiguous
 from catad.engine.stages.plan import POINTS, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction

@@ -1,8 +1,8 @@
 """Where a stage reads an array: at positions that are affine in the indices of its loops.
 
-A slice, a flip, a shift, a transposition, a broadcast and a diagonal are no work of their own: whoever reads such a view reads
-the array behind it at other positions. What a shift or a pad fills in is a guard: outside an interval of one loop index, the
-value is the fill.
+A slice, a flip, a shift, a transposition, a broadcast and a diagonal cost no work: a reader of such a view reads the array
+behind it at other positions. A shift and a pad have a guard: outside an interval of one loop index, the value is their fill
+value.
 """
 
 from __future__ import annotations

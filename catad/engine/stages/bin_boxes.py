@@ -81,7 +81,7 @@ def sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = N
 
 
 def with_own_indices(put: Put, ins: tuple[Tensor, ...]) -> Member | None:
-    """A `Put` along the first axis in which some numbers of a row have indices of their own, as winners by bin have."""
+    """A `Put` along the first axis in which some numbers of a row have indices of their own, as positions of extrema have."""
     how = put.how
     rest = how.src[1:]
     others = tuple([label for label in how.by if label not in rest])

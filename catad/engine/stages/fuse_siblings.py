@@ -1,7 +1,7 @@
-"""Which folds by bin share a pass over their elements.
+"""Fusion of siblings: folds by bin that share a pass over their elements.
 
-Two may where they have the same elements and read an array in common, and neither needs what the other makes. All run at the
-place of the last, so nothing in between may read what they make.
+Two folds may share a pass if they have the same elements, read a common array, and do not depend on each other. All run at
+the place of the last one, so no box between them may read their results.
 """
 
 from __future__ import annotations

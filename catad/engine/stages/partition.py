@@ -1,9 +1,9 @@
-"""Which boxes share a pass: the boxes of a wiring gathered into stages, and those that run by themselves.
+"""The partition of a wiring into stages, whose boxes share a pass, and boxes that run by themselves.
 
-Boxes are taken in order; each joins the first stage that runs over its index space, in its direction, after all that it needs
-from elsewhere, and with which it shares something: a value made there, or an array read there. A value made in the stage is used
-at its own index, or, of a scan, at the step before; anything else goes through memory. Views are no passes at all. What is read
-at an index waits for its first reader, since only then it is known which pass can read it.
+Boxes are taken in order; each joins the first stage that runs over its index space, in its direction, after all that it
+needs from elsewhere, and with which it shares something: a value made there, or an array read there. A value made in the
+stage is used at its own index, or, of a scan, at the step before; anything else goes through memory. Views are no passes at
+all. A read at an index waits for its first reader, since only then it is known which pass can do it.
 """
 
 from __future__ import annotations

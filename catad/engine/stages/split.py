@@ -55,12 +55,12 @@ def length(function: Function) -> int:
 def _weight(node: Node) -> int:
     if node.op == "loop":
         return scalar.operations(node.value.condition) + scalar.operations(node.value.step)
-    return 0 if node.op in FREE else _weight_of(node.op)
+    return 0 if node.op in FREE else _weight_of(node.op, node.value)
 
 
 @cache
-def _weight_of(op: str) -> int:
-    inlined = composed(op, FLOAT)
+def _weight_of(op: str, value: object) -> int:
+    inlined = composed(op, FLOAT, value)
     return 1 if inlined is None else 1 + scalar.operations(inlined) // INLINED
 
 

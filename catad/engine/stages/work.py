@@ -16,26 +16,16 @@ from catad.linear.gather import Take
 from catad.linear.recurrence import Recur
 from catad.linear.reindex import Move, Reshaped
 from catad.scalar import Function
-from catad.vector.by_bin import ProductOfOthersByBin
 from catad.vector.fold import Fold
 from catad.vector.map import Map
-from catad.vector.others import ProductOfOthers
 from catad.vector.scan import Scan
-from catad.vector.winner import Winner
+from catad.vector.shortcut import INDEXED, Shortcut
 from catad.wiring import Box, Wiring
 
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 _MUL = Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))])
-_DIV = Function.make(2, [scalar.apply("div", scalar.param(1), scalar.param(0))])
-_IS_ZERO = scalar.apply("eq", scalar.param(1), scalar.const(0))
-_QUOTIENT = Function.make(
-    3, [scalar.apply("select", _IS_ZERO, scalar.param(1), scalar.apply("div", scalar.param(1), scalar.param(2)))]
-)  # of an index, what is read there, and an element
 _LEAST = Function.make(2, [scalar.apply("minimum", scalar.param(0), scalar.param(1))])
 _FAR = scalar.const(np.iinfo(np.int64).max)
-_EQUAL = Function.make(
-    3, [scalar.apply("select", scalar.apply("eq", scalar.param(0), scalar.param(2)), scalar.param(1), _FAR)]
-)  # of an element, its position, and the result: the position, or one behind all others
 _COMMUTATIVE = ("add", "mul")
 
 
@@ -50,6 +40,8 @@ def is_view(box: Box) -> bool:
 
 def work_of(wiring: Wiring, box: Box) -> Work | None:
     """The box as work at each index of a stage; None where it can only be run by itself."""
+    if isinstance(box.primitive, Shortcut):
+        return _shortcut(wiring, box, box.primitive)
     maker = _MAKERS.get(type(box.primitive))
     return None if maker is None else maker(wiring, box, box.primitive)
 
@@ -80,39 +72,28 @@ def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
     return Work("map", _MUL, wiring.wires[box.outs[0]].shape, reads, box.outs)
 
 
-def _others(wiring: Wiring, box: Box, others: ProductOfOthers) -> Work:
-    """The whole product by each element, where the whole is a normal number."""
-    shape = wiring.wires[box.outs[0]].shape
-    x, total = box.ins
-    plain = straight(len(shape))
-    whole = Access(plain.axes[: others.axis] + plain.axes[others.axis + 1 :])
-    return Work("map", _DIV, shape, ((x, plain), (total, whole)), box.outs, needs=(total, "normal"))
-
-
-def _others_by_bin(wiring: Wiring, box: Box, others: ProductOfOthersByBin) -> Work:
-    """The product of the bin by each element, where the products of all bins are normal numbers: zero is read outside."""
-    index, x, total = box.ins
-    shape = wiring.wires[x].shape
-    plain = straight(len(shape))
-    reads = (
-        (index, Access(plain.axes[:1])),
-        (total, Access((Affine(FIXED, 0, 0), *plain.axes[1:]))),
-        (x, plain),
-    )
-    return Work("map", _QUOTIENT, shape, reads, box.outs, indexed=0, size=others.bins, needs=(total, "normal"))
-
-
-def _winner(wiring: Wiring, box: Box, winner: Winner) -> Work | None:
-    """The least position at which the result stands, where all results are numbers."""
-    x, positions, total = box.ins
-    shape = wiring.wires[x].shape
-    if shape[winner.axis] == 0:
+def _shortcut(wiring: Wiring, box: Box, shortcut: Shortcut) -> Work | None:
+    """The formula of a shortcut, where the result that it needs meets its condition."""
+    formula = shortcut.formula(wiring.spaces(box.ins))
+    if formula is None:
         return None
-    plain = straight(len(shape))
-    rest = plain.axes[: winner.axis] + plain.axes[winner.axis + 1 :]
-    reads = ((x, plain), (positions, plain), (total, Access(rest)))
-    needs = (total, "number") if wiring.wires[x].is_float else None
-    return Work("fold", _LEAST, shape, reads, box.outs, (winner.axis,), 0, (rest,), needs=needs, first=_EQUAL)
+    plain, known = straight(len(formula.shape)), box.ins[-1]
+    needs = (known, shortcut.condition) if wiring.wires[known].is_float else None
+
+    def places(axes: tuple[int, ...]) -> Access:
+        return Access(tuple([Affine(FIXED, 0, 0) if axis == INDEXED else plain.axes[axis] for axis in axes]))
+
+    reads = tuple([(box.ins[argument], places(axes)) for argument, axes in formula.reads])
+    if formula.first is not None:
+        axis, position = formula.first.axis, scalar.param(formula.first.read)
+        rest = plain.axes[:axis] + plain.axes[axis + 1 :]
+        node = scalar.apply("select", formula.function.outputs[0], position, _FAR)
+        first = Function.make(len(reads), [node])  # the position, or one behind all others
+        return Work("fold", _LEAST, formula.shape, reads, box.outs, (axis,), 0, (rest,), needs=needs, first=first)
+    work = Work("map", formula.function, formula.shape, reads, box.outs, needs=needs)
+    if formula.bins is None:
+        return work
+    return work._replace(indexed=formula.reads[1].axes.index(INDEXED), size=formula.bins)
 
 
 def _scan(wiring: Wiring, box: Box, scan: Scan) -> Work:
@@ -167,14 +148,11 @@ def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
 
 _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
     Map: _map,
-    ProductOfOthers: _others,
-    ProductOfOthersByBin: _others_by_bin,
     Contract: _contract,
     Scan: _scan,
     Recur: _recur,
     Take: _take,
     Fold: _fold,
-    Winner: _winner,
 }
 
 

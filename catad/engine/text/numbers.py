@@ -40,7 +40,7 @@ def multiply_add(w: Writer, dtype: np.dtype[Any], a: str, b: str, c: str) -> str
     kind = llvm_type(dtype)
     if dtype.kind != "f":
         return w.set(f"add {kind} {w.set(f'mul {kind} {a}, {b}')}, {c}")
-    return w.external(f"llvm.fma.f{8 * dtype.itemsize}", kind, *[f"{kind} {one}" for one in (a, b, c)])
+    return w.intrinsic(f"llvm.fma.f{8 * dtype.itemsize}", kind, *[f"{kind} {one}" for one in (a, b, c)])
 
 
 def load(w: Writer, pointer: str, dtype: np.dtype[Any]) -> str:

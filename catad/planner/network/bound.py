@@ -1,10 +1,11 @@
 """A bound that no order of elimination is below, for programs whose maps are all dense or diagonal, no array standing twice.
 
-Of dense maps alone the graph of sizes says what an order takes, and so does its bound (`catad.planner.problems`). Two vertices
-u -> v with a diagonal between them are one for that. Whichever of them goes first takes a product with the diagonal besides, of n
-numbers by what is before u or after v: at least n times the smaller of the minimum cuts on both sides. (An input or output does
-not go.) If u has other edges out or v other edges in, both may go at different times; what both take together is still at least
-n times the two minimum cuts, which is what the sum over the vertices of the graph says, but not its best order.
+Where all maps are dense, the graph of sizes gives the cost of an order and the bound (`catad.planner.problems`). Two
+vertices u -> v with a diagonal between them are one vertex of that graph. Whichever of them goes first takes a product with
+the diagonal besides, of n numbers by what is before u or after v: at least n times the smaller of the minimum cuts on both
+sides. (An input or output does not go.) If u has other edges out or v other edges in, both may go at different times; what
+both take together is still at least n times the two minimum cuts, which is what the sum over the vertices of the graph says,
+but not its best order.
 """
 
 from __future__ import annotations

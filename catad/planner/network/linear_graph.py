@@ -1,10 +1,10 @@
 """The linear graph of a program: a vertex for each tangent wire, an edge for the structured map from one wire to another.
 
-A map between several leaves that falls apart into maps between single ones gives an edge for each of these; one that does not
-(a recurrence of tuples, a loop) gets a vertex for all its arguments together and one for its results, with the embeddings and
-projections of single leaves as edges around them, which cost nothing. Inputs come first, then the inner vertices in the order of
-the program, then outputs. What no path from an input to an output passes is left out, and a vertex whose only edge on one side is
-the identity is the same as its neighbour.
+A map between several leaves that is a grid of maps between single ones gives an edge for each of these; any other map (a
+recurrence of tuples, a loop) gets a vertex for all its arguments together and one for its results, with the embeddings and
+projections of single leaves as edges around them, which cost nothing. Inputs come first, then the inner vertices in the
+order of the program, then outputs. Vertices and edges on no path from an input to an output are left out. A vertex whose
+only edge on one side is the identity is the same as its neighbour.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Which order of elimination is cheap, by what structured products really cost.
+"""The search for a cheap order of elimination, by the costs of the structured products.
 
-Tried are the order of the program, its reverse, that vertex first without which the edges hold the fewest numbers (minimal fill),
-the cheapest first, the one between the fewest pairs first (Markowitz), and the order that `ct.plan_graph` finds for the sizes
-alone; where maps are known by their application only, each also with these written out first.
-A graph of few vertices is then searched exactly: cheapest first (E. Dijkstra, 1959) over the sets of vertices that are gone,
-together with the kinds of the edges that are left, since what an edge is may depend on the order. Of others the best order is
-annealed. All is counted work: the same graph and budget give the same order.
+The search tries the order of the program, its reverse, three greedy rules, and the order that `ct.plan_graph` finds for the
+sizes alone. The rules take first the vertex without which the edges hold the fewest numbers (minimal fill), the cheapest
+vertex, or the vertex between the fewest pairs (Markowitz). Where maps are matrix-free, each order is also tried with these
+maps written out first. A graph of few vertices is then searched exactly: cheapest first (E. Dijkstra, 1959) over the sets of
+vertices that are gone, together with the kinds of the edges that are left, since what an edge is may depend on the order.
+The best order of a larger graph is annealed. Budgets are counted work, so the same graph and budget give the same order.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A lower bound on any order: what a vertex costs at least, by minimum vertex cuts.
+"""A lower bound on the cost of all orders, by minimum vertex cuts for each vertex.
 
-When v is eliminated, its predecessors separate it from the ends before it (inputs, and outputs, which stay as well). So their
-sizes add up to at least a minimum cut by vertices, and likewise after it; by Menger's theorem the cut is a maximum flow
-through vertices whose capacity is their size. size(v) * cut before * cut after is what v costs at least.
+When v is eliminated, its predecessors separate it from the inputs and outputs before it, which all stay. So their sizes add
+up to at least a minimum cut by vertices, and likewise after it; by Menger's theorem the cut is a maximum flow through
+vertices whose capacity is their size. size(v) * cut before * cut after is what v costs at least.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many steps are taken again when a chain of steps is reversed with a limited number of checkpoints."""
+"""The number of steps that are taken again when a chain of steps is reversed with a limited number of checkpoints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orders of elimination: what one costs, and the ways to build one vertex by vertex.
+"""Orders of elimination: their cost, and the rules that build them vertex by vertex.
 
 Forward elimination follows the program, reverse elimination goes back; Markowitz always takes a vertex that is cheapest now
 (A. Griewank and S. Reese, On the calculation of Jacobian matrices by the Markowitz rule, 1991), relative Markowitz one that is

@@ -1,4 +1,4 @@
-"""Parts of a graph that do not influence each other, each in numbers of its own.
+"""Independent parts of a graph, each with its own numbers of vertices.
 
 Eliminating v costs what can be reached from v through vertices that are gone already, so only vertices that are connected
 through vertices to be eliminated matter to each other: the weakly connected parts of the inner vertices are planned apart, and

@@ -1,8 +1,9 @@
 """Local search for elimination orders: a piece of the elimination tree at a time is put into its best order, exactly.
 
-A piece is a few vertices that are connected in the tree. What is below it is gone already, what is above it sees only which
-vertices are gone, so its order can be replaced alone; dynamic programming finds the best one. Orders that cost the same are
-exchanged freely, which moves the pieces. (Large neighbourhood search: P. Shaw, 1998.)
+A piece is a few vertices that are connected in the tree. The vertices below it are eliminated already, and those above it
+depend only on which vertices are eliminated. So the order of the piece can be replaced by itself; dynamic programming finds
+the best one. Orders that cost the same are exchanged freely, which moves the pieces. (Large neighbourhood search: P. Shaw,
+1998.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the tool prints of a problem: its costs by mode, the plan's, and what is known below it."""
+"""The output of the tool for a problem: its cost by mode, the cost of the plan, and the bound."""
 
 from __future__ import annotations
 

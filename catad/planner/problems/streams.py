@@ -1,8 +1,9 @@
 """Long searches as two processes: two streams of random numbers, each with all the work; the better order of each part stays.
 
-There are always two streams, whatever the machine has, so the plan does not depend on it. The second runs in a process of its
-own, a fresh interpreter that reads its task and writes its answer; where none can be started, or it does not answer, it runs
-here, after the first. That interpreter is isolated: it imports from where this process does, whatever lies in the current folder.
+There are always two streams, whatever the machine has, so the plan does not depend on it. The second runs in another
+process, a fresh interpreter that reads its task and writes its answer; where none can be started, or it does not answer, it
+runs here, after the first. That interpreter is isolated: it imports from where this process does, whatever lies in the
+current folder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Mathematical functions in the scalar language itself, for the printers of machine code.
 
 Each is one text for float32 and float64, branch-free (both sides are computed and chosen from), so that LLVM vectorises the loop
-around it, and within 2 units in the last place over the whole range. Since they are scalar functions, the array printer runs
-them, too.
+around it, and within 2 units in the last place over the whole range; for lgamma and digamma about their zeros on the negative
+axis, and for polygamma, their files say what holds. Since they are scalar functions, the array printer runs them, too.
 """
 
 from __future__ import annotations
@@ -23,24 +23,30 @@ from .error_function import error_function
 from .exponential import exponentials
 from .far_angles import far_circular
 from .formats import DOUBLE, SINGLE, ScalarFunction
+from .gamma import digammas, gammas
 from .logarithm import logarithms
 from .parts import parts
+from .polygamma import polygamma
 from .power import power
+from .remainders import far_fmod, longest_quotient, remainders
 
 FORMATS = {"float32": SINGLE, "float64": DOUBLE}
+FAMILIES = parts, remainders, exponentials, logarithms, circular, inverse_circular, power, error_function, gammas, digammas
 
 
 @cache
 def _functions(dtype: str) -> Mapping[str, ScalarFunction]:
     found: dict[str, ScalarFunction] = {}
-    for family in (parts, exponentials, logarithms, circular, inverse_circular, power, error_function):
+    for family in FAMILIES:
         found |= family(FORMATS[dtype])
     return found
 
 
 @cache
-def composed(op: str, dtype: np.dtype) -> Function | None:
+def composed(op: str, dtype: np.dtype, value: object = None) -> Function | None:
     """The scalar function of one result that an operation on floats of this dtype is said as, or None.
+
+    `value` is the order of `polygamma`.
 
     >>> from ..array_code import array_function
     >>> array_function(composed("exp", np.dtype("float32")))(np, np.array([0.0, 1.0], np.float32))
@@ -48,7 +54,9 @@ def composed(op: str, dtype: np.dtype) -> Function | None:
     """
     if dtype.name not in FORMATS:
         return None
-    found = _functions(dtype.name).get(op)
+    if op == "polygamma" and value != 0:
+        return _read(polygamma(FORMATS[dtype.name], int(str(value))), op)
+    found = _functions(dtype.name).get("digamma" if op == "polygamma" else op)
     return None if found is None else _read(found, op)
 
 
@@ -59,11 +67,12 @@ def _read(function: ScalarFunction, op: str) -> Function:
 
 
 def reach(op: str, dtype: np.dtype) -> float | None:
-    """Up to which |x| the function holds; None where that is everywhere."""
-    return far(FORMATS[dtype.name]) if op in ("sin", "cos", "tan") else None
+    """Up to which size of its number the function holds, for a function of two numbers of their quotient; None: everywhere."""
+    f = FORMATS[dtype.name]
+    return far(f) if op in ("sin", "cos", "tan") else longest_quotient(f) if op == "fmod" else None
 
 
 @cache
 def beyond_reach(op: str) -> Function:
     """The function for numbers beyond the reach, in float64: slower, and with branches that are hardly ever taken."""
-    return _read(far_circular()[op], op)
+    return _read(far_fmod if op == "fmod" else far_circular()[op], op)

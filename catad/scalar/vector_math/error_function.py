@@ -1,6 +1,9 @@
-"""erf: `x + x p(x**2)` up to 1, and above `1 - exp(q(|x|))` with q the logarithm of erfc.
+"""erf and erfc.
 
-q need not be accurate where erfc is small, which is why one polynomial reaches from 1 to where erf is 1.
+erf is `x + x p(x**2)` up to 1, and above `1 - exp(q(|x|))` with q the logarithm of erfc. q need not be accurate where erfc is
+small, which is why one polynomial reaches from 1 to where erf is 1. erfc of a positive number is `exp(-x**2) g(t) / (1 + b x)`
+with b = 2 / sqrt(pi) and `t = (x - k) / (x + k)`, all factors in two parts (M. M. Shepherd, J. G. Laframboise, Mathematics of
+Computation 36, 1981).
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .exponential import exponentials
-from .formats import Format, Number, ScalarFunction, fma, polynomial
+from .formats import Format, Number, ScalarFunction, fma, leading, polynomial, product, ratio, two_sum
 
 INNER = {
     "float32": (0.12837917, -0.37612626, 0.112836, -0.026854444, 0.0051895347, -0.00080208358, 7.8891011e-05),
@@ -70,12 +73,59 @@ OUTER = {
 }
 """log erfc(t), 1 <= t <= 4 or 6."""
 
+SCALED = {
+    "float32": (
+        0.831762,
+        1.6773752e-08,
+        -0.23850846,
+        0.011644036,
+        0.058137577,
+        -0.028955879,
+        -0.0014905363,
+        0.0045080604,
+        0.00029647534,
+        -0.00069476955,
+        -0.0001429656,
+        2.8609988e-05,
+    ),
+    "float64": (
+        0.7553487931750763,
+        3.7967785323995616e-17,
+        -0.19167733398439016,
+        0.10399735387055642,
+        -0.03316561881960634,
+        -0.009517900868898808,
+        0.02538004572711553,
+        -0.023782446608203098,
+        0.015371999643926517,
+        -0.007369087651860592,
+        0.002490717255636006,
+        -0.0004370117769792463,
+        -7.799685276856791e-05,
+        7.514899750615814e-05,
+        -1.4595235058370766e-05,
+        -5.047980796820535e-06,
+        3.0432591359439524e-06,
+        4.1707104941709126e-08,
+        -4.2378996176743104e-07,
+        5.349142125853093e-08,
+        5.5477181794108015e-08,
+        -1.1379414496776305e-08,
+        -7.188384173836771e-09,
+        1.2073017007609219e-09,
+        6.899873658383998e-10,
+    ),
+}
+"""exp(x**2) erfc(x) (1 + b x) in (x - k) / (x + k) with k = 2 or 4; the first coefficient in two parts."""
+
 
 def error_function(f: Format) -> Mapping[str, ScalarFunction]:
-    """erf in one format."""
+    """erf and erfc in one format."""
     inner, outer = INNER[f.name], OUTER[f.name]
-    one = 4.0 if f.digits == 24 else 6.0
-    exp = exponentials(f)["exp"]
+    one, zero, middle = (4.0, 10.25, 2.0) if f.digits == 24 else (6.0, 27.5, 4.0)  # where erf is 1, where erfc is 0, and k
+    exponential = exponentials(f)
+    exp, exp_parts, scaled = exponential["exp"], exponential["exp_parts"], exponential["scaled"]
+    factors, slope = SCALED[f.name], float(f.real(1.1283791670955126))
 
     def erf(x: Number) -> Number:
         a = abs(x)
@@ -83,4 +133,15 @@ def error_function(f: Format) -> Mapping[str, ScalarFunction]:
         far = 1.0 - exp(polynomial(one if one < a else a, outer))
         return near if a < 1 else np.copysign(far, x)
 
-    return {"erf": erf}
+    def erfc(x: Number) -> Number:
+        size = abs(x)
+        a = zero if zero < size else size
+        square = a * a
+        p, p_low, k = exp_parts(-square, -fma(a, a, -square))
+        high, low = product(p, p_low, *leading((a - middle) / (a + middle), factors))
+        grown = slope * a
+        below, below_low = two_sum(1.0, grown)
+        value = scaled(ratio(high, low, below, below_low + fma(slope, a, -grown)), k)
+        return 2.0 - value if x < 0 else value
+
+    return {"erf": erf, "erfc": erfc}

@@ -66,14 +66,19 @@ def exponentials(f: Format) -> Mapping[str, ScalarFunction]:
         r, k = reduced(clamped(x, low_end, high_end))
         return scaled(1.0 + beyond_one(r), k)
 
-    def exp_in_two_parts(high: Number, low: Number) -> Number:
-        """exp(high + low), all but correctly rounded: roots and whole powers come out as they should."""
-        first, k = reduced(clamped(high, low_end, high_end))
+    def exp_parts(high: Number, low: Number) -> tuple[Number, Number, Number]:
+        """p, its rounding error and k with exp(high + low) = p 2**k, for all k that the format has room for."""
+        first, k = reduced(high)
         r = first + low
         bend = r * r * polynomial(r, q)
         step = r + bend
         p = 1.0 + step
-        return scaled(p + (((1.0 - p) + step) + (((r - step) + bend) + ((first - r) + low))), k)
+        return p, ((1.0 - p) + step) + (((r - step) + bend) + ((first - r) + low)), k
+
+    def exp_in_two_parts(high: Number, low: Number) -> Number:
+        """exp(high + low), all but correctly rounded: roots and whole powers come out as they should."""
+        p, lost, k = exp_parts(clamped(high, low_end, high_end), low)
+        return scaled(p + lost, k)
 
     def exp2(x: Number) -> Number:
         inside = clamped(x, low_end / ln2, high_end / ln2)
@@ -123,5 +128,5 @@ def exponentials(f: Format) -> Mapping[str, ScalarFunction]:
         below = 1.0 + small
         return ratio(small if x < 0 else 1.0, 0.0, below, small - (below - 1.0))
 
-    made: tuple[ScalarFunction, ...] = (exp, exp_in_two_parts, exp2, expm1, sinh, cosh, sech, tanh, sigmoid)
+    made: tuple[ScalarFunction, ...] = (exp, exp_parts, scaled, exp_in_two_parts, exp2, expm1, sinh, cosh, sech, tanh, sigmoid)
     return {one.__name__: one for one in made}

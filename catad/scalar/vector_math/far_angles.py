@@ -1,8 +1,8 @@
 """sin, cos and tan of numbers beyond 2**30: the reduction of Payne and Hanek in sums of float64 numbers.
 
-x = a 2**e with a below 2**33, e one of a few steps. Of 2/pi only the digits matter that do not multiply x to a multiple of 4;
-four float64 numbers hold enough of them that even the number closest to a multiple of pi/2 keeps all its digits. The products
-are exact in pairs (fma), and are summed so that cancellation loses nothing.
+x = a 2**e with a below 2**33, e one of a few steps. The only digits of 2/pi that matter are those whose product with x is no
+multiple of 4; four float64 numbers hold enough of them that even the number closest to a multiple of pi/2 keeps all its
+digits. The products are exact in pairs (fma), and are summed so that cancellation loses nothing.
 
 Sources: M. Payne, R. Hanek, SIGNUM Newsletter 18, 1983; T. Ogita, S. M. Rump, S. Oishi, SIAM J. Sci. Comput. 26, 2005,
 algorithm 4.3.

@@ -116,3 +116,27 @@ def two_sum(a: Number, b: Number) -> tuple[Number, Number]:
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
+
+
+def fast_two_sum(a: Number, b: Number) -> tuple[Number, Number]:
+    """a + b and its rounding error, where |a| >= |b| (T. J. Dekker)."""
+    total = a + b
+    return total, (a - total) + b
+
+
+def product(a: Number, a_low: Number, b: Number, b_low: Number) -> tuple[Number, Number]:
+    """(a + a_low) (b + b_low) in two parts."""
+    high = a * b
+    return high, fma(a, b, -high) + (a * b_low + a_low * b)
+
+
+def reciprocal(a: Number) -> tuple[Number, Number]:
+    """1 / a in two parts."""
+    high = 1.0 / a
+    return high, fma(-high, a, 1.0) * high
+
+
+def leading(w: Number, coefficients: tuple[float, ...]) -> tuple[Number, Number]:
+    """A polynomial in two parts, its first coefficient given in two parts."""
+    high, low = fast_two_sum(coefficients[0], w * polynomial(w, coefficients[2:]))
+    return high, low + coefficients[1]

@@ -1,4 +1,4 @@
-"""Division that rounds down, the parts of a number, and its size with another one."""
+"""The parts of a number, its product with a power of 2, and its size with another one."""
 
 from __future__ import annotations
 
@@ -12,24 +12,7 @@ from .formats import Format, Number, ScalarFunction, bits, fma, of_bits
 def parts(f: Format) -> Mapping[str, ScalarFunction]:
     """The functions of this file in one format."""
     mask = (1 << f.shift) - 1
-    lift = 2.0**f.digits
-
-    def floordiv(a: Number, b: Number) -> Number:
-        """The whole number next to the quotient, from the exact rest; as NumPy has it."""
-        rest = np.fmod(a, b)
-        turned = rest != 0 and (b < 0) != (rest < 0)
-        quotient = (a - rest) / b - (1.0 if turned else 0.0)
-        down = np.floor(quotient)
-        whole = down + 1.0 if quotient - down > 0.5 else down
-        signed = whole if quotient != 0 else np.copysign(0.0, a / b)
-        return signed if b != 0 else a / b
-
-    def mod(a: Number, b: Number) -> Number:
-        """The exact rest, with the sign of b; as NumPy has it."""
-        rest = np.fmod(a, b)
-        turned = rest + b if (b < 0) != (rest < 0) else rest
-        signed = turned if rest != 0 else np.copysign(0.0, b)
-        return signed if b != 0 else rest
+    lift, most = 2.0**f.digits, f.bias + 2 * f.digits
 
     def fraction(x: Number) -> Number:
         return np.copysign(0.0 if np.isinf(x) else x - np.trunc(x), x)
@@ -40,12 +23,25 @@ def parts(f: Format) -> Mapping[str, ScalarFunction]:
         half = of_bits((image & mask) | ((f.bias - 1) << f.shift))
         return np.copysign(half, x) if np.isfinite(x) and x != 0 else x
 
-    def exponent(x: Number) -> Number:
-        """The exponent of that power."""
+    def field(x: Number) -> Number:
         small = abs(x) < f.least
         image = bits(abs(x * lift if small else x))
-        e = (image >> f.shift) - (f.bias - 1) - (f.digits if small else 0)
-        return np.int64(e if np.isfinite(x) and x != 0 else 0)
+        return (image >> f.shift) - (f.bias - 1) - (f.digits if small else 0)
+
+    def exponent(x: Number) -> Number:
+        """The exponent of that power."""
+        return np.int64(field(x) if np.isfinite(x) and x != 0 else 0)
+
+    def power_of_two(n: Number) -> Number:
+        return of_bits((n + f.bias) << f.shift)
+
+    def ldexp(x: Number, n: Number) -> Number:
+        """x * 2**n, rounded once; n is an integer as wide as x, and far from the largest."""
+        e = field(x) + n
+        e = most if most < e else e
+        e = -most if e < -most else e
+        half = e >> 1
+        return mantissa(x) * power_of_two(half) * power_of_two(e - half)
 
     def hypot(x: Number, y: Number) -> Number:
         """sqrt(x**2 + y**2), both scaled by a power of 2 so that no square over- or underflows."""
@@ -58,4 +54,4 @@ def parts(f: Format) -> Mapping[str, ScalarFunction]:
         size = np.sqrt(fma(p, p, q * q)) * of_bits(e << f.shift)
         return np.inf if np.isinf(a) or np.isinf(b) else size
 
-    return {one.__name__: one for one in (floordiv, mod, fraction, mantissa, exponent, hypot)}
+    return {one.__name__: one for one in (fraction, mantissa, exponent, ldexp, hypot)}

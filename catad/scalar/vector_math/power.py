@@ -92,4 +92,4 @@ def power(f: Format) -> Mapping[str, ScalarFunction]:
         size = exp_in_two_parts(product, fma(high, root_high, -product) + fma(high, root_low, low * root_high))
         return np.copysign(size, x) if np.isfinite(x) and x != 0 else x
 
-    return {"pow": pow, "cbrt": cbrt}
+    return {"pow": pow, "cbrt": cbrt, "logarithm": logarithm}

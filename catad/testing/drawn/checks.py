@@ -1,4 +1,4 @@
-"""What every drawn program must satisfy, each check by an oracle of its own.
+"""The checks of every drawn program, each by a different oracle.
 
 How much two ways to compute may differ follows from the program: its point is moved by a few units in the last place, and what
 that does to a result is what rounding may do.
@@ -34,13 +34,8 @@ Function = Callable[[Any], Any]
 @contextmanager
 def running(engine: str, threads: int) -> Iterator[None]:
     """An engine and a number of threads."""
-    before = ct.get_num_threads()
-    ct.set_num_threads(threads)
-    try:
-        with ct.use_engine(engine), np.errstate(all="ignore"):
-            yield
-    finally:
-        ct.set_num_threads(before)
+    with ct.num_threads(threads), ct.use_engine(engine), np.errstate(all="ignore"):
+        yield
 
 
 ENGINES = (("reference", 1), ("cpu", 1), ("cpu", 2))

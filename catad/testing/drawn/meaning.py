@@ -1,4 +1,4 @@
-"""What the drawn programs mean: plain loops and array functions, written without catad.
+"""The meaning of the drawn programs: plain loops and array functions, written without catad.
 
 Each function takes the array library `xp` first, so that NumPy evaluates a meaning and JAX, where it is installed, also
 differentiates it. Loops along an axis are Python loops over rows: slow, short and obviously right.

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
-from weakref import WeakValueDictionary
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from catad.engine import profile
+from catad import buffers
+from catad.buffers import address
 from catad.engine.cpu.bins.text import PassText
-from catad.engine.cpu.run import buffers, target, threads
-from catad.engine.cpu.run.buffers import address
-from catad.engine.cpu.run.stop import run_all, stop_of
-from catad.engine.keys import key_of
+from catad.engine.cpu.run import threads
+from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.stages.bins import Bins, Fold, Given
 
 PIECE = 1 << 16  # no piece of the elements is smaller
@@ -25,58 +21,21 @@ LANES = ((1 << 11, 4), (1 << 13, 2))  # bytes of the states of a piece up to whi
 LINE = 64  # numbers, of a byte or more: a line of a cache is no longer
 FULL = 32  # elements of a bin, on average, that a piece of sums takes in one after the other
 WRITTEN = 1 << 15  # numbers of bins that one call merges at least
-_Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-
-
-class Printer(Protocol):
-    """What writes a module."""
-
-    def __init__(self, what: Any) -> None: ...
-
-    @property
-    def bodies(self) -> Mapping[str, Callable[[], None]]: ...
-
-    def text(self) -> str: ...
-
-
-class Compiled:
-    """The functions of a module as machine code."""
-
-    __slots__ = ("__weakref__", "calls", "module", "seconds", "stop")
-
-    def __init__(self, printer: type[Printer], what: Any) -> None:
-        begun = time.perf_counter()
-        made = printer(what)
-        self.module = target.compiled(made.text, tuple(made.bodies), key_of(printer, what))
-        self.stop = stop_of(self.module)
-        self.calls = {name: _Call(self.module.address(name)) for name in made.bodies}
-        self.seconds = time.perf_counter() - begun
-
-
-_compiled: WeakValueDictionary[Any, Compiled] = WeakValueDictionary()
-
-
-def compiled(printer: type[Printer], what: Any) -> Compiled:
-    """The machine code of what a printer writes, made once while somebody holds it."""
-    found = _compiled.get((printer, what))
-    if found is None:
-        found = _compiled[printer, what] = Compiled(printer, what)
-    return found
 
 
 class Pass:
     """Folds by bin of the same elements, ready to run in one pass: for each the results (bins, *rest), in the order of
     `what.outs` without those that nobody asked for."""
 
-    def __init__(self, folds: Sequence[Fold], name: str, printer: type[PassText] = PassText) -> None:
-        self.folds, self.name, self.printer = tuple(folds), name, printer
-        self.kept: dict[int, Compiled] = {}
+    def __init__(self, folds: Sequence[Fold], printer: type[PassText] = PassText) -> None:
+        self.folds, self.printer = tuple(folds), printer
+        self.kept: dict[int, Code] = {}
 
-    def code(self, lanes: int) -> Compiled:
+    def code(self, lanes: int) -> Code:
         """The machine code, where so many pieces advance together."""
         found = self.kept.get(lanes)
         if found is None:
-            found = self.kept[lanes] = compiled(self.printer, self._what(lanes))
+            found = self.kept[lanes] = code_of(self.printer, self._what(lanes))
         return found
 
     def _what(self, lanes: int) -> tuple[Bins, ...]:
@@ -84,9 +43,12 @@ class Pass:
 
     def prepared(self, m: int, widths: Sequence[int]) -> str:
         """Compile for so many elements of so many numbers each; the LLVM text."""
-        lanes = self._cut(m, widths)[1]
-        self.code(lanes)
-        return self.printer(self._what(lanes)).text()
+        return self.code(self._cut(m, widths)[1]).text
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """What compiling took, for each number of lanes that was met."""
+        return tuple([code.seconds for code in self.kept.values()])
 
     def _cut(self, m: int, widths: Sequence[int]) -> tuple[int, int]:
         sizes = [fold.bins * width for fold, width in zip(self.folds, widths, strict=True)]
@@ -99,25 +61,16 @@ class Pass:
         widths = [math.prod(one.rest) for one in given]
         groups, lanes = self._cut(m, widths)
         code = self.code(lanes)
-        table: list[int] = []
         runs = [
             _Run(fold, one, width, -(-m // groups), groups * lanes)
             for fold, one, width in zip(self.folds, given, widths, strict=True)
         ]
-        for run in runs:
-            table += run.table
-        packed = (ctypes.c_int64 * len(table))(*table)
-        where = ctypes.addressof(packed)
-        begun = time.perf_counter() if profile.active() else 0.0
+        table = packed([number for run in runs for number in run.table])
         parts = [(g, g + 1) for g in range(groups)] if groups <= MOST else threads.chunks(groups, 1, 1)
-        run_all(code.calls["kernel"], code.stop, where, parts)
+        code.run("kernel", table, parts)
         for k, run in enumerate(runs):
             if run.merged:
-                run_all(code.calls[f"merge{k}"], code.stop, where, threads.chunks(run.size, WRITTEN))
-        if begun:
-            arrays = [a for one, run in zip(given, runs, strict=True) for a in (one.index, *one.values, *run.outs)]
-            moved = sum({address(a): a.nbytes for a in arrays if a is not None}.values())
-            profile.record(self.name, code.seconds, time.perf_counter() - begun, moved)
+                code.run(f"merge{k}", table, threads.chunks(run.size, WRITTEN))
         return [[out for out in run.outs if out is not None] for run in runs]
 
 
@@ -136,8 +89,12 @@ class _Run:
         self.flags = np.empty(pieces * stride if what.flagged else 0, np.uint8)
         self.merged = any(o is not None and o is not s for o, s in zip(self.outs, self.states, strict=True))
         arrays = [given.index, self.flags, *given.values, *self.states, *self.outs]
-        addresses = [0 if a is None else address(a) for a in arrays]
-        self.table = [len(given.index), width, fold.bins, length, pieces, stride, *addresses]
+        self.table = table_of((len(given.index), width, fold.bins, length, pieces, stride), arrays)
+
+
+def table_of(numbers: tuple[int, int, int, int, int, int], arrays: Sequence[Any]) -> list[int]:
+    """The table of a fold by bin: the numbers of its fields, then where arrays begin, of the indices and flags first."""
+    return [*numbers, *[0 if a is None else address(a) for a in arrays]]
 
 
 def distance(size: int) -> int:

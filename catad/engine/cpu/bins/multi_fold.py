@@ -7,16 +7,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from catad.engine.cpu.bins.by_bin import Pass
+from catad.engine.machine import Compiled
 from catad.engine.stages.bins import Member
 from catad.spaces import Tensor
 
 
-class MultiFold:
+class MultiFold(Compiled):
     """Members on the arrays of all of them, one after the other: a result, or the results of all of them in their order."""
 
-    def __init__(self, members: Sequence[Member], arity: Sequence[int], name: str) -> None:
+    def __init__(self, members: Sequence[Member], arity: Sequence[int]) -> None:
         self.members, self.arity = tuple(members), tuple(arity)
-        self.run = Pass([member.fold for member in members], name)
+        self.run = Pass([member.fold for member in members])
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """What compiling took."""
+        return self.run.seconds
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes of what members read, each array once, and of the results."""
+        return super().moved(arrays[: sum(self.arity)], outs)
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """Compile; the LLVM text."""

@@ -7,26 +7,23 @@ One pass in the order of the elements and one against it, with a state for each 
 
 from __future__ import annotations
 
-import ctypes
 import math
-import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from catad.engine import profile
-from catad.engine.cpu.bins.by_bin import Compiled, compiled, distance
-from catad.engine.cpu.bins.text import BinsText, printed
-from catad.engine.cpu.run import buffers
-from catad.engine.cpu.run.buffers import address
-from catad.engine.cpu.run.stop import run_all
+from catad import buffers
+from catad.engine.cpu.bins.by_bin import distance, table_of
+from catad.engine.cpu.bins.text import BinsText, Module
+from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
 from catad.engine.text.numbers import load, store
 
 
-class _Prefixes(BinsText):
+class _Prefixes(BinsText, Module):
     """Text of `kernel(table, side, side + 1)`: side 0 runs forwards, 1 backwards. Of the table's arrays the states are those of
     both sides, one after the other; results follow it: for each side whether there is anything, and the folds."""
 
@@ -34,10 +31,6 @@ class _Prefixes(BinsText):
     def bodies(self) -> dict[str, Callable[[], None]]:
         """What the function of the module does."""
         return {"kernel": self._both}
-
-    def text(self) -> str:
-        """The whole module."""
-        return printed([self], self.bodies)
 
     def _both(self) -> None:
         w = self.w
@@ -106,30 +99,21 @@ class _Prefixes(BinsText):
 class PrefixKernel:
     """The prefixes ready to run: an index array (m,) and values (m, rest), C-contiguous, to the results of `PrefixByBin`."""
 
-    def __init__(self, what: Bins, bins: int, name: str) -> None:
-        self.what, self.bins, self.name = what, bins, name
+    def __init__(self, what: Bins, bins: int) -> None:
+        self.what, self.bins = what, bins
         self.states = [np.dtype(s) for s in what.states]
-        self.code: Compiled | None = None
 
-    def prepared(self, m: int, width: int) -> str:
-        """Compile; the LLVM text."""
-        self.code = compiled(_Prefixes, self.what)
-        return _Prefixes(self.what).text()
+    @cached_property
+    def code(self) -> Code:
+        """The machine code."""
+        return code_of(_Prefixes, self.what)
 
     def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
-        if self.code is None:
-            self.code = compiled(_Prefixes, self.what)
         m, width = len(index), math.prod(rest)
         stride = distance(self.bins * width)
         outs = [buffers.empty((m, *rest), d) for d in (np.dtype(np.bool_), *self.states) * 2]
         states = [buffers.empty((2 * stride,), d) for d in self.states]
         flags = np.empty(2 * stride, np.uint8)
-        addresses = [address(a) for a in (index, flags, *values, *states, *outs)]
-        table = [m, width, self.bins, m, 1, stride, *addresses]
-        packed = (ctypes.c_int64 * len(table))(*table)
-        begun = time.perf_counter() if profile.active() else 0.0
-        run_all(self.code.calls["kernel"], self.code.stop, ctypes.addressof(packed), [(0, 1), (1, 2)])
-        if begun:
-            moved = 2 * index.nbytes + 2 * sum(a.nbytes for a in values) + sum(a.nbytes for a in outs)
-            profile.record(self.name, self.code.seconds, time.perf_counter() - begun, moved)
+        table = table_of((m, width, self.bins, m, 1, stride), (index, flags, *values, *states, *outs))
+        self.code.run("kernel", packed(table), [(0, 1), (1, 2)])
         return outs

@@ -6,18 +6,19 @@ system as it gives memory out, so the one-hot gradient of a maximum costs one st
 
 from __future__ import annotations
 
-import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from catad.engine.cpu.bins.by_bin import Compiled, Pass, compiled
-from catad.engine.cpu.bins.text import BinsText, printed
-from catad.engine.cpu.run import buffers, threads
-from catad.engine.cpu.run.buffers import address
-from catad.engine.cpu.run.stop import run_all
+from catad import buffers
+from catad.engine.cpu.bins.by_bin import Pass, table_of
+from catad.engine.cpu.bins.text import BinsText, Module
+from catad.engine.cpu.run import threads
+from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import are_many, summed, sums, with_own_indices
 from catad.engine.stages.bins import Fold, Given
 from catad.engine.text import binned
@@ -30,7 +31,7 @@ UNTOUCHED = 64  # places for each element, from which on most of the memory is n
 SHARED = 1 << 16  # numbers added from which on threads share the places
 
 
-class _Sparse(BinsText):
+class _Sparse(BinsText, Module):
     """Text that adds to zeros that are there already: `once` writes each element to its place and tells where there was one
     already (as the marks, a bit for each place, say); `kernel` adds in double precision, and `finish` writes the sums of the
     elements' places. Each looks at all elements, and takes those that go to the bins from the first to the last."""
@@ -39,10 +40,6 @@ class _Sparse(BinsText):
     def bodies(self) -> dict[str, Callable[[], None]]:
         """What the functions of the module do."""
         return {entry: lambda e=entry: self._all(e) for entry in ("once", "kernel", "finish")}  # type: ignore[misc]
-
-    def text(self) -> str:
-        """The whole module."""
-        return printed([self], self.bodies)
 
     entry = ""
 
@@ -76,7 +73,7 @@ class _Sparse(BinsText):
         store(w, add(w, wanted, given, zero), place, wanted)  # -0.0 becomes 0.0, as added to it
 
 
-class ScatterKernel:
+class ScatterKernel(Compiled):
     """`Put` for arguments in these spaces: (index, v) to x."""
 
     def __init__(self, put: Put, ins: tuple[Tensor, ...]) -> None:
@@ -91,21 +88,30 @@ class ScatterKernel:
             self.fold = Fold(sums(np.dtype(np.int64), self.dtype, False), math.prod(how.shape(how.src)))
             self.shape = (ins[1].size, ())
         self.total = np.dtype(self.fold.what.states[0])
-        self.dense = Pass([self.fold], "Put")
-        self.sparse: Compiled | None = None
+        self.dense = Pass([self.fold])
+
+    @cached_property
+    def sparse(self) -> Code:
+        """The machine code that touches only the places that elements go to."""
+        return code_of(_Sparse, self.fold.what)
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """What compiling took."""
+        return *self.dense.seconds, *([self.sparse.seconds] if "sparse" in self.__dict__ else [])
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes of the elements, and of the places that they go to."""
+        index, v = arrays
+        few = v.size * UNTOUCHED < outs[0].size
+        return int(index.nbytes + v.nbytes + (v.nbytes if few else outs[0].nbytes))
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """Compile for these spaces; the LLVM text."""
         m, rest = self.shape
         if are_many(m * math.prod(rest), self.fold.bins * math.prod(rest)):
             return self.dense.prepared(m, [math.prod(rest)])
-        self._few()
-        return _Sparse(self.fold.what).text()
-
-    def _few(self) -> Compiled:
-        if self.sparse is None:
-            self.sparse = compiled(_Sparse, self.fold.what)
-        return self.sparse
+        return self.sparse.text
 
     def __call__(self, xp: Any, index: Any, v: Any) -> Any:
         how = self.how
@@ -121,7 +127,7 @@ class ScatterKernel:
         size = bins * math.prod(rest)
         if are_many(len(index) * math.prod(rest), size):
             return self.dense([given])[0][0]
-        code, count = self._few(), len(index)
+        count = len(index)
         few = count * math.prod(rest) * UNTOUCHED < size
         out = np.zeros((bins, *rest), self.dtype) if few else buffers.empty((bins, *rest), self.dtype)
         if not few:
@@ -130,10 +136,8 @@ class ScatterKernel:
         parts = threads.chunks(bins, 1) if count * math.prod(rest) >= SHARED else [(0, bins)]
 
         def run(name: str, flags: Any, sums: Any) -> None:
-            addresses = [address(a) for a in (index, flags, v, sums, out)]
-            table = [count, math.prod(rest), bins, count, 1, size, *addresses]
-            packed = (ctypes.c_int64 * len(table))(*table)
-            run_all(code.calls[name], code.stop, ctypes.addressof(packed), parts)
+            table = table_of((count, math.prod(rest), bins, count, 1, size), (index, flags, v, sums, out))
+            self.sparse.run(name, packed(table), parts)
 
         if self.total == self.dtype:
             run("kernel", out, out)
@@ -147,6 +151,6 @@ class ScatterKernel:
         return out
 
 
-def scatter(put: Put, ins: tuple[Tensor, ...]) -> Callable[..., Any] | None:
+def scatter(put: Put, ins: tuple[Tensor, ...]) -> Compiled | None:
     """A kernel for a `Put` in these spaces; None where its array code is as good."""
     return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins)

@@ -10,7 +10,7 @@ share the loop over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class BinsText:
         self.what, self.first = what, first
         self.states = [np.dtype(s) for s in what.states]
         self.w = Writer()
+
+    def printers(self) -> Sequence[BinsText]:
+        """Itself, where it is a module of its own."""
+        return (self,)
 
     # -- the table
 
@@ -207,7 +211,38 @@ class BinsText:
         w.loop("%first", "%last", number)
 
 
-class PassText:
+class Module:
+    """A module of functions (table, first, last), which the printers of some `Bins` write; of one, the printer itself."""
+
+    bounds = 2  # the first and the last group, number or bin
+
+    def printers(self) -> Sequence[BinsText]:
+        """What writes the functions."""
+        raise NotImplementedError
+
+    @property
+    def bodies(self) -> dict[str, Callable[[], None]]:
+        """What the functions of the module do."""
+        raise NotImplementedError
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The functions of the module."""
+        return tuple(self.bodies)
+
+    def text(self) -> str:
+        """The whole module."""
+        w, parts = Writer(), []
+        for name, body in self.bodies.items():
+            w = w.beside()
+            for printer in self.printers():
+                printer.w = w
+            body()
+            parts.append(w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
+        return w.module(parts)
+
+
+class PassText(Module):
     """The text of folds by bin of the same elements, in one pass.
 
     `kernel` folds the pieces of the groups from the first to the last, `merge0`, `merge1`, ... join those of each fold.
@@ -220,14 +255,14 @@ class PassText:
         for what in whats:
             self.members.append(self.member(what, sum(member.length for member in self.members)))
 
+    def printers(self) -> Sequence[BinsText]:
+        """A printer for each fold."""
+        return self.members
+
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
         """What the functions of the module do."""
         return {"kernel": self._groups, **{f"merge{k}": member.merge for k, member in enumerate(self.members)}}
-
-    def text(self) -> str:
-        """The whole module."""
-        return printed(self.members, self.bodies)
 
     def _groups(self) -> None:
         lead = self.members[0]
@@ -272,20 +307,8 @@ class PassText:
         return w.set(f"sub i64 {end}, {step}")
 
 
-def printed(members: Sequence[BinsText], bodies: Mapping[str, Callable[[], None]]) -> str:
-    """A module of functions (table, first, last) that members write."""
-    w, parts = Writer(), []
-    for name, body in bodies.items():
-        w = w.beside()
-        for member in members:
-            member.w = w
-        body()
-        parts.append(w.text(name, "ptr noalias readonly %t, i64 %first, i64 %last"))
-    return w.module(parts)
-
-
-class WinnersText(BinsText):
-    """The winner of a minimum or maximum: the first element of each bin that is the result of the bin, the second value.
+class PositionsText(BinsText):
+    """The position of a minimum or maximum: the first element of each bin that is the result of the bin, the second value.
 
     The last one written is the first, since elements come last first. Which are equal cannot be foreseen: so there is no branch,
     and what does not count is written beside.
@@ -306,7 +329,7 @@ class WinnersText(BinsText):
         store(w, cast(w, i, np.dtype(np.int64), own), place, own)
 
 
-class WinnersPass(PassText):
-    """One pass that finds winners."""
+class PositionsPass(PassText):
+    """One pass that finds positions of extrema."""
 
-    member = WinnersText
+    member = PositionsText

@@ -1,10 +1,10 @@
 """Folds of long rows in a cascade, so that they lose few digits.
 
 A state takes in `LEAF` elements, one after the other, and is then joined into a level above, which takes in `RADIX` such
-totals and is joined into the next. So no number takes in more than a few others in a row, and the error of a sum of n numbers
-grows like the logarithm of n, as that of pairwise summation does (N. Higham 1993, The accuracy of floating point summation).
-Operands keep their order. What is joined when depends on the number of elements alone: so results are the same for every number
-of threads.
+totals and is joined into the next. So no number takes in more than a few others in a row, and the error of a sum of n
+numbers grows like the logarithm of n, as that of pairwise summation does (N. Higham 1993, The accuracy of floating point
+summation). Operands keep their order. The order of joining depends on the number of elements alone, so results are the same
+for every number of threads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """LLVM text of folds along the innermost loop: tiles of fixed size, folded apart and joined in their order.
 
-What a tile gives does not depend on the number of threads, so neither does the result. Within a tile there are many independent
-states, so that the latency of the operator is hidden: of a commutative operator one for each index modulo `WIDTH`, which LLVM
-turns into vectors; of any other one for each of `CHAINS` consecutive pieces, joined in their order.
+The total of a tile does not depend on the number of threads, so the result does not either. Within a tile there are many
+independent states, so that the latency of the operator is hidden: of a commutative operator one for each index modulo
+`WIDTH`, which LLVM turns into vectors; of any other one for each of `CHAINS` consecutive pieces, joined in their order.
 """
 
 from __future__ import annotations

@@ -36,6 +36,7 @@ class Nest(Places):
     """One kernel being written; `entries` are the functions of the module that are called from outside."""
 
     entries: tuple[str, ...] = ("kernel",)
+    bounds = 4  # first row, last row, first index, last index
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)

@@ -6,7 +6,7 @@ thread makes, the module's own handler stands in front of Python's: it sets the 
 `KeyboardInterrupt` once the loops have ended. Where the program has a handler of its own, which need not raise, the call runs in
 another thread, and the main thread waits where signals are heard; what the handler raises sets the flag.
 
-All calls of the module end together, and all of them raise. What has no such loop is called directly.
+All calls of the module end together, and all of them raise. Kernels without such a loop are called directly.
 """
 
 from __future__ import annotations

@@ -103,7 +103,16 @@ def _serve(jobs: SimpleQueue[_Job]) -> None:
 
 _pool = _Pool()
 _aside = _Pool()  # one thread, for what the main thread waits for
-_chosen: int | None = None
+_default: int | None = None  # for threads that have chosen none
+
+
+class _Choice(threading.local):
+    """The number that one thread has chosen, if any."""
+
+    count: int | None = None
+
+
+_chosen = _Choice()
 
 
 def _after_fork() -> None:
@@ -115,8 +124,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def run(calls: Sequence[Call]) -> None:
-    """Run all the calls, the first in this thread, and return when they are done.
+def run(calls: Sequence[Call], count: int | None = None) -> None:
+    """Run all the calls on `count` threads (default: `get_num_threads()`), the first in this one, and return when they are done.
 
     Calls run at the same time where they release the interpreter's lock. They run without the context variables of the
     caller. Of what they raise, the first in the order of the calls is raised again, when all have ended. After Ctrl-C no
@@ -128,7 +137,7 @@ def run(calls: Sequence[Call]) -> None:
     [(0, 0), (1, 1), (2, 4)]
     """
     # When the interpreter ends, daemon threads do not wake up again: nobody may wait for them.
-    helpers = 0 if sys.is_finalizing() else min(get_num_threads(), len(calls)) - 1
+    helpers = 0 if sys.is_finalizing() else min(count or get_num_threads(), len(calls)) - 1
     job = _Job(calls)
     interrupt: BaseException | None = None
     try:
@@ -174,11 +183,11 @@ def aside(calls: Sequence[Call], interrupted: Call) -> None:
     if sys.is_finalizing() or not _aside.size:
         run(calls)
         return
-    ended = threading.Event()
+    ended, count = threading.Event(), get_num_threads()
 
     def all_of_them() -> None:
         try:
-            run(calls)
+            run(calls, count)
         finally:
             ended.set()
 
@@ -200,42 +209,92 @@ def aside(calls: Sequence[Call], interrupted: Call) -> None:
             del interrupt, job
 
 
-def set_num_threads(n: int) -> None:
-    """Use at most `n` threads for one call of a compiled program. Raises `ArgumentError` where `n` is no whole number >= 1.
+def set_num_threads(n: int | None) -> None:
+    """Use at most `n` threads for one call of a compiled program from the calling thread.
 
-    Results do not depend on it. The default is what the environment variable `CATAD_NUM_THREADS` says, or else `OMP_NUM_THREADS`
-    (the first number of its list), or else the number of processors that this process may run on. With `threadpoolctl` installed,
-    its `threadpool_limits` sets it, too, under the API "catad".
+    `n` is a whole number, at least 1; None follows the default of all threads (`ct.set_default_num_threads`) again. Other threads
+    keep their numbers, and a new thread begins with the default. Results do not depend on it. With `threadpoolctl` installed, its
+    `threadpool_limits` sets the number of the calling thread, too, under the API "catad".
+    Raises `ArgumentError` where `n` is no whole number >= 1.
 
     >>> import catad as ct
-    >>> before = ct.get_num_threads()
     >>> ct.set_num_threads(1)
     >>> ct.get_num_threads()
     1
-    >>> ct.set_num_threads(before)
+    >>> ct.set_num_threads(None)
     """
-    global _chosen
-    if isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 1:
-        raise errors.ArgumentError(errors.bad_thread_count(n))
-    _chosen = n.__index__()
+    _chosen.count = _checked(n)
+
+
+def set_default_num_threads(n: int | None) -> None:
+    """Use at most `n` threads for one call of a compiled program from any thread that has chosen no number of its own.
+
+    `n` is a whole number, at least 1; None takes the default from the environment again: what `CATAD_NUM_THREADS` says, or else
+    `OMP_NUM_THREADS` (the first number of its list), or else the number of processors that this process may run on.
+    Raises `ArgumentError` where `n` is no whole number >= 1.
+
+    >>> import catad as ct
+    >>> ct.set_default_num_threads(2)
+    >>> ct.get_num_threads()
+    2
+    >>> ct.set_default_num_threads(None)
+    """
+    global _default
+    _default = _checked(n)
+
+
+class num_threads:
+    """`with ct.num_threads(n):` uses at most `n` threads for calls inside, from the calling thread.
+
+    It sets the number as `ct.set_num_threads` does, and afterwards the number that held before.
+    Raises `ArgumentError` where `n` is no whole number >= 1.
+
+    >>> import catad as ct
+    >>> with ct.num_threads(1):
+    ...     ct.get_num_threads()
+    1
+    """
+
+    def __init__(self, n: int) -> None:
+        if n is None:
+            raise errors.ArgumentError(errors.bad_thread_count(n))
+        self.count = _checked(n)
+        self._before: list[int | None] = []
+
+    def __enter__(self) -> None:
+        self._before.append(_chosen.count)
+        _chosen.count = self.count
+
+    def __exit__(self, *_: object) -> None:
+        _chosen.count = self._before.pop()
 
 
 def get_num_threads() -> int:
-    """The number of threads that one call of a compiled program uses at most (dimensionless, at least 1).
+    """The number of threads (dimensionless, at least 1) that a call of a compiled program from the calling thread uses at most.
 
-    `ct.set_num_threads` says where it comes from.
+    It is that of `ct.set_num_threads` where the thread has chosen one, else that of `ct.set_default_num_threads`.
 
     >>> import catad as ct
     >>> ct.get_num_threads() >= 1
     True
     """
-    global _chosen
-    if _chosen is None:
-        _chosen = _default()
-    return _chosen
+    global _default
+    if _chosen.count is not None:
+        return _chosen.count
+    if _default is None:
+        _default = _of_the_environment()
+    return _default
 
 
-def _default() -> int:
+def _checked(n: int | None) -> int | None:
+    if n is None:
+        return None
+    if isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 1:
+        raise errors.ArgumentError(errors.bad_thread_count(n))
+    return n.__index__()
+
+
+def _of_the_environment() -> int:
     said = os.environ.get("CATAD_NUM_THREADS", "").strip()
     if said.isdecimal() and int(said) >= 1:
         return int(said)
@@ -255,10 +314,9 @@ def chunks(n: int, least: int, multiple: int = ALIGNMENT) -> list[tuple[int, int
     Boundaries are multiples of `multiple`. The pieces are as equal as that allows; there is one where `n` is small, and none
     where it is 0.
 
-    >>> before = get_num_threads(); set_num_threads(3)
-    >>> chunks(1000, 100), chunks(1000, 600), chunks(10, 1, 1), chunks(0, 1)
+    >>> with num_threads(3):
+    ...     chunks(1000, 100), chunks(1000, 600), chunks(10, 1, 1), chunks(0, 1)
     ([(0, 320), (320, 640), (640, 1000)], [(0, 1000)], [(0, 4), (4, 7), (7, 10)], [])
-    >>> set_num_threads(before)
     """
     if n <= 0:
         return []

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
+from catad.vector.arg_extremum import ArgExtremum
 from catad.vector.fold import Fold
-from catad.vector.monoid import with_winner
-from catad.vector.winner import Winner
+from catad.vector.monoid import with_position
 
 MAXIMA: dict[str, tuple[Any, float]] = {
     "maximum": (ct.maximum, -np.inf),
@@ -40,8 +40,8 @@ def test_it_is_what_the_fold_of_numbers_and_positions_says(name: str, dtype: str
     op, neutral = MAXIMA[name]
     neutral = neutral if dtype.startswith("float") else int(np.sign(neutral)) * 99
     monoid, total = ct.monoid(op, neutral), ct.fold(op, neutral, axis=axis)(x)
-    found = Winner(monoid, axis).evaluate(np, x, positions(x, axis), np.asarray(total))
-    _, general = Fold(with_winner(monoid), axis).evaluate(np, x, positions(x, axis))
+    found = ArgExtremum(monoid, axis).evaluate(np, x, positions(x, axis), np.asarray(total))
+    _, general = Fold(with_position(monoid), axis).evaluate(np, x, positions(x, axis))
     assert np.array_equal(found, general)
 
 
@@ -84,4 +84,4 @@ def test_rows_and_lanes(engine: str, axis: int) -> None:
 def test_compiled_it_is_a_pass_that_keeps_nothing_but_the_position() -> None:
     f = ct.fork(ct.exl >> ct.fold(ct.maximum, -np.inf), ct.reverse_differential(ct.fold(ct.maximum, -np.inf)))
     found = f.source("steps", ct.f32[100_000] * ct.f32[()]).splitlines()
-    assert found == ["0: Fold, compiled", "1: Winner, compiled", "2: Put, compiled"]
+    assert found == ["0: Fold, compiled", "1: ArgExtremum, compiled", "2: Put, compiled"]

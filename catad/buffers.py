@@ -1,8 +1,8 @@
 """Memory for large results, used again when they are gone.
 
 The first touch of fresh memory costs a page fault a page, often more than the arithmetic that fills it. So the memory of a large
-result, once no array refers to it, is kept for the next result of about its size. At most `KEPT` bytes lie idle, and never more
-than was in use; `release()` gives all of it back.
+result, once no array refers to it, is kept for the next result of about its size. At most `KEPT` bytes lie idle, and with what is
+in use never more than five quarters of the most that was; `release()` gives all of it back.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import OrderedDict
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -59,6 +59,24 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     return np.asarray(_Block(_raw(size + _ALIGNED * _STEPS), shape, dtype))
 
 
+def copied(array: Any, order: Literal["C", "K"] = "C") -> Any:
+    """A copy of a NumPy array, as `array.copy(order)` makes it, in such memory.
+
+    >>> copied(np.arange(3))
+    array([0, 1, 2])
+    """
+    if array.nbytes < LARGE or (order == "K" and not array.flags.c_contiguous):
+        return array.copy(order)
+    made = empty(array.shape, array.dtype)
+    np.copyto(made, array)
+    return made
+
+
+def is_new(array: Any) -> bool:
+    """Whether a NumPy array is no view of another: its memory is NumPy's or of the kind above."""
+    return array.base is None or type(array.base) is _Block
+
+
 def _raw(size: int) -> Any:
     global _used, _most, _waiting
     with _lock:
@@ -79,7 +97,7 @@ def _give_back(raw: Any) -> None:
         _used -= raw.nbytes
         _idle[id(raw)] = raw
         _waiting += raw.nbytes
-        while _idle and _waiting + _used > min(_most, _used + KEPT):
+        while _idle and _waiting + _used > min(_most + (_most >> 2), _used + KEPT):  # a small block more drives no large one out
             _waiting -= _idle.popitem(last=False)[1].nbytes
 
 

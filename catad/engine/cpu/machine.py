@@ -1,0 +1,80 @@
+"""The CPU as a machine that runs stages, compiled with LLVM, on arrays of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad import buffers
+from catad.boxes import Primitive
+from catad.engine import profile
+from catad.engine.cpu.bins.multi_fold import MultiFold
+from catad.engine.cpu.bins.rows import arg_extremum, prefixes
+from catad.engine.cpu.bins.scatter import scatter
+from catad.engine.cpu.launch import way_of
+from catad.engine.machine import Compiled, Machine, Way
+from catad.engine.stages.bins import Member
+from catad.engine.stages.plan import Ready
+from catad.linear.gather import Put
+from catad.spaces import Tensor
+from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.by_bin import PrefixByBin
+
+_STANDALONE: dict[type, Callable[..., Compiled | None]] = {
+    Put: scatter,
+    ArgExtremumByBin: arg_extremum,
+    PrefixByBin: prefixes,
+}
+
+
+def _aligned(array: Any) -> Any:
+    """A NumPy array with its numbers where code may expect them: at multiples of their size."""
+    found = np.asarray(array)
+    return found if found.flags.aligned else found.copy()
+
+
+def _normal(array: Any) -> bool:
+    """Whether all numbers are finite and not so small that they have lost digits."""
+    size = np.abs(array)
+    return bool(np.all((size >= np.finfo(array.dtype).tiny) & (size < np.inf)))
+
+
+def _number(array: Any) -> bool:
+    """Whether no number is NaN."""
+    return not np.isnan(array).any()
+
+
+class CpuMachine(Machine):
+    """See the module."""
+
+    checks: Mapping[str, Callable[[Any], bool]] = {"normal": _normal, "number": _number}
+
+    def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
+        """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
+        return way_of(stage, place, arrays, outs)
+
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+        """Compiled code for scatters, positions of extrema and prefixes by bin."""
+        maker = _STANDALONE.get(type(primitive))
+        return None if maker is None else maker(primitive, ins)
+
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
+        """Folds by bin in one pass over their elements."""
+        return MultiFold(members, arity)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Memory that is used again where it is large."""
+        return buffers.empty(shape, dtype)
+
+    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Arrays of NumPy whose numbers lie at multiples of their size."""
+        return [a if type(a) is np.ndarray and a.flags.aligned else _aligned(a) for a in arrays]
+
+    def copy_bandwidth(self) -> float:
+        """Bytes per second, read and written, of copying a large array."""
+        return profile.copy_bandwidth()
+
+
+MACHINE = CpuMachine()

@@ -1,0 +1,81 @@
+"""What the half of an engine that all machines share asks of a machine.
+
+Which boxes share a pass is decided for all machines alike (`stages/`, `steps.py`, `runner.py`); a machine makes each pass run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from catad.boxes import Primitive
+from catad.engine.stages.bins import Member
+from catad.engine.stages.plan import Ready
+from catad.spaces import Tensor
+
+
+class Way(Protocol):
+    """Compiled code of a stage for arrays that lie in memory in some way: its text, the seconds that compiling took."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def seconds(self) -> float: ...
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None: ...
+
+
+class Compiled(Protocol):
+    """Compiled code that is no stage: a callable on an array library and arrays.
+
+    `seconds` is what compiling each of its kernels took, as far as they were needed.
+    """
+
+    @property
+    def seconds(self) -> tuple[float, ...]: ...
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any: ...
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile for arrays in these spaces; the text."""
+        ...
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes that a call with these arguments and results reads and writes."""
+        return sum({id(a): a.nbytes for a in (*arrays, *outs)}.values())
+
+
+class Machine(Protocol):
+    """What runs stages.
+
+    `checks` say whether all numbers of an array are "normal", or each is a "number" and not NaN.
+    """
+
+    checks: Mapping[str, Callable[[Any], bool]]
+
+    def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
+        """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
+        ...
+
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+        """Compiled code for a box that no stage takes in; None where its array code is as good."""
+        ...
+
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
+        """Compiled code for boxes that fold the same elements by bin, each of so many arguments."""
+        ...
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """An array whose numbers are not set yet."""
+        ...
+
+    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays as compiled code expects them."""
+        ...
+
+    def copy_bandwidth(self) -> float:
+        """Bytes per second, read and written, of copying a large array."""
+        ...
