@@ -89,8 +89,7 @@ class Primitive(D):
         The default computes one index of the axis after the other, which is right for every primitive, and slow; where
         `vectorized` is True it calls `evaluate` on all of it at once.
         """
-        wires = late().one_by_one(self, b, ins, flags, size)
-        return wires
+        return late().one_by_one(self, b, ins, flags, size)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         """The multiply-adds (or other scalar operations) of one evaluation, dimensionless; 0, the default, only moves entries."""
