@@ -83,7 +83,7 @@ from catad.vector.index import gather, scatter, scatter_add
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
 from catad.vector.monoid import Monoid, monoid
-from catad.vector.pointwise import astype, scaled
+from catad.vector.pointwise import astype, times
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
@@ -387,7 +387,7 @@ __all__ = [
     "rint",
     "round",
     "scale",
-    "scaled",
+    "times",
     "scan",
     "scatter",
     "scatter_add",

@@ -101,7 +101,7 @@ class Primitive(D):
             return name(self, type(self).__name__.lower())
         return called(self, name)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
         if self.arity is not None and len(leaves) != self.arity:
             raise errors.SpaceError(errors.wrong_leaf_count(self.arity, b.space(x), self))

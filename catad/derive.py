@@ -13,10 +13,10 @@ from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, sealed
 from catad.calls import constructor
 from catad.engine.program import Program, program_of, run_structure
-from catad.functors import Gradient, Tangent, fused, linear_graph, straightened
+from catad.functors import Gradient, Tangent, fused, linear_graph, as_chain
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
-from catad.loop_counts import recounted
+from catad.trip_counts import with_trip_counts
 from catad.planner.ends import pulled_back
 from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import MODES, Mode, checked
@@ -95,7 +95,7 @@ def _linearized(f: D, dom: Space) -> Linearized:
         xs = [b.wire(space) for space in dom.leaves]
         ys, network, slots = linear_graph(b, wiring, xs)
         whole = b.finish(dom, tuple(xs), (*ys, *slots))
-        return Program(whole), wiring.cod, straightened(network)
+        return Program(whole), wiring.cod, as_chain(network)
 
     return cached(f, ("linearize", dom), made)
 
@@ -111,7 +111,7 @@ def _at(f: D, dom: Space, xp: Any, leaves: Sequence[Any]) -> tuple[list[Any], Sp
             program, cod, structure = _linearized(f, dom)
         return program(xp, leaves), cod, structure
 
-    return recounted(call)
+    return with_trip_counts(call)
 
 
 def linearize(f: D, *primals: Value) -> tuple[Result, LinearMap]:
@@ -160,7 +160,7 @@ def jvp(f: D, primals: Sequence[Value], tangents: Sequence[Value]) -> tuple[Resu
         pair: tuple[Result, Result] = rebuild(cod, program(xp, [*leaves, *own]))
         return pair
 
-    return recounted(call)
+    return with_trip_counts(call)
 
 
 def vjp(f: D, *primals: Value) -> tuple[Result, Pullback]:

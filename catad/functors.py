@@ -163,7 +163,7 @@ def _reached(nodes: Sequence[Node], inputs: tuple[int, ...]) -> list[Node]:
     return kept
 
 
-def straightened(network: Network) -> Structure:
+def as_chain(network: Network) -> Structure:
     """A network without forks as the chain it is, one that nothing goes through as zero."""
     if not network.slots and all(k < 0 for k in network.outputs):
         return Zero(network.dom, network.cod)
@@ -187,7 +187,7 @@ def linearised(f: D, dom: Space) -> tuple[D, Structure]:
     def made() -> Structure:
         b = Builder()
         xs = [b.wire(space) for space in dom.leaves]
-        return straightened(linear_graph(b, fused(f, dom), xs)[1])
+        return as_chain(linear_graph(b, fused(f, dom), xs)[1])
 
     return Linearised(f), cached(f, ("structure", dom), made)
 
@@ -202,7 +202,7 @@ class Linearised(D):
     def __init__(self, f: D) -> None:
         self.children = (f,)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         wiring = fused(self.children[0], b.space(x))
         ys, _, slots = linear_graph(b, wiring, flatten(x))
         return rebuild(wiring.cod, ys), tuple(slots)
@@ -261,7 +261,7 @@ class Differential(_Derived):
     __slots__ = ()
     name = "differential"
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         point, v = _parts(b, x, self)
         return _pushed(self, b, point, v)[1]
 
@@ -273,7 +273,7 @@ class Tangent(_Derived):
     __slots__ = ()
     name = "tangent"
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         point, v = _parts(b, x, self)
         return _pushed(self, b, point, v)
 
@@ -312,7 +312,7 @@ class ReverseDifferential(_Derived):
     __slots__ = ()
     name = "reverse_differential"
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         point, w = _parts(b, x, self)
         dom = b.space(point)
         with b.at(point):
@@ -336,7 +336,7 @@ class Gradient(D):
     def data(self) -> Hashable:
         return self.argnums
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
         with b.at(x):
             wiring = fused(self.children[0], dom)

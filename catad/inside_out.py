@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any, NamedTuple, TypeVar
 
-from catad import errors, loop_counts
-from catad.loop_counts import Assumed
+from catad import errors, trip_counts
+from catad.trip_counts import TripCount
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class _Task(NamedTuple):
 
     name: Hashable
     make: Callable[[], Any]
-    numbers: dict[Hashable, Assumed] | None
+    numbers: dict[Hashable, TripCount] | None
     surroundings: tuple[Callable[[], AbstractContextManager[None]], ...]
 
 
@@ -64,7 +64,7 @@ def made(name: Hashable, make: Callable[[], T]) -> T:
 
 def _found(name: Hashable, make: Callable[[], Any]) -> Any:
     """A deferred thing that has been made meanwhile."""
-    numbers = loop_counts.own()
+    numbers = trip_counts.own()
     key = (name, None if numbers is None else frozenset(numbers.items()))
     assert _here.done is not None
     outcome = _here.done.get(key)
@@ -79,13 +79,13 @@ def _found(name: Hashable, make: Callable[[], Any]) -> Any:
 def _outermost(make: Callable[[], T]) -> T:
     """The result of `make`, after all that is deferred meanwhile, on an explicit stack."""
     done = _here.done = {}
-    stack = [_Task(None, make, loop_counts.own(), ())]
+    stack = [_Task(None, make, trip_counts.own(), ())]
     try:
         while True:
             task = stack[-1]
             value, failed = None, None
             try:
-                with loop_counts.assuming(task.numbers), ExitStack() as around:
+                with trip_counts.assuming(task.numbers), ExitStack() as around:
                     for again in task.surroundings:
                         around.enter_context(again())
                     value = task.make()

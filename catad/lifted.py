@@ -39,7 +39,7 @@ class Lift(D):
     def known_cod(self) -> Space:
         return self.cod
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if b.space(x) != self.dom:
             raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
         slots = [b.add(child)[0] for child in self.children]

@@ -39,7 +39,7 @@ class Structural(D):
     def data(self) -> Hashable:
         return self.name
 
-    def wired(self, b: Builder, x: Wires) -> Wires:
+    def lay_out(self, b: Builder, x: Wires) -> Wires:
         fits = not self.pattern or (isinstance(x, tuple) and len(x) == 2)
         if fits and self.name.startswith("assoc"):
             inner = x[1] if self.name == "assoc_l" else x[0]
@@ -63,7 +63,7 @@ class Proj(D):
     def data(self) -> Hashable:
         return self.index
 
-    def wired(self, b: Builder, x: Wires) -> Wires:
+    def lay_out(self, b: Builder, x: Wires) -> Wires:
         if not isinstance(x, tuple) or not 0 <= self.index < len(x):
             raise errors.SpaceError(errors.no_such_factor(self.index, b.space(x), self))
         return x[self.index]

@@ -296,7 +296,7 @@ def tangent_space(space: Space) -> Space:
 
 
 def rebuild(space: Space, leaves: Sequence[Any], node: Callable[[tuple[Any, ...]], Any] = tuple) -> Any:
-    """Put leaves in the places of the tensors of a space: a nested tuple, or what `node` makes of the parts."""
+    """ScatterAdded leaves in the places of the tensors of a space: a nested tuple, or what `node` makes of the parts."""
     if isinstance(space, Tensor):
         return leaves[0]
     it = iter(leaves)

@@ -15,9 +15,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
-from catad import loop_counts
+from catad import trip_counts
 from catad.inside_out import made
-from catad.loop_counts import Loops
+from catad.trip_counts import Loops
 from catad.recent import Recent
 from catad.terms import D
 
@@ -52,7 +52,7 @@ class TermCache:
         entries = self._entries.get(key)
         if entries is not None:
             for entry in entries:
-                if not entry.loops or loop_counts.hold(entry.loops):
+                if not entry.loops or trip_counts.hold(entry.loops):
                     return entry
         return None
 
@@ -77,13 +77,13 @@ def cached(term: D, key: Hashable, make: Callable[[], T]) -> T:
     if entry is None:
         entry = made((term, key), lambda: _entry(make))
         cache.put(key, entry)
-    loop_counts.note(entry.loops)
+    trip_counts.note(entry.loops)
     found: T = entry.value
     return found
 
 
 def _entry(make: Callable[[], Any]) -> Entry:
-    with loop_counts.reading() as read:
+    with trip_counts.reading() as read:
         value = make()
     return Entry(value, tuple(read.items()))
 

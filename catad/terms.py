@@ -2,7 +2,7 @@
 
 `f >> g`, `fork(f, g)` and `cross(f, g)` only build a term; its meaning is given by functors elsewhere (values, spaces,
 derivatives, costs, pictures). A term knows its parts, how to compare and hash itself, and how to lay itself out as a wiring
-(`wired`). Chains are trees of `Compose`, so that composing is O(1). The hash of a chain is a homomorphism of monoids from
+(`lay_out`). Chains are trees of `Compose`, so that composing is O(1). The hash of a chain is a homomorphism of monoids from
 the word of its factors, so it does not depend on the bracketing.
 """
 
@@ -85,7 +85,7 @@ class D:
         """The codomain, where it does not depend on the domain."""
         return None
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         """Lay the term out on wires: return the result's wires, or a generator that asks for parts `(term, wires)`."""
         raise NotImplementedError
 
@@ -158,7 +158,7 @@ class D:
         return Cross((self, other), here())
 
     def __rmul__(self, number: Operand) -> D:
-        return then(self, late().scaled(number), here())
+        return then(self, late().times(number), here())
 
     if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
 
@@ -257,7 +257,7 @@ class Id(D):
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
         return Id, ()
 
-    def wired(self, b: Builder, x: Wires) -> Wires:
+    def lay_out(self, b: Builder, x: Wires) -> Wires:
         return x
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -315,7 +315,7 @@ class Compose(D):
     def children(self) -> tuple[D, ...]:
         return self.factors
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         for k, factor in enumerate(self.factors):
             try:
                 x = yield factor, x
@@ -348,7 +348,7 @@ class Fork(D):
         self.by_and = by_and
         self._place = where
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         out = []
         for term in self.children:
             try:
@@ -374,7 +374,7 @@ class Cross(D):
         self.children = terms
         self._place = where
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if not isinstance(x, tuple) or len(x) != len(self.children):
             raise errors.SpaceError(errors.not_a_product_of(len(self.children), b.space(x), self))
         out = []

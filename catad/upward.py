@@ -25,7 +25,7 @@ from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
 from catad.vector.map import map
-from catad.vector.pointwise import add, astype, neg, scaled, sub, with_numbers
+from catad.vector.pointwise import add, astype, neg, times, sub, with_numbers
 from catad.wiring import codomain, wire
 
 __all__ = [
@@ -65,7 +65,7 @@ __all__ = [
     "run",
     "run_product",
     "run_structure",
-    "scaled",
+    "times",
     "scaling",
     "source",
     "space_of",

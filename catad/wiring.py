@@ -20,7 +20,7 @@ from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
 from catad.late import late
-from catad.loop_counts import reading
+from catad.trip_counts import reading
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.term_cache import cached
 from catad.terms import Compose, Cross, D, Fork, morphism
@@ -253,7 +253,7 @@ class Builder:
                     result = known[1]
                 else:
                     try:
-                        result = part.wired(self, wires)
+                        result = part.lay_out(self, wires)
                     except errors.CatadError as error:
                         failed = error
                     else:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from catad.linear.contract import Contract
-from catad.linear.gather import Put, Take
+from catad.linear.gather import ScatterAdded, Gathered
 from catad.linear.map import LinearMap
-from catad.linear.recurrence import Recur
-from catad.linear.reindex import Move, Reindex, Reshaped
+from catad.linear.recurrence import Recurred
+from catad.linear.reindex import StridedCopy, Reindex, Reshaped
 from catad.scalar import Function, Node
 from catad.scalar.ir import postorder
 from catad.spaces import Space, space_of
@@ -115,7 +115,7 @@ def function_label(function: Function) -> str:
     public = _PUBLIC.get(function)
     if public is not None:
         return public
-    if function.name.isidentifier() and function.name != "scaled":
+    if function.name.isidentifier() and function.name != "times":
         return function.name
     texts = [_expression(node, function.arity) for node in function.outputs]
     if any(text is None for text in texts):
@@ -196,9 +196,9 @@ _SPECIAL: dict[type, Any] = {
     MapOf: lambda term: _named(term.fn if term.function is None else term.function, "fn"),
     Constant: _constant,
     Contract: _contraction,
-    Take: lambda box: "gather",
-    Put: lambda box: "scatter_add",
-    Move: lambda box: Reindex(box.axes, "f8").kind,  # type: ignore[arg-type]
+    Gathered: lambda box: "gather",
+    ScatterAdded: lambda box: "scatter_add",
+    StridedCopy: lambda box: Reindex(box.axes, "f8").kind,  # type: ignore[arg-type]
     Reshaped: lambda box: f"reshape({', '.join(map(str, box.shape))})",
-    Recur: lambda box: "recurrence" + (" reversed" if box.reverse else ""),
+    Recurred: lambda box: "recurrence" + (" reversed" if box.reverse else ""),
 }

@@ -22,7 +22,7 @@ from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
-from catad.loop_counts import Recount, recounted
+from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
@@ -145,21 +145,21 @@ def run(term: D, x: Value) -> Value:
         key = tuple([(a.shape, a.dtype) if type(a) is np.ndarray else None for a in leaves])
         if None in key:
             key = None
-    found: Recount | None = None
+    found: TripCountChanged | None = None
     if key is not None:  # plain arrays: the way to their program is short
         entry = cache_of(term).get(key)
         if entry is not None:
             program, cod = entry.value
             try:
                 out = program(np, leaves)
-            except Recount as error:
+            except TripCountChanged as error:
                 found = error
             else:
                 return out[0] if len(out) == 1 and isinstance(cod, Tensor) else rebuild(cod, out)
     return _run(term, x, key, found)
 
 
-def _run(term: D, x: Value, key: Any, found: Recount | None) -> Value:
+def _run(term: D, x: Value, key: Any, found: TripCountChanged | None) -> Value:
     """The value of a term at a point; where `key` is given, its program is found again by that."""
     leaves, dom = point_of(term, x)
     xp = common_module(leaves)
@@ -171,7 +171,7 @@ def _run(term: D, x: Value, key: Any, found: Recount | None) -> Value:
             program, cod = program_of(term, dom) if key is None else cached(term, key, lambda: program_of(term, dom))
         return program(xp, leaves), cod
 
-    out, cod = recounted(call, found)
+    out, cod = with_trip_counts(call, found)
     return out[0] if isinstance(cod, Tensor) else rebuild(cod, out)
 
 

@@ -176,7 +176,7 @@ class ConvergenceError(SolveError):
     """An iteration that did not reach its tolerance; `residual` is `|L x - b| / |b|` (dimensionless). It is a `SolveError`.
 
     >>> import catad as ct, numpy as np
-    >>> zero = ct.exr >> ct.scaled(0.0)
+    >>> zero = ct.exr >> ct.times(0.0)
     >>> try:
     ...     ct.linear.matrix_free(zero, zero, ct.f64[300], ct.f64[300]).solve(np.ones(300))
     ... except ct.ConvergenceError as error:

@@ -151,7 +151,7 @@ def _diagonals(xp: Any, x: Any, labels: Labels) -> Any:
 
 
 def _embedded(xp: Any, x: Any, final: Labels, out: Labels, sizes: tuple[int, ...]) -> Any:
-    """Put the values on the diagonals of a new array of zeros."""
+    """ScatterAdded the values on the diagonals of a new array of zeros."""
     result = xp.zeros([sizes[label] for label in out], dtype=x.dtype)
     index = []
     for label in out:

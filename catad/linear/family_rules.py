@@ -15,7 +15,7 @@ from catad.linear.block import Block, Chain, Sum, Zero, chain
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta, identity
 from catad.linear.delta import multiply as multiply_deltas
-from catad.linear.gather import Gather, Indexing, Put, ScatterAdd, Take
+from catad.linear.gather import Gather, Indexing, ScatterAdded, ScatterAdd, Gathered
 from catad.linear.products import MapProduct, Shared, computed, flipped, left, right, rule
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape, Reshaped, then
@@ -203,7 +203,7 @@ def _delta_gather(first: Delta, second: Gather, shared: Shared) -> MapProduct | 
         if ls:
             part = ls[0]
             if indexed in own:
-                part = b.add(Take(Indexing(own, own.index(indexed), how.by, read, how.sizes)), rs[0], part)[0]
+                part = b.add(Gathered(Indexing(own, own.index(indexed), how.by, read, how.sizes)), rs[0], part)[0]
             parts.append((read, part))
         return _weight(b, parts, labels, how, first)
 
@@ -238,7 +238,7 @@ def _gathers(first: Gather, second: Gather, shared: Shared) -> MapProduct | None
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:
         """Positions out of range must stay so: index -1 for them."""
         shifted = ls[0] + 1
-        (taken,) = b.add(Take(inner), rs[0], shifted)
+        (taken,) = b.add(Gathered(inner), rs[0], shifted)
         return taken - 1
 
     return MapProduct(result, (computed(compute),))
@@ -267,6 +267,6 @@ def _gather_scatter(first: Gather, second: ScatterAdd, shared: Shared) -> MapPro
         if not wires:
             wires, operands = [b.apply(late().const(np.ones((), result.slot_dtype)), ())], [()]
         values = contract(b, operands, wires, over, how.sizes)
-        return b.add(Put(short), ls[0], values)[0]
+        return b.add(ScatterAdded(short), ls[0], values)[0]
 
     return MapProduct(result, (computed(compute),))

@@ -67,7 +67,7 @@ def rows_of(shape: Sequence[int], index_shape: Sequence[int], axis: int = 0) -> 
 
 
 @box
-class Take(Primitive):
+class Gathered(Primitive):
     """The primitive that applies an unweighted `Gather`: (index, x) to v."""
 
     how: Indexing
@@ -106,7 +106,7 @@ class Take(Primitive):
         how = self.how.carried(flags[0], size)
         if not flags[1]:  # the new axis is one of the index array only
             how = how._replace(src=how.src[1:], axis=how.axis - 1)
-        return b.add(Take(how), index, x)
+        return b.add(Gathered(how), index, x)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size
@@ -116,7 +116,7 @@ class Take(Primitive):
 
 
 @box
-class Put(Primitive):
+class ScatterAdded(Primitive):
     """The primitive that applies an unweighted `ScatterAdd`: (index, v) to x; deterministic on every array library."""
 
     how: Indexing
@@ -143,7 +143,7 @@ class Put(Primitive):
         index, v = ins
         if not flags[1]:
             v = spread_over(b, v, size)
-        return b.add(Put(self.how.carried(flags[0], size)), index, v)
+        return b.add(ScatterAdded(self.how.carried(flags[0], size)), index, v)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return ins[1].size
@@ -287,7 +287,7 @@ class Gather(_Indexed):
         (x,) = xs
         if x is None:
             return [None]
-        (v,) = b.add(Take(self.how), slots[0], x)
+        (v,) = b.add(Gathered(self.how), slots[0], x)
         return [cast(self.weighted(v, slots), self.dst_dtype)]
 
     @property
@@ -336,7 +336,7 @@ class ScatterAdd(_Indexed):
         (v,) = xs
         if v is None:
             return [None]
-        (x,) = b.add(Put(self.how), slots[0], self.weighted(v, slots))
+        (x,) = b.add(ScatterAdded(self.how), slots[0], self.weighted(v, slots))
         return [cast(x, self.src_dtype)]
 
     @property

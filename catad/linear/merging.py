@@ -18,7 +18,7 @@ from catad.linear.block import chain, total
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta
 from catad.linear.products import MapProduct, Source, computed, moved, product_of
-from catad.linear.reindex import Axis, Move, Reindex, axis, whole
+from catad.linear.reindex import Axis, StridedCopy, Reindex, axis, whole
 from catad.linear.structure import Placed, scale_by
 
 if TYPE_CHECKING:
@@ -182,12 +182,12 @@ def _whole_range(a: Axis, c: Axis) -> Axis | None:
     return axis(a.n_in, a.n_out, start, 1, start + offset, 1, min(a.n_in, a.n_out - offset) - start)
 
 
-def _mask(move: Reindex) -> Move:
+def _mask(move: Reindex) -> StridedCopy:
     """Keeps the positions that a move writes, and makes the others zero."""
-    return Move(tuple([axis(ax.n_out, ax.n_out, ax.c, ax.t, ax.c, ax.t, ax.m) for ax in move.axes]))
+    return StridedCopy(tuple([axis(ax.n_out, ax.n_out, ax.c, ax.t, ax.c, ax.t, ax.m) for ax in move.axes]))
 
 
-def _product(move: Reindex | None, weight: Delta, terms: Sequence[tuple[Term, Move | None]]) -> MapProduct:
+def _product(move: Reindex | None, weight: Delta, terms: Sequence[tuple[Term, StridedCopy | None]]) -> MapProduct:
     """The product whose slot is the sum of the weights of some terms, each perhaps masked."""
 
     def compute(b: Builder, ls: Sequence[Wire], rs: Sequence[Wire]) -> Wire:

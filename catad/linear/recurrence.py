@@ -6,7 +6,7 @@ are 0, 1 or a slot, so that structural zeros, identities and repeated entries co
 both directions; backwards, `s_{i-1} = A_i s_i + b_{i-1}`. Hence the transpose has the same slots, the grid transposed and
 the direction reversed.
 
-A recurrence may be cut: one more slot of truth values tells at which steps the state does not depend on the one before, nor
+A recurrence may have resets: one more slot of truth values tells at which steps the state does not depend on the one before, nor
 backwards. There no link is multiplied at all, so that NaN and infinity stop as well, as they would not at a link of zero.
 """
 
@@ -25,11 +25,11 @@ from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
 from catad.linear.delta import diagonal, identity
 from catad.linear.gather import spread_over
-from catad.linear.linked import Linked, Origin, uncut
+from catad.linear.previous_state import PreviousState, Origin, without_resets
 from catad.linear.patterns import Grid as Patterns
 from catad.linear.patterns import Pattern, Range
 from catad.linear.prefixes import prefixes
-from catad.linear.reindex import Move, axis, moved_rows, whole
+from catad.linear.reindex import StridedCopy, axis, moved_rows, whole
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
 from catad.spaces import Tensor
@@ -42,8 +42,8 @@ Grid = tuple[tuple[int, ...], ...]
 
 
 @box
-class Recur(Primitive):
-    """The primitive that applies a `Recurrence`: (link arrays..., cuts if it is cut, b components...) to the components of s.
+class Recurred(Primitive):
+    """The primitive that applies a `Recurrence`: (link arrays..., resets if it is reset, b components...) to the components of s.
 
     Work O(n d^3) and depth O(log n): see `prefixes`. Where a product of links overflows although the states do not, the states
     are right.
@@ -53,7 +53,7 @@ class Recur(Primitive):
     axis: int = 0
     reverse: bool = False
     copies: int = 1  # how many states run on the same links, one after the other among the components
-    cut: bool = False
+    reset: bool = False
 
     @property
     def links(self) -> int:
@@ -62,7 +62,7 @@ class Recur(Primitive):
     @property
     def slots(self) -> int:
         """How many arrays come before the components of b."""
-        return self.links + self.cut
+        return self.links + self.reset
 
     @property
     def arity(self) -> int:
@@ -86,7 +86,7 @@ class Recur(Primitive):
             slots = [a[:, None] for a in slots]
             b = [xp.stack([b[k * d + r] for k in range(self.copies)], axis=1) for r in range(d)]
         grid = [[slots[e] if e >= 0 else int(e == ONE) for e in row] for row in self.grid]
-        s = solve(xp, grid, slots[-1] if self.cut else None, b)
+        s = solve(xp, grid, slots[-1] if self.reset else None, b)
         if self.copies > 1:
             s = [a[:, k] for k in range(self.copies) for a in s]
         if self.reverse:
@@ -97,12 +97,12 @@ class Recur(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         """`ds = A S ds + dA (S s) + db`: the same recurrence, after a block of diagonals of the shifted states.
 
-        Cuts are in both: where there is one, neither dA nor s is read.
+        Resets are in both: where there is one, neither dA nor s is read.
         """
         after = self._repeated(ins, outs)
         d, n = len(after.grid), outs[0].shape[self.axis]
         used = [c for c in range(d) if any(row[c] >= 0 for row in after.grid)]
-        into = (*ins[: self.links], *ins[self.slots :])  # cuts have no tangents
+        into = (*ins[: self.links], *ins[self.slots :])  # resets have no tangents
         rows: list[list[Placed | None]] = [[None] * len(into) for _ in range(d)]
         for r in range(d):
             for k in range(self.links):
@@ -110,7 +110,7 @@ class Recur(Primitive):
                 if at:
                     rows[r][k] = local(total, [self._through(ins[k], outs[r], outs[used[c]], c, len(used)) for c in at])
             rows[r][self.links + r] = (identity(outs[r]), ())
-        positions = [Tensor(outs[0].shape, np.int64)] if self.cut and used else []
+        positions = [Tensor(outs[0].shape, np.int64)] if self.reset and used else []
         before = assemble(rows, into, outs, (*[outs[c] for c in used], *positions))
         m = len(before.slots)
         product = chain([(before, tuple(range(m))), (after, tuple(range(m, m + self.slots)))])
@@ -122,11 +122,11 @@ class Recur(Primitive):
             back = 0 if self.reverse else 1
             own: list[Wire] = []
             if positions:
-                cuts = wires[self.links]
-                states = [b.add(Linked(self.axis, back), cuts, results[c])[0] for c in used]
-                own = [b.add(Origin(self.axis, 0), cuts)[0]]
+                resets = wires[self.links]
+                states = [b.add(PreviousState(self.axis, back), resets, results[c])[0] for c in used]
+                own = [b.add(Origin(self.axis, 0), resets)[0]]
             else:
-                states = [b.add(Move(tuple(axes)), results[c])[0] if back else results[c] for c in used]
+                states = [b.add(StridedCopy(tuple(axes)), results[c])[0] if back else results[c] for c in used]
             return [*states, *own, *wires[: self.slots]]
 
         return Rule(product, coefficients)
@@ -135,20 +135,20 @@ class Recur(Primitive):
         """How a link changes a component, through the component of the neighbouring step that stands in a slot."""
         n = out.shape[self.axis]
         parts: list[Placed] = [(diagonal(link, state.dtype, out), (slot,))]
-        if self.cut:
-            parts.append((uncut(out, self.axis), (positions,)))
+        if self.reset:
+            parts.append((without_resets(out, self.axis), (positions,)))
         if self.reverse:
             parts.append((moved_rows(out, self.axis, axis(n, n, 1, 1, 0, 1, n - 1)), ()))
         return local(chain, parts)
 
     def _repeated(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Recurrence:
         """The map that this applies, its copies apart."""
-        cut = ins[self.links] if self.cut else None
-        return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), cut)
+        reset = ins[self.links] if self.reset else None
+        return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), reset)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(Recur(self.grid, self.axis + 1, self.reverse, self.copies, self.cut), *carried)
+        return b.add(Recurred(self.grid, self.axis + 1, self.reverse, self.copies, self.reset), *carried)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size * self.copies * sum(entry != ZERO for row in self.grid for entry in row)
@@ -226,10 +226,10 @@ def links_of(grid: Grid) -> int:
     return 1 + max((entry for row in grid for entry in row if entry >= 0), default=-1)
 
 
-def solve(xp: Any, grid: Any, cuts: Any, b: list[Any]) -> list[Any]:
-    """All states, axis 0 counting the steps; entries of the grid are 0, 1 or arrays, `cuts` an array or None."""
+def solve(xp: Any, grid: Any, resets: Any, b: list[Any]) -> list[Any]:
+    """All states, axis 0 counting the steps; entries of the grid are 0, 1 or arrays, `resets` an array or None."""
     d = len(b)
-    if d == 1 and cuts is None and _is(grid[0][0], 1):
+    if d == 1 and resets is None and _is(grid[0][0], 1):
         return [xp.cumsum(b[0], axis=0, dtype=b[0].dtype)]
 
     def links(x: list[Any]) -> list[list[Any]]:
@@ -237,14 +237,14 @@ def solve(xp: Any, grid: Any, cuts: Any, b: list[Any]) -> list[Any]:
 
     def step(s: list[Any], x: list[Any]) -> list[Any]:
         made = [_plus(_dot(row, s), own) for row, own in zip(links(x), x[-d:], strict=True)]
-        return made if cuts is None else [xp.where(x[d * d], own, y) for own, y in zip(x[-d:], made, strict=True)]
+        return made if resets is None else [xp.where(x[d * d], own, y) for own, y in zip(x[-d:], made, strict=True)]
 
     def join(first: list[Any], second: list[Any]) -> list[Any]:
         columns = list(zip(*links(first), strict=True))
         made = [0 if (entry := _dot(row, column)) is None else entry for row in links(second) for column in columns]
-        return [*made, *([] if cuts is None else [first[d * d] | second[d * d]]), *step(first[-d:], second)]
+        return [*made, *([] if resets is None else [first[d * d] | second[d * d]]), *step(first[-d:], second)]
 
-    x = [*[entry for row in grid for entry in row], *([] if cuts is None else [cuts]), *b]
+    x = [*[entry for row in grid for entry in row], *([] if resets is None else [resets]), *b]
     return prefixes(xp, x, d, step, join, stepping_pays(*_work(grid), b[0].size // max(len(b[0]), 1)))
 
 
@@ -288,14 +288,14 @@ def _plus(x: Any, y: Any) -> Any:
 
 @family
 class Recurrence(Structure):
-    """See the module. `links` and `cut` are the spaces of the slots, `states` those of the components."""
+    """See the module. `links` and `reset` are the spaces of the slots, `states` those of the components."""
 
     grid: Grid
     axis: int
     reverse: bool
     states: tuple[Tensor, ...]
     links: tuple[Tensor, ...]
-    cut: Tensor | None = None
+    reset: Tensor | None = None
 
     @property
     def dom(self) -> tuple[Tensor, ...]:
@@ -307,12 +307,12 @@ class Recurrence(Structure):
 
     @property
     def slots(self) -> tuple[Tensor, ...]:
-        return self.links if self.cut is None else (*self.links, self.cut)
+        return self.links if self.reset is None else (*self.links, self.reset)
 
     @property
     def T(self) -> Recurrence:
         grid = tuple(zip(*self.grid, strict=True))
-        return Recurrence(grid, self.axis, not self.reverse, self.states, self.links, self.cut)
+        return Recurrence(grid, self.axis, not self.reverse, self.states, self.links, self.reset)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         if all(x is None for x in xs):
@@ -324,7 +324,7 @@ class Recurrence(Structure):
                 continue
             order = [k for own in live for k in own]
             states = [zeros(b, self.states[k]) if (x := xs[k]) is None else x for k in order]
-            recur = Recur(grid, self.axis, self.reverse, len(live), self.cut is not None)
+            recur = Recurred(grid, self.axis, self.reverse, len(live), self.reset is not None)
             made = b.add(recur, *[slots[k] for k in numbers], *slots[len(self.links) :], *states)
             for k, wire in zip(order, made, strict=True):
                 out[k] = wire
@@ -362,7 +362,7 @@ class Recurrence(Structure):
         return super().diagonal(xp, slots, k)
 
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
-        """`b_i = s_i - A_i s_{i-1}`, at a cut `b_i = s_i`: no step waits for another."""
+        """`b_i = s_i - A_i s_{i-1}`, at a reset `b_i = s_i`: no step waits for another."""
         here, there = (slice(None, -1), slice(1, None)) if self.reverse else (slice(1, None), slice(None, -1))
         links = [xp.moveaxis(xp.asarray(a), self.axis, 0)[1:, None] for a in slots]
 
@@ -371,7 +371,7 @@ class Recurrence(Structure):
             for entry, state in zip(row, states, strict=True):
                 if entry != ZERO:
                     made = made - (state[there] if entry == ONE else links[entry] * state[there])
-            made = made if self.cut is None else xp.where(links[-1], own[here], made)
+            made = made if self.reset is None else xp.where(links[-1], own[here], made)
             return xp.concatenate([made, own[-1:]] if self.reverse else [own[:1], made])
 
         def run(ys: Leaves) -> Leaves:

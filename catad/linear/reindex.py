@@ -94,7 +94,7 @@ def _range(start: int, step: int, count: int) -> slice:
 
 
 @box
-class Move(Primitive):
+class StridedCopy(Primitive):
     """The primitive that applies a `Reindex`; positions that nothing moves to get `fill`."""
 
     axes: tuple[Axis, ...]
@@ -126,7 +126,7 @@ class Move(Primitive):
         return Rule(Reindex(self.axes, ins[0].dtype)) if ins[0].is_float else None
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(Move((whole(size), *self.axes), self.fill), *ins)
+        return b.add(StridedCopy((whole(size), *self.axes), self.fill), *ins)
 
     def __post_init__(self) -> None:
         self.axes = tuple(Axis(*ax) for ax in self.axes)
@@ -206,7 +206,7 @@ class Reindex(_Moves):
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         (x,) = xs
-        return [None if x is None else b.add(Move(self.axes), x)[0]]
+        return [None if x is None else b.add(StridedCopy(self.axes), x)[0]]
 
     @property
     def kind(self) -> str:

@@ -154,7 +154,7 @@ class Stepped(D):
     def data(self) -> Any:
         return (self.structure, self.states, self.fixed)
 
-    def wired(self, b: Builder, x: Any) -> Any:
+    def lay_out(self, b: Builder, x: Any) -> Any:
         state, given = flatten(x[0]), iter(flatten(x[1]))
         steady = state[self.states :]
         held = dict(zip(self.fixed, steady, strict=True))

@@ -22,9 +22,9 @@ from catad.engine.choice import running
 from catad.engine.program import Program
 from catad.engine.store import folder
 from catad.linear.contract import Contract
-from catad.linear.gather import Put, Take, rows_of
-from catad.linear.recurrence import Recur
-from catad.linear.reindex import Move, axis
+from catad.linear.gather import ScatterAdded, Gathered, rows_of
+from catad.linear.recurrence import Recurred
+from catad.linear.reindex import StridedCopy, axis
 from catad.planner.cost_profile import OTHERS, CostProfile, Rates, from_json, store
 from catad.spaces import Product, Tensor
 from catad.vector.map import map
@@ -44,10 +44,10 @@ def _kernels() -> dict[str, tuple[Made, bool]]:
         "matmul": (_matmul, True),
         "Map": (lambda n: (times, [np.ones(n), np.ones(n)]), False),
         "Contract": (_scaled_rows, False),
-        "Move": (lambda n: (Move((axis(n, n + 1, 0, 1, 1, 1, n),)), [np.ones(n)]), False),
-        "Take": (lambda n: (Take(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
-        "Put": (lambda n: (Put(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
-        "Recur": (lambda n: (Recur(((0,),)), [np.full(n, 0.5), np.ones(n)]), False),
+        "StridedCopy": (lambda n: (StridedCopy((axis(n, n + 1, 0, 1, 1, 1, n),)), [np.ones(n)]), False),
+        "Gathered": (lambda n: (Gathered(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
+        "ScatterAdded": (lambda n: (ScatterAdded(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
+        "Recurred": (lambda n: (Recurred(((0,),)), [np.full(n, 0.5), np.ones(n)]), False),
     }
 
 

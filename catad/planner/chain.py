@@ -183,7 +183,7 @@ class Search:
                         yield state, Candidate(*total, kept, (x, y), order)
 
     def _spend(self, a: State, c: State) -> None:
-        """Take from the budget what looking at a product costs: most where it is one of maps that were not met before."""
+        """Gathered from the budget what looking at a product costs: most where it is one of maps that were not met before."""
         terms_of_both = weight(a) * weight(c)
         met = (tuple([part.structure for part in a]), tuple([part.structure for part in c]))
         new = met not in self.seen

@@ -42,7 +42,7 @@ class CostProfile:
 
     >>> import catad as ct
     >>> profile = ct.CostProfile("example", (("others", (1e-6, 1e-9, 0.0)),))
-    >>> round(profile.seconds([("Take", 2, 1000, 50)]), 9)
+    >>> round(profile.seconds([("Gathered", 2, 1000, 50)]), 9)
     3e-06
     """
 

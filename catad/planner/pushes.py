@@ -23,11 +23,11 @@ from catad.linear.batch import batch
 from catad.linear.block import Zero, assemble, chain, total
 from catad.linear.contract import contract
 from catad.linear.delta import Delta, delta
-from catad.linear.gather import Indexing, Take
+from catad.linear.gather import Indexing, Gathered
 from catad.linear.patterns import Pattern, pattern_of
 from catad.linear.products import MapProduct, Source, computed
 from catad.linear.recurrence import zeros
-from catad.linear.reindex import Move, Reindex, Reshaped, axis, whole
+from catad.linear.reindex import StridedCopy, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Placed, Structure, cast
 from catad.spaces import Tensor
 from catad.vector.constant import const
@@ -229,7 +229,7 @@ def _repeated(b: Builder, wire: Wire, n: int) -> Wire:
     wide = contract(b, [labels], [wire], (*labels[:-1], m, m - 1), (*wire.shape, times))
     (wide,) = b.add(Reshaped((*before, times * period)), wide)
     cut = axis(times * period, n, 0, 1, 0, 1, n)
-    return b.add(Move((*[whole(size) for size in before], cut)), wide)[0] if times * period != n else wide
+    return b.add(StridedCopy((*[whole(size) for size in before], cut)), wide)[0] if times * period != n else wide
 
 
 def _seeds(b: Builder, pattern: Pattern, dom: Tensor) -> Wire:
@@ -270,7 +270,7 @@ def _read_off(structure: Structure, pattern: Pattern, shift: dict[int, int], slo
                 index = _repeated(b, _constant(b, (np.arange(ax.colours) - shift[k]) % ax.colours), ax.n_out)
                 left = tuple([label for label in own if label != n + k])
                 how = Indexing(own, own.index(n + k), (k,), left, sizes)
-                (wire,) = b.add(Take(how), index, wire)
+                (wire,) = b.add(Gathered(how), index, wire)
                 own = left
         return contract(b, [own], [wire], slot, sizes)
 

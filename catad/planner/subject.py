@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from catad import errors
-from catad.functors import fused, linear_graph, straightened
+from catad.functors import fused, linear_graph, as_chain
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure
@@ -38,7 +38,7 @@ def derivative(term: D, dom: Space) -> Structure:
     network = tangent_network(term, dom)
     if not network.dom or not network.cod:
         raise errors.DerivativeError(errors.integers_alone(dom, term))
-    return straightened(network)
+    return as_chain(network)
 
 
 def factors_of_list(chain: Any) -> Factors:

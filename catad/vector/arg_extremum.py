@@ -41,7 +41,7 @@ class Position(D):
     def data(self) -> Hashable:
         return (self.monoid, self.axis)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         from catad.vector.fold import Fold
 
         return b.add(Fold(with_position(self.monoid), self.axis), *x)[1]

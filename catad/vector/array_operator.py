@@ -141,7 +141,7 @@ class ArrayScan(_ArrayOperator):
     def data(self) -> Hashable:
         return (self.exclusive, self.reverse)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
         op = swap >> self.children[0] if self.reverse else self.children[0]
         body = fork(op, exl) if self.exclusive else op >> dup
@@ -163,7 +163,7 @@ class ArrayFold(_ArrayOperator):
         self.neutral = _checked(op, neutral, axis)
         self.children = (op, const(self.neutral))
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
         outs = b.add(Sweep(fork(self.children[0], it), n, element, element, Unit), *flatten(start), *wires)
         return rebuild(element, outs[: len(element.leaves)])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.linear.batch import batch
-from catad.loop_counts import recounted
+from catad.trip_counts import with_trip_counts
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D
 from catad.wiring import at_point, share, wire
@@ -26,7 +26,7 @@ class BatchedMap(D):
     def __init__(self, f: D) -> None:
         self.children = (f,)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
         sizes = {wire.shape[0] if wire.ndim else None for wire in leaves}
         if len(sizes) != 1 or None in sizes:
@@ -39,7 +39,7 @@ class BatchedMap(D):
                 wiring = wire(self.children[0], element)
             return rebuild(wiring.cod, batch(b, wiring, leaves, [True] * len(leaves), size or 0))
 
-        return recounted(laid_out)  # a while loop within is laid out in another way when it is mapped
+        return with_trip_counts(laid_out)  # a while loop within is laid out in another way when it is mapped
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.map({part(self.children[0])})"

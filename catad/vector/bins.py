@@ -18,8 +18,8 @@ import numpy as np
 from catad import scalar
 from catad.boxes import box
 from catad.linear.contract import contract
-from catad.linear.gather import Put, Take, rows_of
-from catad.linear.linked import Linked
+from catad.linear.gather import ScatterAdded, Gathered, rows_of
+from catad.linear.previous_state import PreviousState
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.vector.index import Integers
@@ -76,7 +76,7 @@ def alone_in_bin(b: Builder, index: Wire, bins: int) -> Wire:
     """Whether each of some indices (m,) is the only one of its bin; those out of range are not."""
     how = rows_of((bins,), index.shape)
     (one,) = mapped(b, [scalar.cast(np.int64, scalar.const(1))], [index])
-    (count,) = b.add(Take(how), index, b.add(Put(how), index, one)[0])
+    (count,) = b.add(Gathered(how), index, b.add(ScatterAdded(how), index, one)[0])
     return mapped(b, [scalar.apply("eq", scalar.param(0), scalar.const(1))], [count])[0]
 
 
@@ -119,12 +119,12 @@ def with_numbers(monoid: Monoid) -> Monoid:
 def by_sorting(b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int) -> list[Wire]:
     """Any operator: sort by bin, fold each segment, read the ends of the segments."""
     order, starts, last = b.add(SortByBin(bins), index)
-    ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
+    ordered = [b.add(Gathered(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
     axes = tuple(range(values[0].ndim))
     flags = contract(b, [(0,)], [starts], axes, values[0].shape)
     _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
     end = contract(b, [(0,)], [last], axes, (bins, *values[0].shape[1:]))
-    read = [b.add(Take(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
+    read = [b.add(Gathered(rows_of(s.shape, last.shape)), last, s)[0] for s in sums]
     return or_neutral(b, monoid, end, read)
 
 
@@ -150,18 +150,18 @@ def prefixes_by_sorting(
         found = prefixes_by_sorting(b, monoid.flipped, turned(b, index, 0), back, bins, False)
         return [turned(b, w, 0) for w in found]
     order, starts, _ = b.add(SortByBin(bins), index)
-    ordered = [b.add(Take(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
+    ordered = [b.add(Gathered(rows_of(v.shape, order.shape)), order, v)[0] for v in values]
     axes, shape = tuple(range(values[0].ndim)), values[0].shape
     flags = contract(b, [(0,)], [starts], axes, shape)
     _, *sums = b.add(Scan(segmented(monoid)), flags, *ordered)
     back_to = b.add(StableOrder(0), order)[0]  # a permutation's own order is its inverse
-    first = contract(b, [(0,)], b.add(Take(rows_of(starts.shape, order.shape)), back_to, starts), axes, shape)
+    first = contract(b, [(0,)], b.add(Gathered(rows_of(starts.shape, order.shape)), back_to, starts), axes, shape)
     own = contract(b, [(0,)], [index], axes, shape)
     there = scalar.apply("and", scalar.apply("not", scalar.param(0)), inside(scalar.param(1), bins))
     out = mapped(b, [there], [first, own])
     for k, s in enumerate(sums):
-        (before,) = b.add(Linked(0, 1), flags, s)
-        (read,) = b.add(Take(rows_of(shape, order.shape)), back_to, before)
+        (before,) = b.add(PreviousState(0, 1), flags, s)
+        (read,) = b.add(Gathered(rows_of(shape, order.shape)), back_to, before)
         node = scalar.apply("select", scalar.param(0), scalar.param(1), scalar.const(monoid.neutral[k]))
         out += mapped(b, [node], [out[0], read])
     return out

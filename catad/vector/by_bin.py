@@ -44,7 +44,7 @@ class BySorting(D):
     def data(self) -> Hashable:
         return (self.what, self.monoid, self.bins)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         index, *values = x
         out = tuple(_FOUND[self.what](b, self.monoid, index, values, self.bins))
         return out[0] if len(out) == 1 else out
@@ -97,7 +97,7 @@ def by_sorting_of(what: str, monoid: Monoid, bins: int) -> D:
 
 def operations(monoid: Monoid) -> int:
     """The operations of one value: the operator's, to see whether its bin is there (3), to read and write each number of the
-    state (1 each, as of `Take` and `Put`)."""
+    state (1 each, as of `Gathered` and `ScatterAdded`)."""
     return scalar.operations(monoid.op) + 3 + 2 * monoid.width
 
 

@@ -156,7 +156,7 @@ class ByHand(D):
     def data(self) -> Hashable:
         return (self.frozen.key, None if self._stated is None else self._stated.key)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
         xs = flatten(x)
         if dom in self._opaque_at:

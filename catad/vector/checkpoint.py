@@ -74,7 +74,7 @@ class Checkpoint(D):
     def __init__(self, f: D) -> None:
         self.children = (f,)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         f, dom = self.children[0], b.space(x)
         with b.at(x):
             return rebuild(f.spaces(dom), b.add(Call(f, dom), *flatten(x)))

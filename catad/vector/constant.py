@@ -85,7 +85,7 @@ class Const(D):
     def _weak(leaf: Constant) -> bool:
         return isinstance(leaf.number, float)
 
-    def wired(self, b: Builder, x: Wires) -> Wires:
+    def lay_out(self, b: Builder, x: Wires) -> Wires:
         floats = [dtype for wire in flatten(x) if (dtype := wire.dtype).kind == "f"]
         leaves = [
             Constant(as_number(np, leaf.number, weak_dtype(leaf.number, floats)), leaf.number)

@@ -27,7 +27,7 @@ class Einsum(D):
     def data(self) -> Hashable:
         return self.spec
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         wires = flatten(x)
         operands, out = parsed(self.spec, wires, self)
         sizes: dict[int, int] = {}
@@ -107,7 +107,7 @@ class Matmul(D):
 
     __slots__ = ()
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
             raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), self))
         first, second = x

@@ -17,7 +17,7 @@ from catad import scalar
 from catad.boxes import box
 from catad.linear.block import assemble, chain
 from catad.linear.contract import contract
-from catad.linear.gather import Gather, Indexing, ScatterAdd, Take, rows_of
+from catad.linear.gather import Gather, Indexing, ScatterAdd, Gathered, rows_of
 from catad.linear.recurrence import ONE, ZERO
 from catad.linear.structure import Placed, Rule
 from catad.scalar import Function
@@ -188,7 +188,7 @@ class FoldByBin(CarriedByBin):
             single = alone_in_bin(b, wires[0], self.bins)  # first: an engine may count while it folds
             own = contract(b, [(0,)], [single], tuple(range(wires[1].ndim)), wires[1].shape)
             how = rows_of(results[0].shape, wires[0].shape)
-            totals = [b.add(Take(how), wires[0], r)[0] for r in results]
+            totals = [b.add(Gathered(how), wires[0], r)[0] for r in results]
             return [*totals, *wires[1:], own]
 
         return nodes, known

@@ -34,7 +34,7 @@ class Iota(Integers):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return xp.arange(self.n, dtype=np.int64)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         return b.add(self)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -52,7 +52,7 @@ class Generate(D):
     def data(self) -> Any:
         return (self.shape, self.function)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         full = tuple(range(len(self.shape)))
         indices = [contract(b, [(k,)], [b.add(Iota(n))[0]], full, self.shape) for k, n in enumerate(self.shape)]
         outs = b.add(Map(self.function), *indices)

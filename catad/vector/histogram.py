@@ -1,6 +1,6 @@
 """`histogram` and `reduce_by_index`: folds of the values that share a bin.
 
-With `+` a histogram is a `Put`, whose Jacobian is a `ScatterAdd`; with any other operator it is a `FoldByBin`, whose
+With `+` a histogram is a `ScatterAdded`, whose Jacobian is a `ScatterAdd`; with any other operator it is a `FoldByBin`, whose
 Jacobian is a weighted `ScatterAdd`. With free numbers each value carries them (Bruun and Larsen 2022, section 6.1). Indices
 out of range are dropped.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors, scalar
 from catad.calls import constructor, integer
 from catad.linear.contract import contract
-from catad.linear.gather import Put, rows_of
+from catad.linear.gather import ScatterAdded, rows_of
 from catad.spaces import Elements, flatten, rebuild
 from catad.terms import D
 from catad.vector.bins import with_numbers
@@ -40,7 +40,7 @@ def by_bin(
         wires = [values[k] for k in own]
         if scalar.recognise(part.op) == "add" and wires[0].space.is_float:
             how = rows_of((bins, *wires[0].shape[index.ndim :]), index.shape)
-            totals: Sequence[Wire] = b.add(Put(how), index, wires[0])
+            totals: Sequence[Wire] = b.add(ScatterAdded(how), index, wires[0])
         elif index.ndim != 1:
             raise errors.SpaceError(errors.wrong_index_shape(index.space, [v.space for v in values], "ct.histogram"))
         elif part.free:

@@ -2,7 +2,7 @@
 
 `gather` raises on an index out of range; `scatter` and `scatter_add` drop it, negative ones too: they never wrap. The last
 of several equal indices wins in `scatter`. Only the integer parts (which index is valid, which write wins) are primitives
-here. `Take`, `Put` and pointwise maps do the rest, and their rules are the Jacobians.
+here. `Gathered`, `ScatterAdded` and pointwise maps do the rest, and their rules are the Jacobians.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from catad import errors
 from catad.boxes import Primitive, box
 from catad.documented import documented
 from catad.linear.contract import contract
-from catad.linear.gather import Put, Take, rows_of
+from catad.linear.gather import ScatterAdded, Gathered, rows_of
 from catad.linear.reindex import Reshaped
 from catad.spaces import Tensor
 from catad.terms import D
@@ -108,7 +108,7 @@ class Indexed(D):
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
         return _by_name, (self.name,)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         return self.lay(b, x, self)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -129,7 +129,7 @@ def _gather(b: Builder, x: Any, term: D) -> Wire:
     if not array.ndim:
         raise errors.SpaceError(errors.bad_axis(0, array.space, term))
     (safe,) = b.add(InRange(array.shape[0]), index)
-    return b.add(Take(rows_of(array.shape, index.shape)), safe, array)[0]
+    return b.add(Gathered(rows_of(array.shape, index.shape)), safe, array)[0]
 
 
 def _rows(b: Builder, x: Any, term: D) -> tuple[Wire, Wire, Wire]:
@@ -147,7 +147,7 @@ def _rows(b: Builder, x: Any, term: D) -> tuple[Wire, Wire, Wire]:
 
 def _scatter_add(b: Builder, x: Any, term: D) -> Wire:
     dst, index, values = _rows(b, x, term)
-    return dst + b.add(Put(rows_of(dst.shape, index.shape)), index, values)[0]
+    return dst + b.add(ScatterAdded(rows_of(dst.shape, index.shape)), index, values)[0]
 
 
 def _overwrite(writer: Any, new: Any, old: Any) -> Any:
@@ -160,7 +160,7 @@ def _scatter(b: Builder, x: Any, term: D) -> Wire:
         (values,) = b.add(Reshaped((index.space.size, *values.shape[index.ndim :])), values)
         (index,) = b.add(Reshaped((index.space.size,)), index)
     (writer,) = b.add(LastWriter(dst.shape[0]), index)
-    (new,) = b.add(Take(rows_of(values.shape, writer.shape)), writer, values)
+    (new,) = b.add(Gathered(rows_of(values.shape, writer.shape)), writer, values)
     everywhere = contract(b, [(0,)], [writer], tuple(range(dst.ndim)), dst.shape)  # the writer of a row writes all of it
     written: Wire = b.apply(mapped(_overwrite), (everywhere, new, dst))
     return written

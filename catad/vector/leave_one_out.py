@@ -45,7 +45,7 @@ class FromBothSides(D):
     def data(self) -> Hashable:
         return self.axis
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         (before,) = scanned(b, TIMES, [x], self.axis, True, False)
         (after,) = scanned(b, TIMES, [x], self.axis, True, True)
         return before * after

@@ -21,11 +21,11 @@ from catad.calls import constructor, integer
 from catad.late import late
 from catad.linear.block import diagonal_block
 from catad.linear.delta import delta, identity
-from catad.linear.gather import Take, rows_of, spread_over
-from catad.linear.reindex import Move, Reshaped, axis, whole
+from catad.linear.gather import Gathered, rows_of, spread_over
+from catad.linear.reindex import StridedCopy, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
-from catad.loop_counts import Recount, assumed
+from catad.trip_counts import TripCountChanged, trip_count
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
@@ -68,7 +68,7 @@ class Iterate(D):
     def data(self) -> Hashable:
         return (self.n, self.inputs, self.memory)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         f = self.children[0]
         state, given = self._parts(b, x)
         if self.n == 0:
@@ -122,7 +122,7 @@ def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
 
     def cut(w: Wire) -> Wire:
         axes = (axis(n, m, start, 1, 0, 1, m), *[whole(size) for size in w.shape[1:]])
-        return b.add(Move(axes), w)[0]
+        return b.add(StridedCopy(axes), w)[0]
 
     return rebuild(b.space(given), [cut(w) for w in flatten(given)])
 
@@ -149,22 +149,22 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 class Counted(Sweep):
     """A sweep while a condition holds, from each of some states; gives the number of steps, too, for each of them.
 
-    It raises `Recount` where the program was made for another number. `lanes` are the sizes of the leading axes over which
+    It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes over which
     the loop is mapped; `state` has them.
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes
-    evenness: str = "even"
+    exactness: str = "exact"
     lanes: tuple[int, ...] = ()
 
     def giving(self, body: D, output: Space) -> Sweep:
-        return Counted(body, self.n, self.state, self.input, output, False, self.loop, self.evenness, self.lanes)
+        return Counted(body, self.n, self.state, self.input, output, False, self.loop, self.exactness, self.lanes)
 
     def mapped(self, size: int) -> Sweep:
-        if self.evenness == "even":
-            raise Recount(self.loop, None)
+        if self.exactness == "exact":
+            raise TripCountChanged(self.loop, None)
         state, output, lanes = wider(self.state, size), wider(self.output, size), (size, *self.lanes)
-        return Counted(late().map(self.body), self.n, state, self.input, output, False, self.loop, self.evenness, lanes)
+        return Counted(late().map(self.body), self.n, state, self.input, output, False, self.loop, self.exactness, lanes)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*super().typed(ins), Tensor(self.lanes, "int64"))
@@ -196,17 +196,17 @@ class Counted(Sweep):
     def _programs(self) -> tuple[Any, Any]:
         """The condition, and a step that gives nothing but the next state."""
         condition, f = self.loop[0].children
-        step: D = f if self.evenness == "even" else While(condition, f)
+        step: D = f if self.exactness == "exact" else While(condition, f)
         for _ in self.lanes:
             condition, step = late().map(condition), late().map(step)
         return late().program_of(condition, self.state)[0], late().program_of(step, self.state)[0]
 
     def _check(self, taken: int) -> None:
-        """Raise `Recount` where another number of steps was taken than the program has been made for."""
-        if self.evenness == "uneven" and taken > self.n:  # a little more, so that growing numbers are not met one by one
-            raise Recount(self.loop, max(taken, self.n + self.n // 4))
-        if self.evenness != "uneven" and taken != self.n:
-            raise Recount(self.loop, taken)
+        """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
+        if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
+            raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
+        if self.exactness != "bound" and taken != self.n:
+            raise TripCountChanged(self.loop, taken)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         floats = [space for space in self.state.leaves if space.is_float]
@@ -265,7 +265,7 @@ class While(D):
     def __init__(self, condition: D, f: D) -> None:
         self.children = (condition, f)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         condition, f = self.children
         state = flatten(x)
         live = b.apply(condition, x)
@@ -283,7 +283,7 @@ class While(D):
 def _read(b: Builder, position: Wire, wire: Wire) -> Wire:
     """The wire where the position is 0, zeros where it is -1."""
     shape = (1, *wire.shape)
-    return b.add(Take(rows_of(shape, ())), position, *b.add(Reshaped(shape), wire))[0]
+    return b.add(Gathered(rows_of(shape, ())), position, *b.add(Reshaped(shape), wire))[0]
 
 
 class WhileLoop(D):
@@ -298,7 +298,7 @@ class WhileLoop(D):
     def data(self) -> Hashable:
         return self.max_steps
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         condition, f = self.children
         space = b.space(x)
         with b.at(x):
@@ -307,8 +307,8 @@ class WhileLoop(D):
             raise errors.SpaceError(errors.not_a_condition(test, condition))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
-        n, kind = assumed((self, space))
-        step = late().exl >> (f if kind == "even" else While(condition, f))
+        n, kind = trip_count((self, space))
+        step = late().exl >> (f if kind == "exact" else While(condition, f))
         *states, count = b.add(Counted(fork(step, it), n, space, Unit, Unit, False, (self, space), kind), *flatten(x))
         return rebuild(space, b.add(After(), count, *states))
 

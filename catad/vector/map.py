@@ -213,7 +213,7 @@ class MapOf(D):
     def lasting(self) -> bool:
         return self.function is not None
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         trees = _trees(x, self._count(x), self.frozen.given)
         function = self.function
         if function is None or any(tree is not None for tree in trees):

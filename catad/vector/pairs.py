@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from catad import scalar
-from catad.linear.recurrence import ZERO, Grid, Recur
-from catad.linear.reindex import Move
+from catad.linear.recurrence import ZERO, Grid, Recurred
+from catad.linear.reindex import StridedCopy
 from catad.linear.structure import Rule
 from catad.scalar import Function, Node
 from catad.scalar.duals import Forward
@@ -154,10 +154,10 @@ def _work(wiring: Wiring) -> int:
     total = 0
     for box in wiring.boxes:
         size = wiring.wires[box.outs[0]].size
-        if isinstance(box.primitive, Recur):
+        if isinstance(box.primitive, Recurred):
             laid = len(box.outs) if box.primitive.copies > 1 else 0  # copies are laid side by side first
             total += (joining(box.primitive.grid, box.primitive.copies) + laid) * size
-        elif isinstance(box.primitive, Move):
+        elif isinstance(box.primitive, StridedCopy):
             total += size
         else:
             total += box.primitive.cost(wiring.spaces(box.ins), wiring.spaces(box.outs))

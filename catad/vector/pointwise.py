@@ -36,7 +36,7 @@ class Leafwise(D):
     def data(self) -> Hashable:
         return self.function
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         arity = self.function.arity
         parts = (x,) if arity == 1 else x
         if not isinstance(parts, tuple) or len(parts) != arity:
@@ -117,21 +117,21 @@ class WithNumber(Leafwise):
 
 
 @constructor()
-def scaled(number: Any) -> D:
-    """Multiplication of every leaf by a number; `2.0 * f` is `f >> scaled(2.0)`.
+def times(number: Any) -> D:
+    """Multiplication of every leaf by a number; `2.0 * f` is `f >> times(2.0)`.
 
     Shapes stay. Dtypes by NEP 50: a Python number is weak, a NumPy scalar has its own. Raises `SpaceError` for an argument
     that is no real number.
 
     >>> import catad as ct
-    >>> ct.scaled(2.0)(1.0, 3.0)
+    >>> ct.times(2.0)(1.0, 3.0)
     (np.float64(2.0), np.float64(6.0))
     """
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)) or np.iscomplexobj(number):
         raise errors.SpaceError(errors.not_a_factor(number))
     value = number.item() if isinstance(number, np.generic) else number
-    function = Function.make(1, [scalar.apply("mul", scalar.const(value), scalar.param(0))], name="scaled")
-    return Leafwise(f"ct.scaled({value!r})", function)
+    function = Function.make(1, [scalar.apply("mul", scalar.const(value), scalar.param(0))], name="times")
+    return Leafwise(f"ct.times({value!r})", function)
 
 
 @constructor()

@@ -21,9 +21,9 @@ from catad.documented import documented
 from catad.linear.block import assemble, chain
 from catad.linear.delta import identity, pointwise
 from catad.linear.gather import spread_over
-from catad.linear.linked import Linked
+from catad.linear.previous_state import PreviousState
 from catad.linear.prefixes import prefixes
-from catad.linear.recurrence import ONE, ZERO, Recur, Recurrence, stepping_pays, zeros
+from catad.linear.recurrence import ONE, ZERO, Recurred, Recurrence, stepping_pays, zeros
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
 from catad.linear.structure import Placed, Rule, cast
@@ -31,7 +31,7 @@ from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
 from catad.terms import D
 from catad.vector.array_operator import ArrayScan
-from catad.vector.cuts import cut_of
+from catad.vector.resets import reset_of
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pairs import cheaper_pairs
@@ -101,26 +101,26 @@ class Scan(Primitive):
         right, right_slots = entries(
             [partials[k][m:] for k in floats], self._first_steps([partials[k] for k in floats], m, same)
         )
-        cut, remaining = cut_of([partials[k][:m] for k in floats])
+        reset, remaining = reset_of([partials[k][:m] for k in floats])
         left, left_slots = entries(remaining)
         spaces = tuple([outs[k] for k in floats])
         into = tuple([ins[k] for k in (*floats, *free)])
         slot = Tensor(ins[0].shape, np.result_type(*[s.dtype for s in ins if s.is_float]))
         before = pointwise_block(right, into, spaces, [slot] * len(right_slots))
-        cuts = None if cut is None else Tensor(slot.shape, np.bool_)
-        after = Recurrence(left, self.axis, False, spaces, (slot,) * len(left_slots), cuts)
+        resets = None if reset is None else Tensor(slot.shape, np.bool_)
+        after = Recurrence(left, self.axis, False, spaces, (slot,) * len(left_slots), resets)
         first = len(right_slots)
         numbers = tuple(range(first)), tuple(range(first, first + len(after.slots)))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             b = wires[0].builder
             if self.monoid.lifts is not None:  # what stands before a start is not read, in no order of derivative
-                before_ = [b.add(Linked(self.axis, 1), wires[0], s)[0] for s in results]
+                before_ = [b.add(PreviousState(self.axis, 1), wires[0], s)[0] for s in results]
             elif self._regular_at_neutral or chooses(self.monoid):
                 before_ = [shifted(b, s, self.axis, self.monoid.neutral[k]) for k, s in enumerate(results)]
             else:
                 before_ = [_held(b, s, self.axis) for s in results]
-            nodes = [*[node for node, _ in (*right_slots, *left_slots)], *([] if cut is None else [cut])]
+            nodes = [*[node for node, _ in (*right_slots, *left_slots)], *([] if reset is None else [reset])]
             made = mapped(b, nodes, [*before_, *wires])
             full = [filled(b, w, space) for w, space in zip(made, (*[slot] * first, *after.slots), strict=True)]
             for k, (_, fill) in enumerate(right_slots):
@@ -305,7 +305,7 @@ def scanned(
     used = monoid.flipped if reverse else monoid
     turned_ = [turned(b, w, axis) for w in x] if reverse else list(x)
     if scalar.recognise(monoid.op) == "add":
-        out = list(b.add(Recur(((ONE,),), axis, False), *turned_))
+        out = list(b.add(Recurred(((ONE,),), axis, False), *turned_))
     else:
         out = list(b.add(Scan(used, axis), *turned_, *free))
     if exclusive:
@@ -388,14 +388,14 @@ class LinearRecurrence(D):
 
     __slots__ = ()
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
             raise errors.SpaceError(errors.not_a_pattern("(A, b)", b.space(x), self))
         links, inputs = x
         if not inputs.ndim or not inputs.space.is_float or not links.space.is_float:
             raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
         if links.shape == inputs.shape:
-            return b.add(Recur(((0,),)), links, inputs)[0]
+            return b.add(Recurred(((0,),)), links, inputs)[0]
         if inputs.ndim != 2 or links.shape != (*inputs.shape, inputs.shape[1]):
             raise errors.SpaceError(errors.wrong_recurrence(links.space, inputs.space))
         return _matrix_recurrence(b, links, inputs)
@@ -414,7 +414,7 @@ def _matrix_recurrence(b: Builder, links: Wire, inputs: Wire) -> Wire:
 
     grid = tuple([tuple([r * d + c for c in range(d)]) for r in range(d)])
     slots = [entry(links, r, c) for r in range(d) for c in range(d)]
-    states = b.add(Recur(grid), *slots, *[entry(inputs, k) for k in range(d)])
+    states = b.add(Recurred(grid), *slots, *[entry(inputs, k) for k in range(d)])
     columns = [b.add(Reshaped((n, 1)), s)[0] for s in states]
     return columns[0] if d == 1 else b.add(Concatenate(1, d), *columns)[0]
 

@@ -20,7 +20,7 @@ from catad import errors, scalar
 from catad.boxes import box
 from catad.calls import constructor
 from catad.linear.contract import contract
-from catad.linear.linked import Linked
+from catad.linear.previous_state import PreviousState
 from catad.spaces import Elements, Tensor, rebuild
 from catad.terms import D
 from catad.vector.bins import segmented
@@ -145,7 +145,7 @@ def scanned_by_segments(
 def _one_later(b: Builder, prefixes: Wire, starts: Wire, neutral: float) -> Wire:
     """Each prefix one step later in its segment, the neutral element first."""
     node = scalar.apply("select", scalar.param(0), scalar.const(neutral), scalar.param(1))
-    return mapped(b, [node], [starts, *b.add(Linked(0, 1), starts, prefixes)])[0]
+    return mapped(b, [node], [starts, *b.add(PreviousState(0, 1), starts, prefixes)])[0]
 
 
 def _arguments(b: Builder, x: Any, term: OfOperator) -> tuple[Any, Any, list[Wire], list[Wire]]:

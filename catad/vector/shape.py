@@ -19,7 +19,7 @@ from catad.linear.block import chain, grid
 from catad.linear.contract import contract
 from catad.linear.delta import delta
 from catad.linear.gather import spread_over
-from catad.linear.reindex import Axis, Move, Reindex, Reshaped, axis, whole
+from catad.linear.reindex import Axis, StridedCopy, Reindex, Reshaped, axis, whole
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor, flatten
 from catad.syntax import call
@@ -35,10 +35,10 @@ class OneArray(Shaped):
 
     __slots__ = ()
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if isinstance(x, tuple):
             raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
-        return super().wired(b, x)
+        return super().lay_out(b, x)
 
 
 def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...]:
@@ -201,10 +201,10 @@ def replicate(n: int) -> D:
 
 
 def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
-    """One `Move` box, or none where every axis stays whole."""
+    """One `StridedCopy` box, or none where every axis stays whole."""
     if all(ax.is_whole for ax in axes):
         return x
-    return b.add(Move(tuple(axes), fill), x)[0]
+    return b.add(StridedCopy(tuple(axes), fill), x)[0]
 
 
 @constructor()
@@ -263,7 +263,7 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
 
 @constructor()
 def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
-    """Put `value` before and after along one axis; negative widths remove entries. The dtype stays, so it must hold the
+    """ScatterAdded `value` before and after along one axis; negative widths remove entries. The dtype stays, so it must hold the
     value.
 
     Shapes: (..., n, ...) to (..., before + n + after, ...). The transpose removes entries. Raises `NumberRangeError` where
@@ -361,7 +361,7 @@ class Joined(D):
     def data(self) -> Hashable:
         return (self.axis, self.new)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         leaves = flatten(x)
         if not leaves:
             raise errors.SpaceError(errors.nothing_to_join(self))

@@ -31,7 +31,7 @@ class Shaped(D):
     def data(self) -> Hashable:
         return (self.make.__name__, tuple([(k, repr(v)) for k, v in self.parameters.items()]))
 
-    def wired(self, b: Builder, x: Any) -> Any:
+    def lay_out(self, b: Builder, x: Any) -> Any:
         return self.lay(b, x, self)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

@@ -3,7 +3,7 @@
     y = x[p]        p = argsort(x)        dy = dx[p]
 
 The permutation is constant on a neighbourhood of every point without ties, so the Jacobian of `sort` is the gather by it and
-the second derivative is zero. Only the permutation is a primitive here; reading by it is `Take`. At ties the derivative
+the second derivative is zero. Only the permutation is a primitive here; reading by it is `Gathered`. At ties the derivative
 follows the stable permutation: equal entries keep their order, and so do their tangents.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from catad import errors
 from catad.boxes import box
 from catad.calls import constructor, integer
-from catad.linear.gather import Indexing, Take
+from catad.linear.gather import Indexing, Gathered
 from catad.spaces import Tensor
 from catad.syntax import call
 from catad.terms import D
@@ -70,12 +70,12 @@ class Sorted(D):
     def data(self) -> Hashable:
         return (self.axis, self.positions)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if isinstance(x, tuple):
             raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
         axis = along(x, self.axis, self)
         (order,) = b.add(StableOrder(axis), x)
-        return order if self.positions else b.add(Take(along_axis(x.shape, axis)), order, x)[0]
+        return order if self.positions else b.add(Gathered(along_axis(x.shape, axis)), order, x)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(argsort if self.positions else sort, name, axis=self.axis)

@@ -46,7 +46,7 @@ class Stencil(D):
     def data(self) -> Hashable:
         return (self.offsets, self.one, self.boundary, self.axis)
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         if isinstance(x, tuple):
             raise errors.SpaceError(errors.not_a_tensor(b.space(x), self))
         first = along(x, self.axis, self)

@@ -20,7 +20,7 @@ import numpy as np
 
 from catad import scalar
 from catad.linear.contract import contract
-from catad.linear.gather import Take, rows_of
+from catad.linear.gather import Gathered, rows_of
 from catad.scalar import Function
 from catad.scalar.vector_math.formats import DOUBLE, bits, of_bits
 from catad.terms import D
@@ -183,7 +183,7 @@ class LeaveOneOut(D):
     def data(self) -> Hashable:
         return self.axis
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         from catad.vector.fold import Fold
 
         labels = tuple(range(x.ndim))
@@ -207,7 +207,7 @@ class LeaveOneOutByBin(D):
     def data(self) -> Hashable:
         return self.bins
 
-    def wired(self, b: Builder, x: Wires) -> Any:
+    def lay_out(self, b: Builder, x: Wires) -> Any:
         from catad.vector.fold_by_bin import FoldByBin
 
         index, values = x
@@ -217,7 +217,7 @@ class LeaveOneOutByBin(D):
         product, numbers = (_product, _single) if rows else (_rarely, _any)
         totals = b.add(FoldByBin(_monoid(product), self.bins), index, *_laid_out(b, values, numbers))
         how = rows_of(totals[0].shape, index.shape)
-        others = _divided(b, values, totals, lambda w: b.add(Take(how), index, w)[0])
+        others = _divided(b, values, totals, lambda w: b.add(Gathered(how), index, w)[0])
         own = contract(b, [(0,)], [index], tuple(range(values.ndim)), values.shape)
         within = scalar.apply("select", inside(scalar.param(1), self.bins), scalar.param(0), scalar.const(0.0))
         return mapped(b, [within], [others, own])[0]

@@ -152,7 +152,7 @@ def test_code_that_cannot_be_traced_is_called_at_the_point() -> None:
         lambda f: ct.grad(ct.checkpoint(f) >> ct.sum())(a),
         lambda f: ct.iterate(f, 3)(a),
         lambda f: ct.grad(ct.iterate(f, 4, memory=1) >> ct.sum())(a),
-        lambda f: (ct.scaled(2.0) >> ct.checkpoint(ct.exp >> f))(a),
+        lambda f: (ct.times(2.0) >> ct.checkpoint(ct.exp >> f))(a),
     ]
     for use in uses:
         with warnings.catch_warnings():

@@ -139,9 +139,9 @@ def test_number_of_boxes(f: ct.D, dom: ct.Space, boxes: list[int], recurrences: 
     """
     wirings = [fuse(wire(g, at), horizontal=True) for g, at in spaces(f, dom)]
     kinds = [[type(box.primitive).__name__ for box in w.boxes] for w in wirings]
-    assert [ks.count("Recur") for ks in kinds] == recurrences
+    assert [ks.count("Recurred") for ks in kinds] == recurrences
     assert [len(ks) for ks in kinds] == boxes
-    closed = {"Map", "Contract", "Move", "Reshaped", "Take", "Put", "Recur", "Scan", "Fold", "Constant", "InRange"}
+    closed = {"Map", "Contract", "StridedCopy", "Reshaped", "Gathered", "ScatterAdded", "Recurred", "Scan", "Fold", "Constant", "InRange"}
     closed |= {"LeaveOneOutProduct"}
     assert set().union(*kinds) <= closed
 

@@ -102,4 +102,4 @@ def test_what_has_no_short_text_goes_by_a_name() -> None:
     assert repr(longer) == "ct.map(fn)" and rebuilt(longer) == longer
     by_hand = ct.D(lambda x: (x * x, ct.scale(2 * x)))  # known by its code, not by what it computes
     assert repr(by_hand) == "ct.D(fn)" and rebuilt(by_hand) == by_hand
-    assert "Take" not in dir(ct.primitive) and not hasattr(ct.primitive, "NoSuchBox")
+    assert "Gathered" not in dir(ct.primitive) and not hasattr(ct.primitive, "NoSuchBox")

@@ -179,7 +179,7 @@ def test_an_ill_typed_term_is_drawn_all_the_same_without_a_domain() -> None:
 
 def test_wires_are_not_crossed_needlessly() -> None:
     order = [5, 2, 7, 0, 3, 6, 1, 4]
-    there = ct.fork(*[ct.proj(k) >> ct.scaled(float(k + 2)) >> ct.sin for k in order])
+    there = ct.fork(*[ct.proj(k) >> ct.times(float(k + 2)) >> ct.sin for k in order])
     back = ct.fork(*[ct.proj(order.index(k)) for k in range(8)])
     layout = laid_out(of_wiring(ct.wire(there >> back, ct.product(*[F] * 8))))
     for layer, labels_ in zip(layout.layers[1:3], ([f"{k + 2}*x" for k in range(8)], ["sin"] * 8), strict=True):

@@ -19,7 +19,7 @@ from catad.engine.cpu.machine import MACHINE
 from catad.engine.cpu.run import kernel, target
 from catad.engine.program import Program
 from catad.engine.text import binned
-from catad.linear.gather import Indexing, Put
+from catad.linear.gather import Indexing, ScatterAdded
 from catad.spaces import flatten
 from catad.vector.by_bin import PrefixByBin
 from catad.vector.monoid import monoid_of
@@ -242,7 +242,7 @@ def test_nothing_is_sorted() -> None:
         back = ct.reverse_differential(f)
         for term, space in ((f, at), (back, at * ct.tangent_space(f.spaces(at)))):
             names = {type(box.primitive).__name__ for box in Program(wire(term, space)).boxes}
-            assert not names & {"SortByBin", "StableOrder", "Scan", "Recur"}, (name, names)
+            assert not names & {"SortByBin", "StableOrder", "Scan", "Recurred"}, (name, names)
 
 
 def test_how_the_work_is_cut_depends_on_sizes_alone() -> None:
@@ -318,6 +318,6 @@ def test_a_scatter_by_indices_of_each_number() -> None:
     for src, by, dst, sizes in (((0, 1), (2, 1), (2, 1), (5, 3, 4)), ((0, 1, 2), (2, 3), (3, 1, 2), (5, 3, 2, 4))):
         how = Indexing(src, 0, by, dst, sizes)
         index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
-        put = Put(how)
+        put = ScatterAdded(how)
         made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
         np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)

@@ -73,7 +73,7 @@ def test_known_programs_are_one_stage(name):
 
 def test_a_gather_is_read_inside_the_loop_that_needs_it_after_the_check_of_its_indices():
     found = steps(ct.gather >> ct.map(square) >> ct.sum(), V * ct.i64[600])
-    assert found == ["0: InRange, array code", "1: Take Map Contract, compiled"]
+    assert found == ["0: InRange, array code", "1: Gathered Map Contract, compiled"]
 
 
 def test_the_pullback_of_a_sum_of_prefixes_is_one_pass_forwards_and_one_backwards():

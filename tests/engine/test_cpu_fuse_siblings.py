@@ -89,7 +89,7 @@ def test_values_of_one_map_are_computed_in_the_pass() -> None:
     split = ONE_PASS["values of one map"]
     f = ct.fork(ct.fork(ct.exl, split >> ct.exl) >> by("+", 6), ct.fork(ct.exl, split >> ct.exr) >> by("max", 6))
     index = RNG.integers(-1, 7, M)
-    assert steps(f, ct.space_of((index, X))) == ["0: Map Put + Map FoldByBin, compiled"]
+    assert steps(f, ct.space_of((index, X))) == ["0: Map ScatterAdded + Map FoldByBin, compiled"]
     same(f, index, X)
     kept = ct.fork(f, split >> ct.exl)  # which somebody else needs: a stage of its own, read by both
     assert len(steps(kept, ct.space_of((index, X)))) == 2
@@ -122,7 +122,7 @@ def test_what_shares_no_pass() -> None:
     assert len(steps(few, ct.space_of(x))) == 2
     same(few, *x)
     many = ct.fork(*[SQUARE >> by("+", n) for n in range(2, 9)])
-    assert steps(many, ct.space_of(x))[1:] == ["1: Put + Put + Put + Put, compiled", "2: Put + Put + Put, compiled"]
+    assert steps(many, ct.space_of(x))[1:] == ["1: ScatterAdded + ScatterAdded + ScatterAdded + ScatterAdded, compiled", "2: ScatterAdded + ScatterAdded + ScatterAdded, compiled"]
     same(many, *x)
 
 

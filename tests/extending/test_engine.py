@@ -55,7 +55,7 @@ def test_an_engine_runs_what_it_is_chosen_for_and_nothing_else(noted: Noted) -> 
     with ct.use_engine("noted"):
         got = ct.value_and_grad(f)(X)
     assert all(np.array_equal(a, b) for a, b in zip(got, want, strict=True))
-    assert {"Map", "Scan", "Recur"} <= {name for name, _ in noted.noted} and ("Scan", [(6,)]) in noted.noted
+    assert {"Map", "Scan", "Recurred"} <= {name for name, _ in noted.noted} and ("Scan", [(6,)]) in noted.noted
     count = len(noted.noted)
     ct.value_and_grad(f)(X)
     ct.value_and_grad(f)(np.ones(10_000))
@@ -123,9 +123,9 @@ class Shown:
 def test_the_code_of_an_engine_is_shown_by_its_language() -> None:
     ct.engine.register(Showing())
     space = ct.f64[6]
-    assert (ct.sin >> ct.flip()).source("names", space) == "; stage 0: Map\nrun Map\n; stage 1: Move\nrun Move"
+    assert (ct.sin >> ct.flip()).source("names", space) == "; stage 0: Map\nrun Map\n; stage 1: StridedCopy\nrun StridedCopy"
     with ct.use_engine("showing"):
-        assert (ct.sin >> ct.flip()).source("steps", space) == "0: Map, compiled\n1: Move, compiled"
+        assert (ct.sin >> ct.flip()).source("steps", space) == "0: Map, compiled\n1: StridedCopy, compiled"
     with pytest.raises(ct.ArgumentError, match="'names'"):
         ct.sin.source("names of boxes", space)
 

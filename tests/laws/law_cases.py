@@ -330,7 +330,7 @@ OTHERS: list[Case] = [
     Case("iterate in little memory", lambda: ct.iterate(ct.sin >> ct.square, 4, memory=2), real(2), exact=False),
     Case("checkpoint", lambda: ct.checkpoint(ct.square >> ct.sum(axis=0)), MATRIX, ("checkpoint",)),
     Case("const of a tuple", lambda: ct.const((np.ones(2), 3)), MATRIX),
-    Case("sum of terms", lambda: ct.square + 2.0 * ct.id - ct.sum(), MATRIX, ("scaled",)),
+    Case("sum of terms", lambda: ct.square + 2.0 * ct.id - ct.sum(), MATRIX, ("times",)),
     Case(
         "sum of products",
         lambda: ct.fork(ct.swap, ct.dup >> ct.exl) >> ct.cross(ct.id, ct.swap) >> ct.add,

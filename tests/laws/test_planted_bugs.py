@@ -18,10 +18,10 @@ from catad.functors import Tangent
 from catad.linear.block import Block, Chain, Sum
 from catad.linear.contract import Contract
 from catad.linear.delta import Delta
-from catad.linear.gather import Put, Take
+from catad.linear.gather import ScatterAdded, Gathered
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
-from catad.linear.recurrence import Recur, Recurrence
+from catad.linear.recurrence import Recurred, Recurrence
 from catad.linear.reindex import Axis, axis
 from catad.linear.structure import Rule
 from catad.rearrange import Proj, Structural
@@ -58,21 +58,21 @@ M = np.array([[1.0, 2.0, 0.0], [-1.0, 0.0, 3.0], [2.0, 5.0, 1.0]])
 
 
 def swapped_projection(patch: Patch) -> None:
-    original = Structural.wired
+    original = Structural.lay_out
 
-    def wired(self: Any, b: Any, x: Any) -> Any:
+    def lay_out(self: Any, b: Any, x: Any) -> Any:
         return original(ct.exr if self == ct.exl else ct.exl if self == ct.exr else self, b, x)
 
-    patch.setattr(Structural, "wired", wired)
+    patch.setattr(Structural, "lay_out", lay_out)
 
 
 def last_projection(patch: Patch) -> None:
-    patch.setattr(Proj, "wired", lambda self, b, x: x[-1])
+    patch.setattr(Proj, "lay_out", lambda self, b, x: x[-1])
 
 
 def swap_that_does_not(patch: Patch) -> None:
-    original = Structural.wired
-    patch.setattr(Structural, "wired", lambda self, b, x: x if self.name == "swap" else original(self, b, x))
+    original = Structural.lay_out
+    patch.setattr(Structural, "lay_out", lambda self, b, x: x if self.name == "swap" else original(self, b, x))
 
 
 def recurrence_keeps_its_direction(patch: Patch) -> None:
@@ -85,13 +85,13 @@ def recurrence_keeps_its_grid(patch: Patch) -> None:
 
 def recurrence_without_links(patch: Patch) -> None:
     """The rule without the derivative with respect to the links."""
-    original = Recur.rule
+    original = Recurred.rule
 
     def rule(self: Any, ins: Any, outs: Any) -> Any:
         made = original(self, ins, outs)
         return Rule(made.structure, lambda w, r: [0.0 * s if k == 0 else s for k, s in enumerate(made.coefficients(w, r))])
 
-    patch.setattr(Recur, "rule", rule)
+    patch.setattr(Recurred, "rule", rule)
 
 
 def delta_is_its_own_transpose(patch: Patch) -> None:
@@ -165,12 +165,12 @@ def scatter_overwrites(patch: Patch) -> None:
                 out[at] = value
         return out
 
-    patch.setattr(Put, "evaluate", evaluate)
+    patch.setattr(ScatterAdded, "evaluate", evaluate)
 
 
 def gather_wraps(patch: Patch) -> None:
-    original = Take.evaluate
-    patch.setattr(Take, "evaluate", lambda self, xp, index, x: original(self, xp, index % max(1, self.how.bins), x))
+    original = Gathered.evaluate
+    patch.setattr(Gathered, "evaluate", lambda self, xp, index, x: original(self, xp, index % max(1, self.how.bins), x))
 
 
 def move_back_to_the_wrong_place(patch: Patch) -> None:
@@ -207,8 +207,8 @@ def concatenate_with_a_wrong_offset(patch: Patch) -> None:
 
 
 def tangent_with_parts_swapped(patch: Patch) -> None:
-    original = Tangent.wired
-    patch.setattr(Tangent, "wired", lambda self, b, x: original(self, b, x)[::-1])
+    original = Tangent.lay_out
+    patch.setattr(Tangent, "lay_out", lambda self, b, x: original(self, b, x)[::-1])
 
 
 def contraction_with_operands_exchanged(patch: Patch) -> None:
@@ -241,9 +241,9 @@ def sum_loses_a_term(patch: Patch) -> None:
 
 def batch_along_the_wrong_axis(patch: Patch) -> None:
     def batched(self: Any, b: Any, ins: Any, flags: Any, size: int) -> Any:
-        return b.add(Recur(self.grid, self.axis, self.reverse), *ins)
+        return b.add(Recurred(self.grid, self.axis, self.reverse), *ins)
 
-    patch.setattr(Recur, "batched", batched)
+    patch.setattr(Recurred, "batched", batched)
 
 
 def wrong_product_of_diagonals(patch: Patch) -> None:

@@ -378,9 +378,9 @@ def primitives(wiring: Wiring) -> list[Any]:
 
 
 def recurrences(f: ct.D, *, at: ct.Space) -> list[Any]:
-    """The `Recur` boxes of the Jacobian's application, most copies of states first."""
+    """The `Recurred` boxes of the Jacobian's application, most copies of states first."""
     boxes = primitives(applying(linearised(f, at)[1])[0])
-    found = [p for p in boxes if type(p).__name__ == "Recur"]
+    found = [p for p in boxes if type(p).__name__ == "Recurred"]
     return sorted(found, key=lambda p: (-p.copies, len(p.grid), p.links))
 
 

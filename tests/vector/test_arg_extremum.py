@@ -84,4 +84,4 @@ def test_rows_and_lanes(engine: str, axis: int) -> None:
 def test_compiled_it_is_a_pass_that_keeps_nothing_but_the_position() -> None:
     f = ct.fork(ct.exl >> ct.fold(ct.maximum, -np.inf), ct.reverse_differential(ct.fold(ct.maximum, -np.inf)))
     found = f.source("steps", ct.f32[100_000] * ct.f32[()]).splitlines()
-    assert found == ["0: Fold, compiled", "1: ArgExtremum, compiled", "2: Put, compiled"]
+    assert found == ["0: Fold, compiled", "1: ArgExtremum, compiled", "2: ScatterAdded, compiled"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad.engine.program import Program
 from catad.linear.prefixes import SEQUENTIAL, prefixes
-from catad.linear.recurrence import Recur
+from catad.linear.recurrence import Recurred
 
 from .test_combinators import OPERATORS, leaves, nested
 
@@ -127,7 +127,7 @@ def test_a_recurrence_is_its_steps(data: st.DataObject, n: int, reverse: bool, c
     a = np.array(data.draw(st.lists(LINKS, min_size=n, max_size=n)))
     b = np.array(data.draw(st.lists(INPUTS, min_size=n, max_size=n)))
     cuts = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n))) & cut
-    got = Recur(((0,),), 0, reverse, 1, cut)(*[a, *([cuts] if cut else []), b])
+    got = Recurred(((0,),), 0, reverse, 1, cut)(*[a, *([cuts] if cut else []), b])
     if reverse:  # link i joins steps i - 1 and i
         want, size = recurrence_loop(np.roll(a[::-1], 1), np.roll(cuts[::-1], 1), b[::-1])
         got = got[::-1]
@@ -155,7 +155,7 @@ def test_a_cut_recurrence_has_the_derivatives_of_its_pieces(reverse: bool) -> No
         """The value, both modes, and both modes of reverse mode; links first, then what is added."""
         flags = ct.const(cuts[: len(x[0])] if len(x[0]) > n else np.zeros(n, bool))
         f = ct.fork(*[ct.proj(k) for k in range(3)], flags, *[ct.proj(k) for k in range(3, 7)])
-        f = f >> Recur(grid, 0, reverse, 2, True)
+        f = f >> Recurred(grid, 0, reverse, 2, True)
         y, dy = ct.jvp(f, (x,), (v,))
         back = ct.fork(ct.id, ct.fork(*[ct.const(np.ones(len(x[0])))] * 4)) >> ct.reverse_differential(f)
         second = ct.jvp(back, (x,), (v,))

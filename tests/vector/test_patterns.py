@@ -104,7 +104,7 @@ def test_the_recurrence_runs_on_blocks_not_on_the_whole_grid() -> None:
         work = [
             box.primitive.cost(w.spaces(box.ins), w.spaces(box.outs))
             for box in w.boxes
-            if type(box.primitive).__name__ == "Recur"
+            if type(box.primitive).__name__ == "Recurred"
         ]
         assert sorted(work) == [N, 3 * N]
 

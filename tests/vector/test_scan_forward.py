@@ -192,7 +192,7 @@ def test_what_goes_by_pairs_takes_no_more_operations(names: list[str], monkeypat
     rng = np.random.default_rng(0)
     x = o.nested(op.neutral, [e + 1e-4 * rng.standard_normal(n) for e in o.leaves(op.neutral)])  # no prefix grows
     pairs, recurrence = wirings(ct.scan(*op.pair), x, monkeypatch)
-    assert len(kinds(pairs)) < len(kinds(recurrence)) and "Recur" in kinds(recurrence)
+    assert len(kinds(pairs)) < len(kinds(recurrence)) and "Recurred" in kinds(recurrence)
     arrays = [*o.leaves(x), *o.leaves(x)]
     moves = 2 * len(o.leaves(x)) * n  # results shifted by a step, copies of states laid side by side
     assert counted(pairs, arrays) <= counted(recurrence, arrays) + moves
@@ -209,7 +209,7 @@ def test_what_has_costly_partials_goes_by_the_recurrence(monkeypatch: pytest.Mon
     rng = np.random.default_rng(0)
     x = (rng.random(2048) * 1e-3, rng.standard_normal(2048))
     f = ct.scan(costly, (0.0, 0.0))
-    assert "Recur" in kinds(forward(f, x))
+    assert "Recurred" in kinds(forward(f, x))
     chosen = counted(forward(f, x), [*x, *x])
     monkeypatch.setattr("catad.vector.pairs.linear_work", lambda *args: 10**12)
     term_cache.forget()
@@ -223,7 +223,7 @@ def test_numbers_and_kinks_go_by_the_recurrence() -> None:
     for names in (["*"], ["max"], ["max-plus"], ["two shifts"], ["last"]):
         op = o.operator(names)
         x = o.spread(np.random.default_rng(0), op, (N,))
-        assert "Recur" in kinds(forward(ct.scan(*op.pair), x)), names
+        assert "Recurred" in kinds(forward(ct.scan(*op.pair), x)), names
 
 
 def largest_sum(a: Any, b: Any) -> Any:
@@ -325,7 +325,7 @@ def test_segments(by: str) -> None:
     v = directions(rng, x)
     f = ct.segmented_scan(*op.pair, by=by)
     given_ = np.isin(np.arange(N), (0, 7, 8, 30)) if by == "flags" else np.array([7, 1, 0, 22, 10])
-    assert "Recur" not in kinds(forward(f, (given_, x)))
+    assert "Recurred" not in kinds(forward(f, (given_, x)))
     agree(*both_ways(f, (given_, x), ((), v)))
     before = ct.jvp(f, ((given_, x),), (((), v),))[1]
     o.agree(ct.differential(f), ((given_, before), ((), v)))

@@ -92,7 +92,7 @@ def test_order_statistics() -> None:
     """The gradient of a quantile is one-hot; that of a trimmed mean is flat within."""
     x = np.array([5.0, 1.0, 4.0, 2.0, 3.0])
     assert np.array_equal(ct.grad(ct.sort() >> ct.slice(2, 3) >> ct.sum())(x), [0, 0, 0, 0, 1])
-    trimmed = ct.sort() >> ct.slice(1, 4) >> ct.sum() >> ct.scaled(1 / 3)
+    trimmed = ct.sort() >> ct.slice(1, 4) >> ct.sum() >> ct.times(1 / 3)
     assert np.allclose(ct.grad(trimmed)(x), np.array([0, 0, 1, 1, 1]) / 3, rtol=1e-15)
 
 

@@ -17,13 +17,13 @@ from catad.engine.cpu.launch import way_of
 from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
-from catad.linear.gather import Put
+from catad.linear.gather import ScatterAdded
 from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
 
 _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
-    Put: scatter,
+    ScatterAdded: scatter,
     ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,
 }

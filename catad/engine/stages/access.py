@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from catad.boxes import Primitive
 from catad.linear.contract import Contract
-from catad.linear.reindex import Move, Reshaped
+from catad.linear.reindex import StridedCopy, Reshaped
 
 FIXED = -1  # the label of a position that no loop moves
 
@@ -73,7 +73,7 @@ def moved(access: Access, at: Sequence[Affine]) -> Access:
 
 def behind(view: Primitive, access: Access, before: Sequence[int], loops: Sequence[int]) -> Access | None:
     """The access of the array of shape `before` behind a view, from that of the view; None where it has not this form."""
-    if isinstance(view, Move):
+    if isinstance(view, StridedCopy):
         return _through_move(view, access, loops)
     if isinstance(view, Contract):
         return _through_contract(view, access)
@@ -108,7 +108,7 @@ def across(labels: Sequence[int], out: Sequence[int], access: Access) -> Access:
     return access._replace(axes=tuple([access.axes[out.index(n)] if n in out else Affine(FIXED, 0, 0) for n in labels]))
 
 
-def _through_move(view: Move, access: Access, loops: Sequence[int]) -> Access | None:
+def _through_move(view: StridedCopy, access: Access, loops: Sequence[int]) -> Access | None:
     axes, guards = [], list[Guard]()
     for ax, (label, a, s) in zip(view.axes, access.axes, strict=True):
         if ax.m == 0:

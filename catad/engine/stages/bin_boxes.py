@@ -10,7 +10,7 @@ import numpy as np
 from catad import scalar
 from catad.boxes import Primitive
 from catad.engine.stages.bins import Before, Bins, Fold, Given, Member
-from catad.linear.gather import Put
+from catad.linear.gather import ScatterAdded
 from catad.scalar import Function
 from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
@@ -19,19 +19,19 @@ from catad.vector.monoid import Monoid
 
 SPARSE = 4  # places for each element, from which on a scatter only touches those that elements go to
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
-_EXACT = ("add", "mul")  # recognised operators with op(neutral, x) = x to the last bit (sums of floats are `Put`s)
+_EXACT = ("add", "mul")  # recognised operators with op(neutral, x) = x to the last bit (sums of floats are `ScatterAdded`s)
 
 
 def is_member(primitive: Primitive, ins: tuple[Tensor, ...]) -> bool:
     """Whether a box in these spaces may share a pass over the elements that it folds by bin."""
-    return isinstance(primitive, FoldByBin) or (isinstance(primitive, Put) and is_dense(primitive, ins))
+    return isinstance(primitive, FoldByBin) or (isinstance(primitive, ScatterAdded) and is_dense(primitive, ins))
 
 
 def member(primitive: Primitive, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
     """Such a box as a part of a pass."""
     if isinstance(primitive, FoldByBin):
         return fold(primitive, ins, before)
-    assert isinstance(primitive, Put)
+    assert isinstance(primitive, ScatterAdded)
     return summed(primitive, ins, before)
 
 
@@ -58,8 +58,8 @@ def fold(box: FoldByBin, ins: tuple[Tensor, ...], before: Before | None = None) 
     return Member(made, (ins[0].size, ins[1].shape[1:]), given, lambda outs: outs if len(outs) > 1 else outs[0])
 
 
-def summed(put: Put, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
-    """A `Put` for arguments in these spaces, (index, v) to x or what v is computed of, as sums by bin."""
+def summed(put: ScatterAdded, ins: tuple[Tensor, ...], before: Before | None = None) -> Member:
+    """A `ScatterAdded` for arguments in these spaces, (index, v) to x or what v is computed of, as sums by bin."""
     how, dtype = put.how, ins[1].dtype
     rest = tuple([label for label in how.src if label != how.src[how.axis]])
     shape = how.shape(rest)
@@ -80,8 +80,8 @@ def sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = N
     return Bins(_ADD, index.str, (dtype.str,), (total.str,), starts, False, (dtype.str,), rows, 1, before, own)
 
 
-def with_own_indices(put: Put, ins: tuple[Tensor, ...]) -> Member | None:
-    """A `Put` along the first axis in which some numbers of a row have indices of their own, as positions of extrema have."""
+def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | None:
+    """A `ScatterAdded` along the first axis in which some numbers of a row have indices of their own, as positions of extrema have."""
     how = put.how
     rest = how.src[1:]
     others = tuple([label for label in how.by if label not in rest])
@@ -102,8 +102,8 @@ def with_own_indices(put: Put, ins: tuple[Tensor, ...]) -> Member | None:
     return Member(fold, (count, shape), given, lambda outs: outs[0])
 
 
-def is_dense(put: Put, ins: tuple[Tensor, ...]) -> bool:
-    """Whether a `Put` in these spaces is a fold by bin over all places, whose values may be computed where they are read."""
+def is_dense(put: ScatterAdded, ins: tuple[Tensor, ...]) -> bool:
+    """Whether a `ScatterAdded` in these spaces is a fold by bin over all places, whose values may be computed where they are read."""
     rows = set(put.how.by).isdisjoint(put.how.src)
     return rows and ins[1].dtype.kind != "b" and are_many(ins[1].size, math.prod(put.how.shape(put.how.src)))
 

@@ -55,7 +55,7 @@ def value_dtypes(body: Body) -> tuple[np.dtype[Any], ...]:
             found.append(given[0])
         elif op.kind == "scan":
             found += given[: op.results]
-        elif op.kind == "recur":
+        elif op.kind == "recurrence":
             found += [np.result_type(*given)] * op.results
     return tuple(found)
 
@@ -65,4 +65,4 @@ def state_dtypes(body: Body, op: Op) -> list[np.dtype[Any]]:
     dtypes = value_dtypes(body)
     if op.kind == "fold":
         return [dtypes[k] for k in op.args]
-    return [dtypes[op.first + k] for k in range(op.results)] if op.kind in ("scan", "recur") else []
+    return [dtypes[op.first + k] for k in range(op.results)] if op.kind in ("scan", "recurrence") else []

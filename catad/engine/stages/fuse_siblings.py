@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from catad.engine.stages.bin_boxes import is_member, member
 from catad.engine.stages.bins import Member
 from catad.engine.stages.partition import Partition
-from catad.linear.gather import Put
+from catad.linear.gather import ScatterAdded
 from catad.spaces import Tensor
 from catad.wiring import Box
 
@@ -53,7 +53,7 @@ def _needs(made: set[int], reads: Sequence[set[int]]) -> bool:
 
 
 def _weight(box: Box, one: Member) -> int:
-    if isinstance(box.primitive, Put):
+    if isinstance(box.primitive, ScatterAdded):
         return 1
     return 2 if one.fold.bins >= FEW else WAITING
 

@@ -46,7 +46,7 @@ def joins(body: Body) -> list[Join] | None:
         if op.kind == "fold":
             return None
         join = _scan(body, k, op) if op.kind == "scan" else _recurrence(body, k, op)
-        if join is not None and op.kind == "recur" and not carried.isdisjoint(join.args):
+        if join is not None and op.kind == "recurrence" and not carried.isdisjoint(join.args):
             join = _tangent(body, k, op, found)
         if join is None or not carried.isdisjoint(join.args) or tuple([dtypes[a] for a in join.args]) != join.dtypes:
             return None
@@ -61,34 +61,34 @@ def _scan(body: Body, k: int, op: Op) -> Join | None:
 
 
 def _recurrence(body: Body, k: int, op: Op) -> Join | None:
-    grid, copies, cut = op.data
+    grid, copies, reset = op.data
     if len(grid) != 1 or grid[0][0] == ZERO:
         return None
     dtype, links = state_dtypes(body, op)[0], grid[0][0] != ONE
-    flags, slopes = op.args[len(op.args) - copies - cut : len(op.args) - copies], op.args[:1] if links else ()
+    flags, slopes = op.args[len(op.args) - copies - reset : len(op.args) - copies], op.args[:1] if links else ()
     args = (*flags, *slopes, *op.args[len(op.args) - copies :])
-    dtypes = (*[np.dtype(np.bool_)] * cut, *[dtype] * (links + copies))
-    first = cut + links
-    return Join(affine(copies, links, cut), args, dtypes, tuple([(k, i, first + i) for i in range(copies)]))
+    dtypes = (*[np.dtype(np.bool_)] * reset, *[dtype] * (links + copies))
+    first = reset + links
+    return Join(affine(copies, links, reset), args, dtypes, tuple([(k, i, first + i) for i in range(copies)]))
 
 
-def affine(copies: int, links: bool, cut: bool) -> Function:
-    """The join of recurrences: of (c, a, b...) and (c', a', b'...), without c where nothing is cut, without a where it is 1."""
-    d = cut + links + copies
+def affine(copies: int, links: bool, reset: bool) -> Function:
+    """The join of recurrences: of (c, a, b...) and (c', a', b'...), without c where nothing is reset, without a where it is 1."""
+    d = reset + links + copies
     one, two = ([scalar.param(side * d + k) for k in range(d)] for side in (0, 1))
-    made = [scalar.apply("or", one[0], two[0])] if cut else []
+    made = [scalar.apply("or", one[0], two[0])] if reset else []
     if links:
-        made.append(scalar.apply("mul", two[cut], one[cut]))
-    for b, more in zip(one[cut + links :], two[cut + links :], strict=True):
-        whole = scalar.apply("add", scalar.apply("mul", two[cut], b) if links else b, more)
-        made.append(scalar.apply("select", two[0], more, whole) if cut else whole)
+        made.append(scalar.apply("mul", two[reset], one[reset]))
+    for b, more in zip(one[reset + links :], two[reset + links :], strict=True):
+        whole = scalar.apply("add", scalar.apply("mul", two[reset], b) if links else b, more)
+        made.append(scalar.apply("select", two[0], more, whole) if reset else whole)
     return Function.make(2 * d, made)
 
 
 def _tangent(body: Body, k: int, op: Op, found: list[Join]) -> Join | None:
     """The recurrence `t = (df / dp) t + (df / dx) u` and the scan of f of one number, whose join it replaces."""
-    grid, copies, cut = op.data
-    if copies > 1 or cut or grid[0][0] == ONE:
+    grid, copies, reset = op.data
+    if copies > 1 or reset or grid[0][0] == ONE:
         return None
     nodes = _nodes(body)
     for at, join in enumerate(found):
@@ -165,10 +165,10 @@ def totals(body: Body, found: Sequence[Join]) -> Body:
 
 
 def unread(body: Body) -> list[int]:
-    """The sources that are not read at the first index, where there may be nothing: those that only links and cuts need."""
+    """The sources that are not read at the first index, where there may be nothing: those that only links and resets need."""
     needed = {sink.value for sink in body.sinks}
     for op in reversed(body.ops):
-        if op.kind == "recur":
+        if op.kind == "recurrence":
             grid, copies, _ = op.data
             needed.update(op.args[len(op.args) - len(grid) * copies :])
         elif op.kind == "scan" or not needed.isdisjoint(range(op.first, op.first + op.results)):

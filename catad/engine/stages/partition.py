@@ -20,7 +20,7 @@ from catad.engine.stages.access import Access, Affine, Guard, behind, moved, spr
 from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
 from catad.linear.contract import Contract
-from catad.linear.gather import Take
+from catad.linear.gather import Gathered
 from catad.scalar import Function, operations, param, postorder
 from catad.scalar.simplify import replace
 from catad.vector.generate import Iota
@@ -31,7 +31,7 @@ Item = Stage | Box
 INDEX = -1  # the wire of a load that is a loop index itself
 MOST_READ, CHEAP = 2, 8  # what is read and computed instead of writing a number and reading it back
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
-STATES = ("scan", "recur")
+STATES = ("scan", "recurrence")
 _INT = np.dtype(np.int64)
 
 
@@ -61,7 +61,7 @@ class Partition:
         self.indices: set[int] = set()
         self.waiting: dict[int, tuple[Work, Box]] = {}
         for box in wiring.boxes:
-            self._take(box)
+            self._gathered(box)
         for k in wiring.outputs:
             self._ensure(k)
 
@@ -73,7 +73,7 @@ class Partition:
         maker |= {k: copied(self.wiring, k, source) for k, (source, _) in self.aliases.items()}
         return maker, place
 
-    def _take(self, box: Box) -> None:
+    def _gathered(self, box: Box) -> None:
         if isinstance(box.primitive, Iota):
             self.indices.update(box.outs)
             return
@@ -88,7 +88,7 @@ class Partition:
             return
         if isinstance(box.primitive, Map) and self._passes_all(box):
             return
-        if isinstance(box.primitive, Take):
+        if isinstance(box.primitive, Gathered):
             self._settle(box)
             self.waiting[box.outs[0]] = work, box
             return
@@ -279,7 +279,7 @@ class Partition:
         if access.axes == own:
             return _Arg(value=value, guards=access.guards, fill=access.fill)
         op = stage.producer.get(value)
-        if op is None or op.kind not in ("scan", "recur") or len(stage.axis) != 1 or access.fill is None:
+        if op is None or op.kind not in ("scan", "recurrence") or len(stage.axis) != 1 or access.fill is None:
             return None
         (axis,), n = stage.axis, stage.shape[stage.axis[0]]
         step = stage.direction

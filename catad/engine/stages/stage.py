@@ -35,7 +35,7 @@ class Op(NamedTuple):
 
     map     data: the scalar function
     scan    data: the operator (args: the element, then free numbers); results: the states after the step
-    recur   data: the grid (args: links, then what is added); results: the states after the step
+    recurrence   data: the grid (args: links, then what is added); results: the states after the step
     before  data: the text of what stands before the first step (args: a state); result: the state before the step
     fold    data: the operator; no results: the last states are stored
     """

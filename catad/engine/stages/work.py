@@ -12,9 +12,9 @@ from catad import scalar
 from catad.engine.stages.access import FIXED, Access, Affine, across, spread, straight, without_sums
 from catad.engine.stages.stage import Work
 from catad.linear.contract import Contract
-from catad.linear.gather import Take
-from catad.linear.recurrence import Recur
-from catad.linear.reindex import Move, Reshaped
+from catad.linear.gather import Gathered
+from catad.linear.recurrence import Recurred
+from catad.linear.reindex import StridedCopy, Reshaped
 from catad.scalar import Function
 from catad.vector.fold import Fold
 from catad.vector.map import Map
@@ -31,7 +31,7 @@ _COMMUTATIVE = ("add", "mul")
 
 def is_view(box: Box) -> bool:
     """Whether a box only says where its argument is to be read, by itself."""
-    if isinstance(box.primitive, Move):
+    if isinstance(box.primitive, StridedCopy):
         return all(ax.t == 1 or ax.m <= 1 for ax in box.primitive.axes)
     if isinstance(box.primitive, Contract):
         return len(box.primitive.operands) == 1 and without_sums(box.primitive)
@@ -104,21 +104,21 @@ def _scan(wiring: Wiring, box: Box, scan: Scan) -> Work:
     return Work("scan", scan.monoid.op, shape, tuple(reads), box.outs, (scan.axis,), 1)
 
 
-def _recur(wiring: Wiring, box: Box, recur: Recur) -> Work:
+def _recurrence(wiring: Wiring, box: Box, recurrence: Recurred) -> Work:
     """Backwards, the link of the step before (which is the next index) joins them; the first step reads none."""
     shape = wiring.wires[box.outs[0]].shape
     plain = straight(len(shape))
     links = plain
-    if recur.reverse:
+    if recurrence.reverse:
         axes = list(plain.axes)
-        axes[recur.axis] = Affine(recur.axis, 1, 1)
+        axes[recurrence.axis] = Affine(recurrence.axis, 1, 1)
         links = Access(tuple(axes))
-    reads = [(k, links if j < recur.slots else plain) for j, k in enumerate(box.ins)]
-    direction = -1 if recur.reverse else 1
-    return Work("recur", (recur.grid, recur.copies, recur.cut), shape, tuple(reads), box.outs, (recur.axis,), direction)
+    reads = [(k, links if j < recurrence.slots else plain) for j, k in enumerate(box.ins)]
+    direction = -1 if recurrence.reverse else 1
+    return Work("recurrence", (recurrence.grid, recurrence.copies, recurrence.reset), shape, tuple(reads), box.outs, (recurrence.axis,), direction)
 
 
-def _take(wiring: Wiring, box: Box, take: Take) -> Work | None:
+def _gathered(wiring: Wiring, box: Box, take: Gathered) -> Work | None:
     """Reading an array at an index, inside the loop."""
     how = take.how
     if (
@@ -150,8 +150,8 @@ _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
     Map: _map,
     Contract: _contract,
     Scan: _scan,
-    Recur: _recur,
-    Take: _take,
+    Recurred: _recurrence,
+    Gathered: _gathered,
     Fold: _fold,
 }
 

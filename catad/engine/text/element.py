@@ -147,11 +147,11 @@ class Element:
         return made
 
     def _stepped(self, k: int, op: Op, first: bool) -> list[str]:
-        """A recurrence: `state = A state + b`, of as many copies as there are; at a cut, b alone."""
-        grid, copies, cut = op.data
+        """A recurrence: `state = A state + b`, of as many copies as there are; at a reset, b alone."""
+        grid, copies, reset = op.data
         d, dtypes = len(grid), state_dtypes(self.body, op)
         slots = len(op.args) - d * copies
-        links = slots - cut
+        links = slots - reset
         b = [self._cast(a, dtypes[0]) for a in op.args[slots:]]
         if first:
             self._keep(k, b, dtypes)
@@ -169,7 +169,7 @@ class Element:
                     elif entry != ZERO:
                         total = multiply_add(self.w, dtypes[0], a[entry], s, total)
                 made.append(total)
-        if cut:
+        if reset:
             flag, kind = self.value(op.args[links]), llvm_type(dtypes[0])
             made = [self.w.set(f"select i1 {flag}, {kind} {x}, {kind} {y}") for x, y in zip(b, made, strict=True)]
         self._keep(k, made, dtypes)

@@ -60,7 +60,7 @@ def _join_in(before: Side[E], after: Side[E], p: int, s: int, edge: E, algebra: 
 
 
 def _set(before: Side[E], after: Side[E], p: int, s: int, edge: E | None) -> None:
-    """Put an edge between two vertices; None, which is zero, is none."""
+    """ScatterAdded an edge between two vertices; None, which is zero, is none."""
     if edge is None:
         del after[p][s], before[s][p]
     else:

@@ -160,24 +160,24 @@ class Priced:
         kinds = self.kinds
         kinds.work.left -= 1
         made = kinds.products.get((first, second)) or kinds.product(first, second)
-        return self._take(made)
+        return self._gathered(made)
 
     def add(self, first: int, second: int) -> int | None:
-        found = self._take(self.kinds.sum(first, second))
+        found = self._gathered(self.kinds.sum(first, second))
         self.alive -= self.kinds.held[first] + self.kinds.held[second]
         return found
 
     def write(self, edge: int, how: str) -> int | None:
         if not self.kinds.lazy[edge]:
             return edge
-        found = self._take(self.kinds.write(edge, how))
+        found = self._gathered(self.kinds.write(edge, how))
         self.alive -= self.kinds.held[edge]
         return found
 
     def release(self, edge: int) -> None:
         self.alive -= self.kinds.held[edge]
 
-    def _take(self, made: Made) -> int | None:
+    def _gathered(self, made: Made) -> int | None:
         """What has been made; None where it is zero."""
         self.value += made.cost
         self.peak = max(self.peak, self.alive + made.extra)

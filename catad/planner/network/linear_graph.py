@@ -213,7 +213,7 @@ def _contracted(edges: list[Edge], stay: set[int]) -> list[Edge]:
 
 
 def _skip(before: dict[int, list[Edge]], after: dict[int, list[Edge]], v: int, same: Edge, into: bool) -> None:
-    """Take v out of the graph, whose edge `same`, into it or out of it, is the identity."""
+    """Gathered v out of the graph, whose edge `same`, into it or out of it, is the identity."""
     for edge in list(after[v] if into else before[v]):
         after[edge.source].remove(edge)
         before[edge.target].remove(edge)

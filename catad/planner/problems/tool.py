@@ -68,7 +68,7 @@ def _progress(done: int, count: int, name: str) -> None:
 
 
 def _progress_cleared() -> None:
-    """Take the bar away where it would stand in the way of a line."""
+    """Gathered the bar away where it would stand in the way of a line."""
     if sys.stderr.isatty() and sys.stdout.isatty():
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()

@@ -257,7 +257,7 @@ def scaled(rng: Generator, xs: Leaves) -> Step:
     """A number times a morphism, and a sum of morphisms."""
     number = float(np.round(rng.uniform(-2.0, 2.0), 2))
     term = number * ct.id + ct.sin - ct.square
-    return Step(("scaled", "add", "sub"), term, lambda xp, ys: (number * ys[0] + xp.sin(ys[0]) - ys[0] ** 2,))
+    return Step(("times", "add", "sub"), term, lambda xp, ys: (number * ys[0] + xp.sin(ys[0]) - ys[0] ** 2,))
 
 
 def ldexp(rng: Generator, xs: Leaves) -> Step:

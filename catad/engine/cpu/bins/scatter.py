@@ -1,4 +1,4 @@
-"""Adding by index on a CPU: `Put` as a fold by bin with double-precision sums.
+"""Adding by index on a CPU: `ScatterAdded` as a fold by bin with double-precision sums.
 
 Where there are far more places than elements, nothing but the places that elements go to is touched: the zeros come from the
 system as it gives memory out, so the one-hot gradient of a maximum costs one store.
@@ -23,7 +23,7 @@ from catad.engine.stages.bin_boxes import are_many, summed, sums, with_own_indic
 from catad.engine.stages.bins import Fold, Given
 from catad.engine.text import binned
 from catad.engine.text.numbers import add, cast, load, store
-from catad.linear.gather import Put, positions
+from catad.linear.gather import ScatterAdded, positions
 from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
 
@@ -74,9 +74,9 @@ class _Sparse(BinsText, Module):
 
 
 class ScatterKernel(Compiled):
-    """`Put` for arguments in these spaces: (index, v) to x."""
+    """`ScatterAdded` for arguments in these spaces: (index, v) to x."""
 
-    def __init__(self, put: Put, ins: tuple[Tensor, ...]) -> None:
+    def __init__(self, put: ScatterAdded, ins: tuple[Tensor, ...]) -> None:
         self.how = how = put.how
         rows = set(how.by).isdisjoint(how.src)
         self.member = summed(put, ins) if rows else with_own_indices(put, ins)  # None: each position is computed
@@ -151,6 +151,6 @@ class ScatterKernel(Compiled):
         return out
 
 
-def scatter(put: Put, ins: tuple[Tensor, ...]) -> Compiled | None:
-    """A kernel for a `Put` in these spaces; None where its array code is as good."""
+def scatter(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Compiled | None:
+    """A kernel for a `ScatterAdded` in these spaces; None where its array code is as good."""
     return None if ins[1].dtype.kind == "b" else ScatterKernel(put, ins)

@@ -89,7 +89,7 @@ class Cascade:
         return lambda k, i: w.set(f"getelementptr inbounds {self.rooms[k, i][1]}, ptr {self.rooms[k, i][0]}, i64 {at}")
 
     def push(self) -> None:
-        """Take in the states, which then begin anew."""
+        """Gathered in the states, which then begin anew."""
         w = self.w
         count = w.set(f"load i64, ptr {self.pushed}")
         self._into("0", w.set(f"and i64 {count}, {RADIX - 1}"), self.state)

@@ -1,7 +1,7 @@
 """The numbers of steps that while loops are laid out for.
 
 A while loop needs a number of steps to be laid out. It is taken to be that of the last call; a program finds out when it runs
-whether that was right, raises `Recount` where not, and is laid out again (`recounted`). What is laid out depends only on the
+whether that was right, raises `TripCountChanged` where not, and is laid out again (`with_trip_counts`). What is laid out depends only on the
 loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
 
 Each call has numbers of its own from its first step on, so that calls in several threads do not disturb each other. When it has
@@ -20,33 +20,33 @@ from catad.recent import Recent
 T = TypeVar("T")
 
 
-class Assumed(NamedTuple):
+class TripCount(NamedTuple):
     """How a while loop is laid out.
 
-    `evenness` is "even", all its steps are taken; "lanes", a batch takes as many as its longest lane needs; or "uneven", it is
+    `exactness` is "exact", all its steps are taken; "lanes", a batch takes as many as its longest lane needs; or "bound", it is
     met several times with other numbers, and takes the most.
     """
 
     steps: int
-    evenness: str
+    exactness: str
 
 
-Loops = tuple[tuple[Hashable, Assumed], ...]  # loops, and what is assumed of them
-_FIRST = Assumed(0, "even")
-_last: Recent[Hashable, Assumed] = Recent(1024)  # what the last call assumed of each loop
+Loops = tuple[tuple[Hashable, TripCount], ...]  # loops, and what is assumed of them
+_FIRST = TripCount(0, "exact")
+_last: Recent[Hashable, TripCount] = Recent(1024)  # what the last call assumed of each loop
 
 
 class _Thread(threading.local):
     """`own`: what the call that runs in this thread assumes; `read`: what was read for what is being laid out."""
 
-    own: dict[Hashable, Assumed] | None = None
-    read: dict[Hashable, Assumed] | None = None
+    own: dict[Hashable, TripCount] | None = None
+    read: dict[Hashable, TripCount] | None = None
 
 
 _here = _Thread()
 
 
-class Recount(Exception):
+class TripCountChanged(Exception):
     """A program met a loop that has another number of steps than it was made for, or (None) one for each lane of a batch."""
 
     def __init__(self, loop: Hashable, steps: int | None) -> None:
@@ -54,15 +54,15 @@ class Recount(Exception):
         self.loop, self.steps = loop, steps
 
 
-def assumed(loop: Hashable) -> Assumed:
+def trip_count(loop: Hashable) -> TripCount:
     """How a while loop is laid out now; whatever is being laid out depends on it from here on."""
-    found = _assumed(loop)
+    found = _trip_count(loop)
     if _here.read is not None:
         _here.read[loop] = found
     return found
 
 
-def _assumed(loop: Hashable) -> Assumed:
+def _trip_count(loop: Hashable) -> TripCount:
     own = _here.own
     if own is None:
         return _last.get(loop) or _FIRST
@@ -74,7 +74,7 @@ def _assumed(loop: Hashable) -> Assumed:
 
 def hold(loops: Loops) -> bool:
     """Whether loops are laid out now as they were when these were read."""
-    return all(_assumed(loop) == known for loop, known in loops)
+    return all(_trip_count(loop) == known for loop, known in loops)
 
 
 def note(loops: Loops) -> None:
@@ -83,13 +83,13 @@ def note(loops: Loops) -> None:
         _here.read.update(loops)
 
 
-def own() -> dict[Hashable, Assumed] | None:
+def own() -> dict[Hashable, TripCount] | None:
     """The numbers that the call that runs in this thread assumes."""
     return _here.own
 
 
 @contextmanager
-def assuming(numbers: dict[Hashable, Assumed] | None) -> Iterator[None]:
+def assuming(numbers: dict[Hashable, TripCount] | None) -> Iterator[None]:
     """Lets these be the numbers that the call that runs in this thread assumes."""
     outer, _here.own = _here.own, numbers
     try:
@@ -99,7 +99,7 @@ def assuming(numbers: dict[Hashable, Assumed] | None) -> Iterator[None]:
 
 
 @contextmanager
-def reading() -> Iterator[dict[Hashable, Assumed]]:
+def reading() -> Iterator[dict[Hashable, TripCount]]:
     """Collects the loops that are read within, by themselves; `note` tells what is being laid out around of them."""
     outer, _here.read = _here.read, {}
     try:
@@ -108,7 +108,7 @@ def reading() -> Iterator[dict[Hashable, Assumed]]:
         _here.read = outer
 
 
-def recounted(call: Callable[[], T], found: Recount | None = None) -> T:
+def with_trip_counts(call: Callable[[], T], found: TripCountChanged | None = None) -> T:
     """The result of a call, made again with the right numbers of steps as long as loops turn out to have others.
 
     `found` is what an earlier attempt has raised.
@@ -123,7 +123,7 @@ def recounted(call: Callable[[], T], found: Recount | None = None) -> T:
             try:
                 result = call()
                 break
-            except Recount as error:
+            except TripCountChanged as error:
                 found = error
     finally:
         _here.own = outer
@@ -133,11 +133,11 @@ def recounted(call: Callable[[], T], found: Recount | None = None) -> T:
     return result
 
 
-def _correct(own: dict[Hashable, Assumed], found: Recount, seen: set[Hashable]) -> None:
+def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[Hashable]) -> None:
     """Assume what was found; of a loop that is found again within one call the number only grows from there on."""
-    steps, evenness = _assumed(found.loop)
+    steps, exactness = _trip_count(found.loop)
     if found.steps is None:
-        own[found.loop] = Assumed(steps, "lanes")
+        own[found.loop] = TripCount(steps, "lanes")
         return
-    own[found.loop] = Assumed(found.steps, "uneven" if found.loop in seen else evenness)
+    own[found.loop] = TripCount(found.steps, "bound" if found.loop in seen else exactness)
     seen.add(found.loop)

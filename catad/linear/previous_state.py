@@ -1,7 +1,7 @@
-"""`Linked`: the state of the step before, and nothing where a recurrence is cut.
+"""`PreviousState`: the state of the step before, and nothing where a recurrence is reset.
 
 Selecting by a condition would multiply the tangents of what is not selected by zero, and 0 * NaN is NaN. Here they are not read:
-the Jacobian is a gather whose positions are out of range at the cuts.
+the Jacobian is a gather whose positions are out of range at the resets.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 @box
-class Linked(Primitive):
-    """(cuts, states) to the state that each step starts from, `back` steps before it: zero at a cut and before the first."""
+class PreviousState(Primitive):
+    """(resets, states) to the state that each step starts from, `back` steps before it: zero at a reset and before the first."""
 
     axis: int
     back: int
@@ -31,23 +31,23 @@ class Linked(Primitive):
         return ins[1:]
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        cuts, states = [xp.moveaxis(a, self.axis, 0) for a in arrays]
+        resets, states = [xp.moveaxis(a, self.axis, 0) for a in arrays]
         before = xp.concatenate([xp.zeros_like(states[: self.back]), states[: len(states) - self.back]])[: len(states)]
-        return xp.moveaxis(xp.where(cuts, states.dtype.type(0), before), 0, self.axis)
+        return xp.moveaxis(xp.where(resets, states.dtype.type(0), before), 0, self.axis)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not ins[1].is_float:
             return None
-        return Rule(uncut(ins[1], self.axis), lambda wires, _: wires[0].builder.add(Origin(self.axis, self.back), wires[0]))
+        return Rule(without_resets(ins[1], self.axis), lambda wires, _: wires[0].builder.add(Origin(self.axis, self.back), wires[0]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]
-        return b.add(Linked(self.axis + 1, self.back), *carried)
+        return b.add(PreviousState(self.axis + 1, self.back), *carried)
 
 
 @box
 class Origin(Primitive):
-    """Cuts to positions along an axis: of the step that is `back` before each; -1 at a cut, and before the first."""
+    """Resets to positions along an axis: of the step that is `back` before each; -1 at a reset, and before the first."""
 
     axis: int
     back: int
@@ -57,9 +57,9 @@ class Origin(Primitive):
         return (Tensor(ins[0].shape, np.int64),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        cuts = arrays[0]
-        steps = xp.arange(cuts.shape[self.axis]) - self.back
-        return xp.where(cuts, -1, steps.reshape(-1, *[1] * (cuts.ndim - self.axis - 1)))
+        resets = arrays[0]
+        steps = xp.arange(resets.shape[self.axis]) - self.back
+        return xp.where(resets, -1, steps.reshape(-1, *[1] * (resets.ndim - self.axis - 1)))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         return None
@@ -68,7 +68,7 @@ class Origin(Primitive):
         return b.add(Origin(self.axis + 1, self.back), *ins)
 
 
-def uncut(space: Tensor, axis: int) -> Structure:
+def without_resets(space: Tensor, axis: int) -> Structure:
     """Reading along one axis at the positions that `Origin` gives, zero where they are negative."""
     labels = tuple(range(space.ndim))
     by = (*labels[:axis], space.ndim, *labels[axis + 1 :])
