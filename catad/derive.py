@@ -13,10 +13,9 @@ from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, sealed
 from catad.calls import constructor
 from catad.engine.program import Program, program_of, run_structure
-from catad.functors import Gradient, Tangent, fused, linear_graph, as_chain
+from catad.functors import Gradient, Tangent, as_chain, fused, linear_graph
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
-from catad.trip_counts import with_trip_counts
 from catad.planner.ends import pulled_back
 from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import MODES, Mode, checked
@@ -33,6 +32,7 @@ from catad.spaces import (
 )
 from catad.term_cache import cached
 from catad.terms import D, morphism
+from catad.trip_counts import with_trip_counts
 from catad.wiring import Builder, at_point, point_of
 
 

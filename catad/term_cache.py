@@ -17,9 +17,9 @@ from weakref import WeakSet
 
 from catad import trip_counts
 from catad.inside_out import made
-from catad.trip_counts import Loops
 from catad.recent import Recent
 from catad.terms import D
+from catad.trip_counts import Loops
 
 T = TypeVar("T")
 

@@ -1,8 +1,8 @@
 """The numbers of steps that while loops are laid out for.
 
 A while loop needs a number of steps to be laid out. It is taken to be that of the last call; a program finds out when it runs
-whether that was right, raises `TripCountChanged` where not, and is laid out again (`with_trip_counts`). What is laid out depends only on the
-loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
+whether that was right, raises `TripCountChanged` where not, and is laid out again (`with_trip_counts`). A layout depends only on
+the loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
 
 Each call has numbers of its own from its first step on, so that calls in several threads do not disturb each other. When it has
 ended, they are those with which the next call begins.

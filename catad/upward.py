@@ -25,7 +25,7 @@ from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
 from catad.vector.map import map
-from catad.vector.pointwise import add, astype, neg, times, sub, with_numbers
+from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
 from catad.wiring import codomain, wire
 
 __all__ = [
@@ -65,13 +65,13 @@ __all__ = [
     "run",
     "run_product",
     "run_structure",
-    "times",
     "scaling",
     "source",
     "space_of",
     "sparse",
     "sub",
     "tangent",
+    "times",
     "wire",
     "with_numbers",
 ]

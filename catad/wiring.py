@@ -20,10 +20,10 @@ from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
 from catad.late import late
-from catad.trip_counts import reading
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.term_cache import cached
 from catad.terms import Compose, Cross, D, Fork, morphism
+from catad.trip_counts import reading
 
 Wires = Any  # a Wire, or a tuple of Wires
 Values = Callable[[], "tuple[Any, Sequence[Any]] | None"]  # the module of some arrays and these, where they are known

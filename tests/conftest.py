@@ -26,8 +26,9 @@ os.environ["CATAD_CACHE_DIR"] = _cache = os.environ["CATAD_TESTS_CACHE"]  # befo
 
 
 RATES = {  # rounded, as measured on a machine of two cores: seconds for a launch, a byte and an operation
-    "Contract": (1.3e-5, 6e-11, 0.0), "Map": (1e-5, 8e-11, 0.0), "StridedCopy": (1e-5, 8e-11, 0.0), "ScatterAdded": (4.6e-5, 1e-10, 0.0),
-    "Recurred": (4.8e-5, 8e-11, 0.0), "Reshaped": (1e-5, 0.0, 0.0), "Gathered": (2.5e-5, 5e-11, 0.0), "matmul": (2.2e-5, 0.0, 3.4e-11),
+    "Contract": (1.3e-5, 6e-11, 0.0), "Map": (1e-5, 8e-11, 0.0), "StridedCopy": (1e-5, 8e-11, 0.0),
+    "ScatterAdded": (4.6e-5, 1e-10, 0.0), "Recurred": (4.8e-5, 8e-11, 0.0), "Reshaped": (1e-5, 0.0, 0.0),
+    "Gathered": (2.5e-5, 5e-11, 0.0), "matmul": (2.2e-5, 0.0, 3.4e-11),
     "others": (2.2e-5, 8e-11, 0.0),
 }  # fmt: skip
 if _owner is not None:

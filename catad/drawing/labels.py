@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from catad.linear.contract import Contract
-from catad.linear.gather import ScatterAdded, Gathered
+from catad.linear.gather import Gathered, ScatterAdded
 from catad.linear.map import LinearMap
 from catad.linear.recurrence import Recurred
-from catad.linear.reindex import StridedCopy, Reindex, Reshaped
+from catad.linear.reindex import Reindex, Reshaped, StridedCopy
 from catad.scalar import Function, Node
 from catad.scalar.ir import postorder
 from catad.spaces import Space, space_of

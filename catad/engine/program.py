@@ -22,10 +22,10 @@ from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
-from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
+from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.vector.by_hand import erased
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
 

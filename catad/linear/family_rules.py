@@ -15,7 +15,7 @@ from catad.linear.block import Block, Chain, Sum, Zero, chain
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta, identity
 from catad.linear.delta import multiply as multiply_deltas
-from catad.linear.gather import Gather, Indexing, ScatterAdded, ScatterAdd, Gathered
+from catad.linear.gather import Gather, Gathered, Indexing, ScatterAdd, ScatterAdded
 from catad.linear.products import MapProduct, Shared, computed, flipped, left, right, rule
 from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape, Reshaped, then

@@ -18,7 +18,7 @@ from catad.linear.block import chain, total
 from catad.linear.contract import Labels, contract
 from catad.linear.delta import Delta, delta
 from catad.linear.products import MapProduct, Source, computed, moved, product_of
-from catad.linear.reindex import Axis, StridedCopy, Reindex, axis, whole
+from catad.linear.reindex import Axis, Reindex, StridedCopy, axis, whole
 from catad.linear.structure import Placed, scale_by
 
 if TYPE_CHECKING:

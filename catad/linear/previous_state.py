@@ -38,7 +38,8 @@ class PreviousState(Primitive):
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not ins[1].is_float:
             return None
-        return Rule(without_resets(ins[1], self.axis), lambda wires, _: wires[0].builder.add(Origin(self.axis, self.back), wires[0]))
+        origin = Origin(self.axis, self.back)
+        return Rule(without_resets(ins[1], self.axis), lambda wires, _: wires[0].builder.add(origin, wires[0]))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         carried = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins, flags, strict=True)]

@@ -25,10 +25,10 @@ from catad.linear.columns import common_dtype
 from catad.linear.contract import contract
 from catad.linear.delta import diagonal, identity
 from catad.linear.gather import spread_over
-from catad.linear.previous_state import PreviousState, Origin, without_resets
 from catad.linear.patterns import Grid as Patterns
 from catad.linear.patterns import Pattern, Range
 from catad.linear.prefixes import prefixes
+from catad.linear.previous_state import Origin, PreviousState, without_resets
 from catad.linear.reindex import StridedCopy, axis, moved_rows, whole
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family

@@ -22,7 +22,7 @@ from catad.engine.choice import running
 from catad.engine.program import Program
 from catad.engine.store import folder
 from catad.linear.contract import Contract
-from catad.linear.gather import ScatterAdded, Gathered, rows_of
+from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.recurrence import Recurred
 from catad.linear.reindex import StridedCopy, axis
 from catad.planner.cost_profile import OTHERS, CostProfile, Rates, from_json, store

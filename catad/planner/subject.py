@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from catad import errors
-from catad.functors import fused, linear_graph, as_chain
+from catad.functors import as_chain, fused, linear_graph
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure

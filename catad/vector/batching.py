@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.linear.batch import batch
-from catad.trip_counts import with_trip_counts
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.terms import D
+from catad.trip_counts import with_trip_counts
 from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 from catad import scalar
 from catad.boxes import box
 from catad.linear.contract import contract
-from catad.linear.gather import ScatterAdded, Gathered, rows_of
+from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.previous_state import PreviousState
 from catad.scalar import Function
 from catad.spaces import Tensor

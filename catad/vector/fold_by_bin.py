@@ -17,7 +17,7 @@ from catad import scalar
 from catad.boxes import box
 from catad.linear.block import assemble, chain
 from catad.linear.contract import contract
-from catad.linear.gather import Gather, Indexing, ScatterAdd, Gathered, rows_of
+from catad.linear.gather import Gather, Gathered, Indexing, ScatterAdd, rows_of
 from catad.linear.recurrence import ONE, ZERO
 from catad.linear.structure import Placed, Rule
 from catad.scalar import Function

@@ -17,7 +17,7 @@ from catad import errors
 from catad.boxes import Primitive, box
 from catad.documented import documented
 from catad.linear.contract import contract
-from catad.linear.gather import ScatterAdded, Gathered, rows_of
+from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.reindex import Reshaped
 from catad.spaces import Tensor
 from catad.terms import D

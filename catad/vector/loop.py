@@ -22,14 +22,14 @@ from catad.late import late
 from catad.linear.block import diagonal_block
 from catad.linear.delta import delta, identity
 from catad.linear.gather import Gathered, rows_of, spread_over
-from catad.linear.reindex import StridedCopy, Reshaped, axis, whole
+from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
-from catad.trip_counts import TripCountChanged, trip_count
 from catad.rearrange import it
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D, fork, morphism
+from catad.trip_counts import TripCountChanged, trip_count
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
 from catad.vector.index import Integers
@@ -149,8 +149,8 @@ def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
 class Counted(Sweep):
     """A sweep while a condition holds, from each of some states; gives the number of steps, too, for each of them.
 
-    It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes over which
-    the loop is mapped; `state` has them.
+    It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes
+    over which the loop is mapped; `state` has them.
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes

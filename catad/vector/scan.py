@@ -21,8 +21,8 @@ from catad.documented import documented
 from catad.linear.block import assemble, chain
 from catad.linear.delta import identity, pointwise
 from catad.linear.gather import spread_over
-from catad.linear.previous_state import PreviousState
 from catad.linear.prefixes import prefixes
+from catad.linear.previous_state import PreviousState
 from catad.linear.recurrence import ONE, ZERO, Recurred, Recurrence, stepping_pays, zeros
 from catad.linear.reindex import Axis, Reshaped, whole
 from catad.linear.reindex import axis as ap
@@ -31,10 +31,10 @@ from catad.scalar import Function
 from catad.spaces import Elements, Tensor, rebuild
 from catad.terms import D
 from catad.vector.array_operator import ArrayScan
-from catad.vector.resets import reset_of
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid, check_laws, chooses, elements, monoid_of, parts, sampled, with_params
 from catad.vector.pairs import cheaper_pairs
+from catad.vector.resets import reset_of
 from catad.vector.shape import Concatenate, broadcast_to, moved
 from catad.vector.shaped import OfOperator
 

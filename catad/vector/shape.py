@@ -19,7 +19,7 @@ from catad.linear.block import chain, grid
 from catad.linear.contract import contract
 from catad.linear.delta import delta
 from catad.linear.gather import spread_over
-from catad.linear.reindex import Axis, StridedCopy, Reindex, Reshaped, axis, whole
+from catad.linear.reindex import Axis, Reindex, Reshaped, StridedCopy, axis, whole
 from catad.linear.structure import Rule, Structure
 from catad.spaces import Tensor, flatten
 from catad.syntax import call

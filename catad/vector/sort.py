@@ -17,7 +17,7 @@ import numpy as np
 from catad import errors
 from catad.boxes import box
 from catad.calls import constructor, integer
-from catad.linear.gather import Indexing, Gathered
+from catad.linear.gather import Gathered, Indexing
 from catad.spaces import Tensor
 from catad.syntax import call
 from catad.terms import D

@@ -18,7 +18,7 @@ from catad.functors import Tangent
 from catad.linear.block import Block, Chain, Sum
 from catad.linear.contract import Contract
 from catad.linear.delta import Delta
-from catad.linear.gather import ScatterAdded, Gathered
+from catad.linear.gather import Gathered, ScatterAdded
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
 from catad.linear.recurrence import Recurred, Recurrence

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from catad.boxes import Primitive
 from catad.linear.contract import Contract
-from catad.linear.reindex import StridedCopy, Reshaped
+from catad.linear.reindex import Reshaped, StridedCopy
 
 FIXED = -1  # the label of a position that no loop moves
 

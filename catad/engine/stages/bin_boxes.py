@@ -81,7 +81,7 @@ def sums(index: np.dtype, dtype: np.dtype, rows: bool, before: Before | None = N
 
 
 def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | None:
-    """A `ScatterAdded` along the first axis in which some numbers of a row have indices of their own, as positions of extrema have."""
+    """A `ScatterAdded` along the first axis in which numbers of a row have their own indices, as positions of extrema."""
     how = put.how
     rest = how.src[1:]
     others = tuple([label for label in how.by if label not in rest])
@@ -103,7 +103,7 @@ def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | Non
 
 
 def is_dense(put: ScatterAdded, ins: tuple[Tensor, ...]) -> bool:
-    """Whether a `ScatterAdded` in these spaces is a fold by bin over all places, whose values may be computed where they are read."""
+    """Whether a `ScatterAdded` in these spaces is a fold by bin over all places, which may compute its values as it reads."""
     rows = set(put.how.by).isdisjoint(put.how.src)
     return rows and ins[1].dtype.kind != "b" and are_many(ins[1].size, math.prod(put.how.shape(put.how.src)))
 

@@ -14,7 +14,7 @@ from catad.engine.stages.stage import Work
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered
 from catad.linear.recurrence import Recurred
-from catad.linear.reindex import StridedCopy, Reshaped
+from catad.linear.reindex import Reshaped, StridedCopy
 from catad.scalar import Function
 from catad.vector.fold import Fold
 from catad.vector.map import Map
@@ -115,7 +115,8 @@ def _recurrence(wiring: Wiring, box: Box, recurrence: Recurred) -> Work:
         links = Access(tuple(axes))
     reads = [(k, links if j < recurrence.slots else plain) for j, k in enumerate(box.ins)]
     direction = -1 if recurrence.reverse else 1
-    return Work("recurrence", (recurrence.grid, recurrence.copies, recurrence.reset), shape, tuple(reads), box.outs, (recurrence.axis,), direction)
+    data = (recurrence.grid, recurrence.copies, recurrence.reset)
+    return Work("recurrence", data, shape, tuple(reads), box.outs, (recurrence.axis,), direction)
 
 
 def _gathered(wiring: Wiring, box: Box, take: Gathered) -> Work | None:
