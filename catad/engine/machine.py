@@ -12,7 +12,7 @@ import numpy as np
 
 from catad.boxes import Primitive
 from catad.engine.stages.bins import Member
-from catad.engine.stages.plan import Ready
+from catad.engine.stages.layout import Ready
 from catad.spaces import Tensor
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from catad.engine import notices, profile
 from catad.engine.machine import Compiled, Machine, Way
-from catad.engine.stages.plan import Ready
+from catad.engine.stages.layout import Ready
 from catad.errors import CannotPrint
 from catad.spaces import Tensor
 

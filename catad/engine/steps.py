@@ -14,8 +14,8 @@ from catad.engine.stages.bin_boxes import member
 from catad.engine.stages.bins import Member
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
+from catad.engine.stages.layout import ready
 from catad.engine.stages.partition import Item, Partition
-from catad.engine.stages.plan import ready
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.late import late

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 import zlib
 
 import numpy as np
@@ -11,23 +10,10 @@ from law_cases import CASES, Case
 
 import catad as ct
 from catad.testing import check_grads, check_laws
+from tests.public import MORPHISMS
 
-EXCEPTIONS = {
-    # no morphisms, and no combinators of morphisms
-    "linearize", "jvp", "vjp", "hvp", "jacobian", "hessian", "plan", "Plan", "wire",
-    "plan_graph", "plan_chain", "Graph", "CostProfile",
-    "use_engine", "compile", "count", "profile", "get_num_threads", "set_num_threads",
-    "num_threads", "set_default_num_threads",
-    # spaces
-    "Product", "Space", "Tensor", "Unit", "product", "space_of", "tangent_space", "bool_", "f32", "f64",
-    "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
-    # linear maps: the laws of linear maps cover them
-    "LinearMap", "compForward", "compReverse",
-    # operators, not morphisms
-    "monoid", "Monoid",
-    # cannot be mapped, which is one of the laws: tests/vector/test_loops.py has the others
-    "while_loop",
-}  # fmt: skip
+# of a program, and a loop that cannot be mapped, which is one of the laws: tests/vector/test_loops.py has the others
+EXCEPTIONS = {"compile", "while_loop"}
 
 
 def seed_of(case: Case) -> int:
@@ -71,17 +57,9 @@ def test_derivatives_agree_with_differences(case: Case, dtype: str) -> None:
 
 
 def test_the_table_names_every_public_morphism_and_combinator() -> None:
-    public = {
-        name
-        for name, value in vars(ct).items()
-        if not name.startswith("_")
-        and not isinstance(value, types.ModuleType)
-        and not (isinstance(value, type) and issubclass(value, Exception))
-    }
     covered = {name for case in CASES for name in case.covers}
-    assert public - covered - EXCEPTIONS == set()
-    assert EXCEPTIONS - public - {"plan"} == set(), "an exception for a name that is not public"
-    assert covered - public - set(dir(ct.linear)) - {"sum", "chain"} == set()
+    assert MORPHISMS - covered == EXCEPTIONS
+    assert covered - set(ct.__all__) - set(dir(ct.linear)) - {"sum", "chain"} == set()
 
 
 def test_the_table_names_every_constructor_of_linear_maps() -> None:

@@ -15,7 +15,7 @@ from catad.engine.cpu.call import Call
 from catad.engine.cpu.nests.blocks import pieces
 from catad.engine.cpu.nests.folds import TILE
 from catad.engine.stages.joins import joins, totals, unread
-from catad.engine.stages.plan import BLOCKS, LINE, TOTALS, Kernel, Layout
+from catad.engine.stages.layout import BLOCKS, LINE, TOTALS, Kernel, Layout
 from catad.scalar import Function
 
 LINES = 8  # from so many lines on, threads share lines

@@ -15,7 +15,7 @@ from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import code_of, packed
-from catad.engine.stages.plan import BLOCKS, FOLDS, LINE, TOTALS, Layout
+from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)

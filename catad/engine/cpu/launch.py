@@ -10,7 +10,7 @@ from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import Call
 from catad.engine.machine import Way
 from catad.engine.runner import Contiguous
-from catad.engine.stages.plan import POINTS, Layout, Ready, layout
+from catad.engine.stages.layout import POINTS, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
 
 STREAMED = 1 << 24  # bytes of results from which on they are written past the caches

@@ -16,7 +16,7 @@ from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.launch import way_of
 from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.bins import Member
-from catad.engine.stages.plan import Ready
+from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
 from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin

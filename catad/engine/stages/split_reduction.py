@@ -12,7 +12,7 @@ import numpy as np
 
 from catad.engine.stages.access import Access, Affine, straight
 from catad.engine.stages.body import Body, Sink, Source, state_dtypes
-from catad.engine.stages.plan import Place, Ready
+from catad.engine.stages.layout import Place, Ready
 from catad.engine.stages.stage import FoldResult, Op
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from catad.engine.stages.plan import Layout
+from catad.engine.stages.layout import Layout
 
 
 class Table:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from catad.engine.stages.body import Sink, Source
-from catad.engine.stages.plan import Kernel
+from catad.engine.stages.layout import Kernel
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import memory_type
 from catad.scalar.llvm_writer import Writer

@@ -14,7 +14,7 @@ from catad import scalar
 from catad.engine.cpu.nests.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
 from catad.engine.stages.body import Sink, Source, state_dtypes
-from catad.engine.stages.plan import LANES, LINE, POINTS, Kernel
+from catad.engine.stages.layout import LANES, LINE, POINTS, Kernel
 from catad.engine.stages.stage import FoldResult
 from catad.engine.stages.unswitch import MOST, choice
 from catad.engine.text.element import Element
