@@ -9,7 +9,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.run import target
-from catad.engine.stages import plan
+from catad.engine.stages import layout
 
 from .cpu_support import on
 
@@ -28,7 +28,7 @@ LAYOUTS: dict[str, Any] = {
 def reach(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sizes and strides of 32 bits, and of more."""
     if request.param == "far":
-        monkeypatch.setattr(plan, "FAR", 0)
+        monkeypatch.setattr(layout, "FAR", 0)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
