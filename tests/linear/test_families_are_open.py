@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import catad
 
 ROOT = Path(catad.__file__).parent
-FILES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+
+
+@cache
+def files() -> dict[Path, ast.Module]:
+    """The files of the package as trees, read when the test runs."""
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 
 def _bases(node: ast.ClassDef) -> set[str]:
@@ -21,7 +27,7 @@ def families() -> dict[str, Path]:
     while True:
         more = {
             node.name: path
-            for path, tree in FILES.items()
+            for path, tree in files().items()
             for node in ast.walk(tree)
             if isinstance(node, ast.ClassDef) and node.name not in found and _bases(node) & {"Structure", *found}
         }
@@ -53,7 +59,7 @@ def test_no_file_asks_for_a_family_of_another() -> None:
     assert {"Delta", "Chain", "Recurrence", "Network", "Gather", "SweepMap"} <= set(known)
     asked = [
         f"{path.relative_to(ROOT)}:{line} {name}"
-        for path, tree in FILES.items()
+        for path, tree in files().items()
         for line, names in asked_in(tree)
         for name in sorted(names & set(known))
         if known[name] != path

@@ -99,7 +99,7 @@ def bit_patterns(dtype, count, rng):
     return rng.integers(0, np.iinfo(whole).max, count, dtype=whole, endpoint=True).view(dtype)
 
 
-def samples(op, dtype, count=120):
+def samples(op, dtype, count=70):
     """Numbers of all sizes, and more of them where functions bend, change their formula or lose digits."""
     rng = np.random.default_rng([ord(c) for c in op])
     digits = DIGITS[dtype][0]
