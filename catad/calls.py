@@ -99,6 +99,8 @@ def _meant(
             terms += parts
         else:
             kept[bool(key)].append(key + _code(arg))
+    if len(kept[0]) > len(names) and all(isinstance(arg, (int, np.integer)) for arg in args):
+        kept[0][:] = [f"({', '.join(kept[0])})"]  # integers that belong together, as the axes of a shape
     needed = [p.name for p in list(signature.parameters.values())[len(kept[0]) :] if p.default is p.empty]
     missing = [name for name in needed if name not in kwargs]
     call = f"ct.{fn.__name__}({', '.join([*kept[0], *missing, *kept[1]])})"

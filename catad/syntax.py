@@ -12,6 +12,7 @@ import importlib
 import inspect
 import math
 import pkgutil
+import sys
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
@@ -99,6 +100,8 @@ class _Writer:
         if value is np:
             self.names["np"] = np
             return "np"
+        if value is sys.modules.get("catad"):
+            return "ct"
         if isinstance(value, D):
             return self.named(value, wish) if value is self.top else self.hole(value)
         text = self.written(value)

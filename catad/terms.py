@@ -158,6 +158,8 @@ class D:
         return Cross((self, other), here())
 
     def __rmul__(self, number: Operand) -> D:
+        if isinstance(number, np.ndarray):
+            raise errors.SpaceError(errors.not_a_factor(number))
         return then(self, late().times(number), here())
 
     if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them

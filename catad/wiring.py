@@ -410,7 +410,7 @@ def wire(term: D, dom: Space) -> Wiring:
     """
     morphism(term, "ct.wire")
     if not isinstance(dom, Space):
-        raise errors.SpaceError(errors.not_spaces("ct.wire", dom))
+        raise errors.SpaceError(errors.not_spaces("ct.wire", dom, "ct.wire(f, ct.f64[1000])"))
 
     def laid_out() -> Wiring:
         b = Builder(_point_in(dom))

@@ -22,22 +22,22 @@ def compile(f: D, *spaces: Space) -> D:
     >>> f = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000])
     """
     morphism(f, "ct.compile")
-    _check(spaces, "ct.compile")
+    _check(spaces, "ct.compile", "ct.compile(f, ct.f64[1000])")
     _texts(f, spaces)
     return f
 
 
-def _check(spaces: tuple[Space, ...], who: str) -> None:
+def _check(spaces: tuple[Space, ...], who: str, example: str) -> None:
     for space in spaces:
         if not isinstance(space, Space):
-            raise errors.SpaceError(errors.not_spaces(who, space))
+            raise errors.SpaceError(errors.not_spaces(who, space, example))
 
 
 def source(f: D, language: str, *spaces: Space) -> str:
     """See `D.source`."""
     if language not in languages():
         raise errors.ArgumentError(errors.no_such_language(language, languages()))
-    _check(spaces, "f.source")
+    _check(spaces, "f.source", f'f.source("{language}", ct.f64[1000])')
     made = _texts(f, spaces, None if language == "steps" else language)
     if language == "steps":
         return "\n".join(
@@ -49,13 +49,15 @@ def source(f: D, language: str, *spaces: Space) -> str:
 def _texts(f: D, spaces: tuple[Space, ...], language: str | None = None) -> list[tuple[str, str | None]]:
     """The steps of `f` at some spaces: what they are, and their text where they are compiled."""
     program, _ = program_of(f, spaces[0] if len(spaces) == 1 else product(*spaces))
-    return [_described(step[0]) for step in program.on(compiling(language)).steps]
+    boxes = {box.outs: type(box.primitive).__name__ for box in program.wiring.boxes}
+    run = program.on(compiling(language))
+    return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
 
 
-def _described(kernel: Any) -> tuple[str, str | None]:
-    """What a step is, and its text; of array code, the primitive."""
+def _described(kernel: Any, box: str) -> tuple[str, str | None]:
+    """The name and the text of a step; a function without a name has that of the box with its results."""
     prepared = getattr(kernel, "prepared", None)
     if prepared is not None:
         return kernel.name, prepared()
     owner = getattr(kernel, "__self__", None)
-    return getattr(kernel, "name", type(owner).__name__ if owner is not None else "view"), None
+    return getattr(kernel, "name", type(owner).__name__ if owner is not None else box), None

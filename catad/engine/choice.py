@@ -36,6 +36,8 @@ def register(engine: Engine) -> None:
     catad.errors.EngineError: this is no engine
     ...
     """
+    if isinstance(engine, type):
+        raise errors.EngineError(errors.engine_is_a_class(engine))
     asked = [what for what in dir(Engine) if not what.startswith("_")] + ["name"]
     missing = [what for what in asked if not hasattr(engine, what)]
     missing += [what for what in ("runs", "steps") if getattr(type(engine), what, None) is getattr(Engine, what)]

@@ -47,6 +47,10 @@ class Stage:
         self.bytes += moved
         self._compiled.update(compile_seconds)  # a kernel gives the same number at each call: so it counts once
 
+    def __repr__(self) -> str:
+        times = f"compile {1e3 * self.compile_seconds:.1f} ms, run {1e3 * self.run_seconds:.3f} ms"
+        return f"<stage {self.name}: {self.calls} calls, {times}, {self.bytes / 1e6:.1f} MB>"
+
     @property
     def compile_seconds(self) -> float:
         return sum(self._compiled)

@@ -25,7 +25,7 @@ class Run:
     `inputs` and `outputs` are wires; boxes without arguments are constants.
     """
 
-    __slots__ = ("_constants", "_fixed", "_rest", "_segments", "count", "inputs", "nesting", "outputs", "steps")
+    __slots__ = ("_constants", "_fixed", "_rest", "_segments", "count", "inputs", "nesting", "outputs", "steps", "wires")
 
     def __init__(
         self, inputs: Sequence[int], outputs: Sequence[int], steps: Sequence[Step], boxes: Sequence[Box] = ()
@@ -44,6 +44,7 @@ class Run:
             names.setdefault(k, len(names))
         self.outputs = tuple([names[k] for k in outputs])
         self.count = len(names)
+        self.wires = tuple(names)  # the wire of each register
         self.steps = tuple(
             [
                 (

@@ -118,6 +118,7 @@ class Standalone:
     ) -> None:
         self.machine, self.name, self.plain, self.ins = machine, name, plain, ins
         self.made: Compiled | None = made
+        self.ahead = False  # whether it was compiled before a call was timed
 
     def prepared(self) -> str | None:
         """Compile for arrays in its spaces; the text, or None where the array code runs."""
@@ -142,6 +143,9 @@ class Standalone:
     def _run(self, made: Compiled, xp: Any, given: Sequence[Any]) -> Any:
         if not profile.active():
             return made(xp, *given)
+        if not self.ahead:
+            made.prepared(self.ins)
+            self.ahead = True
         with _timed(self.machine, self.name) as found:
             result = made(xp, *given)
             outs = result if isinstance(result, (list, tuple)) else [result]

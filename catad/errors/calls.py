@@ -59,10 +59,10 @@ def several_axes(axes: object) -> str:
     )
 
 
-def not_spaces(who: str, thing: object) -> str:
+def not_spaces(who: str, thing: object, example: str) -> str:
     return text(
         f"{who} takes the spaces of the arguments",
         given=described(thing),
-        expected=f"e.g. {who}(f, ct.f64[1000])",
+        expected=f"e.g. {example}",
         do="for the space of a value write ct.space_of(x)",
     )

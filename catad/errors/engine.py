@@ -78,6 +78,14 @@ def no_engine(given: object, missing: Sequence[str]) -> str:
     )
 
 
+def engine_is_a_class(given: type) -> str:
+    return text(
+        "an engine is an object, not a class",
+        given=f"the class {given.__name__}",
+        do=f"make one: ct.engine.register({given.__name__}())",
+    )
+
+
 def reserved_engine(name: object) -> str:
     return text("an engine cannot have this name", given=abbreviated(name), expected="a text that no engine of catad has")
 

@@ -68,6 +68,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "not a morphism": (lambda: ct.sin >> 3, ct.SpaceError, ["given:    3 of type int", "ct.const(v)"]),
     "a number on the right": (lambda: ct.sin * 2.0, ct.SpaceError, ["write the number on the left, 2.0 * f"]),
     "a truth value as a factor": (lambda: True * ct.sin, ct.SpaceError, ["a real number on the left", "type bool"]),
+    "an array as a factor": (lambda: X * ct.sin, ct.SpaceError, ["a real number on the left", "ct.fork(f, ct.const(a))"]),
     "a list": (lambda: ct.sin([1.0]), ct.SpaceError, ["given:    [1.0] of type list", "np.asarray(x)"]),
     "complex numbers": (lambda: ct.sin(np.array([1j])), ct.SpaceError, ["complex128", "x.real and x.imag"]),
     "shapes that do not broadcast": (

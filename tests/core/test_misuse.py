@@ -83,6 +83,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "a morphism": (lambda: ct.sum(ct.sin), "to compose write ct.sin >> ct.sum()"),
     "morphisms": (lambda: ct.stack([ct.sin, ct.cos]), "to compose write ct.fork(ct.sin, ct.cos) >> ct.stack()"),
     "nothing": (lambda: ct.reshape(), "call it as ct.reshape(shape)"),  # type: ignore[call-arg]
+    "a shape in pieces": (lambda: ct.reshape(3, 1), "call it as ct.reshape((3, 1))"),  # type: ignore[call-arg, arg-type]
     "words of morphisms": (lambda: ct.mul(ct.sin, ct.cos), "to compose write ct.fork(ct.sin, ct.cos) >> ct.mul"),
     "a word of a morphism": (lambda: ct.sin(ct.cos), "to compose write ct.cos >> ct.sin"),
     "spaces": (lambda: ct.compile(ct.sin, X), "write ct.space_of(x)"),  # type: ignore[arg-type]

@@ -95,6 +95,11 @@ def test_a_lambda_prints_as_its_text_with_the_numbers_around_it() -> None:
     assert rebuilt(ct.add) == ct.add
 
 
+def test_a_lambda_may_name_the_package() -> None:
+    f = ct.map(lambda x: ct.hypot(x, 1.0) + 2.0)
+    assert repr(f) == "ct.map(lambda x: ct.hypot(x, 1.0) + 2.0)" and eval(repr(f), {"ct": ct}) == f
+
+
 def test_what_has_no_short_text_goes_by_a_name() -> None:
     large = ct.const(np.arange(100.0))
     assert repr(large) == "ct.const(value)" and list(large.names) == ["value"] and rebuilt(large) == large

@@ -158,3 +158,14 @@ def test_a_machine_is_compared_with_its_own_copies(copy_of_10) -> None:
         module.record("on the machine", [0.0], 1.0, 10**9, lambda: 2e9)
         module.record("on NumPy", [0.0], 1.0, 10**9)
     assert [stage.as_dict()["of_copy"] for stage in p.stages] == [0.5, 0.1]
+
+
+def test_the_time_of_a_run_is_without_compiling() -> None:
+    """A call that compiles takes hundreds of times as long as its run: of that nothing is in the sum of runs."""
+    index, x = np.arange(20_000) % 19, np.ones(20_000)
+    op = ct.monoid(lambda a, b: a * b + 0.25 * a - 0.25 * a, 1.0)  # of no other test: it is compiled here
+    with ct.use_engine("cpu"), ct.profile() as found:
+        ct.histogram(op, bins=19)(index, x)
+    (stage,) = found.stages
+    assert stage.run_seconds < stage.compile_seconds
+    assert repr(stage).startswith("<stage FoldByBin: 1 calls, compile ")

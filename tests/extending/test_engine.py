@@ -130,6 +130,23 @@ def test_the_code_of_an_engine_is_shown_by_its_language() -> None:
         ct.sin.source("names of boxes", space)
 
 
+def test_steps_without_names_have_those_of_their_boxes() -> None:
+    class Plain(ct.engine.Engine):
+        name = "plain"
+
+        def runs(self, xp: Any) -> bool:
+            return xp is np
+
+        def steps(self, wiring: ct.primitive.Wiring) -> list[Any]:
+            return [(lambda xp, *a, p=p: p.evaluate(xp, *a), ins, outs) for p, ins, outs in wiring.boxes if ins]
+
+    with pytest.raises(ct.EngineError, match="an object, not a class"):
+        ct.engine.register(Plain)  # type: ignore[arg-type]
+    ct.engine.register(Plain())
+    with ct.use_engine("plain"):
+        assert (ct.sin >> ct.flip()).source("steps", ct.f64[6]) == "0: Map, array code\n1: StridedCopy, array code"
+
+
 def test_what_is_no_engine_is_refused() -> None:
     class Nameless(ct.engine.Engine):
         def runs(self, xp: Any) -> bool:
