@@ -13,7 +13,7 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,6 +48,7 @@ class CostProfile:
 
     engine: str
     rates: tuple[tuple[str, Rates], ...]
+    measured: bool = field(default=False, compare=False, repr=False)  # it is that of the engine in force, `cost="time"`
 
     @cached_property
     def _hash(self) -> int:
@@ -57,7 +58,7 @@ class CostProfile:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CostProfile, (self.engine, self.rates)  # without the hash
+        return CostProfile, (self.engine, self.rates, self.measured)  # without the hash
 
     @cached_property
     def _table(self) -> dict[str, Rates]:
