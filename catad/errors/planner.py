@@ -188,6 +188,15 @@ def unwritten_cost(name: str) -> str:
     )
 
 
+def text_recomputes() -> str:
+    return text(
+        "the plan recomputes parts of a program",
+        expected="this program, and the space of its point",
+        where="request.recomputed",
+        do="ct.Plan.from_json(text, f, x)",
+    )
+
+
 def no_cost_for_sizes(cost: object) -> str:
     return text(
         "a plan of sizes alone has one cost",

@@ -38,7 +38,8 @@ class CostProfile:
     """What an engine's kernels cost in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
 
     `rates` are pairs of a kind and its three rates: seconds for a launch, for a byte, for a scalar operation; "others" stands for
-    kinds that are not named. The profile of the engine in force is measured once and kept in the user's cache folder.
+    kinds that are not named. The profile of the engine in force is measured once and kept in the user's cache folder; catad sets
+    `measured` on it, so that the text of a plan says "time".
 
     >>> import catad as ct
     >>> profile = ct.CostProfile("example", (("others", (1e-6, 1e-9, 0.0)),))

@@ -64,11 +64,13 @@ class Written(NamedTuple):
         return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit)
 
     def runs(self, source: D | None) -> Runs:
-        """The runs of boxes of a program that the text recomputes; for no program none, since its factors say so."""
+        """The runs of boxes of a program that the text recomputes; only a program has some."""
         found = self.recomputed or ()
+        if found and source is None:
+            raise errors.PlanError(errors.text_recomputes())
         if source is not None and found and found[-1][1] > boxes(source):
             raise errors.PlanError(errors.bad_field("request.recomputed", found, f"boxes 0 to {boxes(source)}"))
-        return () if source is None else found
+        return found
 
 
 def to_json(plan: Plan) -> str:

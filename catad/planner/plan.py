@@ -386,7 +386,7 @@ def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) 
         raise errors.PlanError(errors.bad_field("request.want", written.want, f'"{program.want}", as of the plan given'))
     runs = program.recomputed if program is not None and written.recomputed is None else written.runs(program and program.source)
     same_mode = written.mode in (base.mode, "by hand")
-    if same_mode and base.request == replace(request, mode="auto") and (program is None or runs == program.recomputed):
+    if same_mode and base.request == replace(request, mode="auto") and runs == (program.recomputed if program else ()):
         return base
     if program is not None:
         return _planned(program.source, program.dom, program.want, request, runs)
@@ -404,6 +404,7 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
         want = written.want or "jacobian"
         source = subject if want == "jacobian" else grad(subject)
         return _planned(source, domain(subject, primals_or_spaces), want, request, written.runs(source))
+    written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model
     asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}
     return plan(subject, *primals_or_spaces, cost=given, **asked)

@@ -72,6 +72,10 @@ def test_a_loaded_plan_recomputes() -> None:
     assert ct.Plan.from_json(free.to_json(), small) == free
     edited = small.edited("auto")
     assert edited.recomputes and ct.Plan.from_json(edited.to_json(), CHAIN, X) == edited
+    linear = ct.linearize(CHAIN, x)[1]
+    for other in (linear, ct.plan(linear)):
+        with pytest.raises(ct.PlanError, match=r"recomputes parts of a program\n.*this program"):
+            ct.Plan.from_json(small.to_json(), other)
     with pytest.raises(ct.PlanError, match=r"request.want"):
         ct.Plan.from_json(ct.plan(ct.exp >> ct.sum(), X, want="hessian").to_json(), ct.plan(ct.exp >> ct.sum(), X))
 
@@ -82,6 +86,14 @@ def test_a_loaded_plan_is_priced_as_its_text_says() -> None:
     assert ct.Plan.from_json(counted.to_json(), timed) == counted and ct.Plan.from_json(timed.to_json(), counted) == timed
     assert ct.Plan.from_json(timed.to_json(), CHAIN, X, cost="operations") == counted
     assert ct.Plan.from_json(timed.to_json(), timed, cost="operations") == counted
+
+
+def test_a_bracketing_is_read_where_an_order_is_best() -> None:
+    order = ct.plan(FORKS, X, mode="elimination", cost="operations")
+    bracketed = order.edited("reverse")
+    assert (order.kind, bracketed.kind) == ("order", "bracketing")
+    again = ct.Plan.from_json(bracketed.to_json().replace('"mode": "reverse"', '"mode": "by hand"'), order)
+    assert (again.kind, again.mode, again.bracketing) == ("bracketing", "by hand", bracketed.bracketing)
 
 
 def area(first: Any, second: Any) -> float:
