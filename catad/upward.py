@@ -18,6 +18,8 @@ from catad.linear.one_by_one import one_by_one
 from catad.linear.products import cost_of_wiring
 from catad.linear.solving import general as general_solver
 from catad.planner.plan import plan
+from catad.planner.problems.chain_plan import plan_chain
+from catad.planner.problems.graph_plan import plan_graph
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
@@ -60,6 +62,8 @@ __all__ = [
     "packed",
     "pattern",
     "plan",
+    "plan_chain",
+    "plan_graph",
     "program_of",
     "reverse_differential",
     "run",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from catad.errors.base import abbreviated, text
 
 
-def unknown_mode(mode: object) -> str:
+def unknown_mode(mode: object, where: str | None = None) -> str:
     return text(
         "no such mode of multiplying",
         given=abbreviated(mode),
         expected='"auto", "forward", "reverse", "elimination", a bracketing such as [[0, 1], 2], or a plan',
+        where=where,
     )
 
 
@@ -175,6 +176,33 @@ def missing_field(key: str) -> str:
 
 def bad_field(key: str, value: object, expected: str) -> str:
     return text("a field cannot be read", given=abbreviated(value), expected=expected, where=key)
+
+
+def unwritten_cost(name: str) -> str:
+    return text(
+        "the text of a plan cannot tell its cost",
+        given=f'"{name}"',
+        expected="cost=, which prices the plan, or the plan itself as second argument",
+        where="request.cost",
+        do="ct.Plan.from_json(text, f, x, cost=...)",
+    )
+
+
+def text_recomputes() -> str:
+    return text(
+        "the plan recomputes parts of a program",
+        expected="this program, and the space of its point",
+        where="request.recomputed",
+        do="ct.Plan.from_json(text, f, x)",
+    )
+
+
+def no_cost_for_sizes(cost: object) -> str:
+    return text(
+        "a plan of sizes alone has one cost",
+        given=f"cost={abbreviated(cost)}",
+        expected='no cost=, or "operations"',
+    )
 
 
 def other_program(difference: str) -> str:

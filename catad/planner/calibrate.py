@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from statistics import median
@@ -113,11 +114,11 @@ def stored(xp: Any) -> CostProfile:
 @lru_cache(maxsize=64)
 def _stored(xp: Any, engine: str, place: str | None) -> CostProfile:
     if place is None:
-        return calibrate(xp, engine)
+        return replace(calibrate(xp, engine), measured=True)
     path = Path(place) / f"profile-{engine}.json"
     with suppress(OSError, errors.PlanError):
-        return from_json(path.read_text(encoding="utf-8"), str(path))
-    made = calibrate(xp, engine)
+        return replace(from_json(path.read_text(encoding="utf-8"), str(path)), measured=True)
+    made = replace(calibrate(xp, engine), measured=True)
     with suppress(OSError):  # then it is measured again by the next process
         store(made, path)
     return made

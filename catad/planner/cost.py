@@ -57,7 +57,7 @@ def value_of(actions: Iterable[Action], model: Model) -> float:
         if not action.is_product:
             first, second = (first, identity_on(first.cod)) if action.backwards else (identity_on(first.dom), first)
         value = model(first, second)
-        if not _is_amount(value):
+        if not is_amount(value):
             raise errors.PlanError(errors.bad_cost(value, first, second))
         total += float(value)
     return total
@@ -86,7 +86,7 @@ def moved(actions: Iterable[Action]) -> int:
     return sum(action.found.read + sum(action.found.computed) for action in actions if action.found.computed)
 
 
-def _is_amount(value: Any) -> bool:
+def is_amount(value: Any) -> bool:
     """Whether a value is a number at least 0 (infinity is one: never do this)."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return False
@@ -108,7 +108,7 @@ def least_of(error: errors.PlanError) -> int | None:
 
 def checked_limit(value: Any, name: str, positive: bool = False) -> Any:
     """A limit that a user gives: None, or a number at least 0, or above it."""
-    if value is not None and not (_is_amount(value) and (value > 0 or not positive)):
+    if value is not None and not (is_amount(value) and (value > 0 or not positive)):
         raise errors.PlanError(errors.bad_limit(name, value, positive))
     return value
 
@@ -119,7 +119,7 @@ def matrix(size: Any, k: int) -> Structure:
         raise errors.PlanError(errors.bad_size(size, k))
     sizes: list[int] = []
     for n in size:
-        if not _is_amount(n) or math.isinf(n) or n != int(n):
+        if not is_amount(n) or math.isinf(n) or n != int(n):
             raise errors.PlanError(errors.bad_size(size, k))
         sizes.append(int(n))
     f64 = np.dtype(np.float64)

@@ -13,7 +13,7 @@ import math
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,7 +38,8 @@ class CostProfile:
     """What an engine's kernels cost in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
 
     `rates` are pairs of a kind and its three rates: seconds for a launch, for a byte, for a scalar operation; "others" stands for
-    kinds that are not named. The profile of the engine in force is measured once and kept in the user's cache folder.
+    kinds that are not named. The profile of the engine in force is measured once and kept in the user's cache folder; catad sets
+    `measured` on it, so that the text of a plan says "time".
 
     >>> import catad as ct
     >>> profile = ct.CostProfile("example", (("others", (1e-6, 1e-9, 0.0)),))
@@ -48,6 +49,7 @@ class CostProfile:
 
     engine: str
     rates: tuple[tuple[str, Rates], ...]
+    measured: bool = field(default=False, compare=False, repr=False)  # it is that of the engine in force, `cost="time"`
 
     @cached_property
     def _hash(self) -> int:
@@ -57,7 +59,7 @@ class CostProfile:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CostProfile, (self.engine, self.rates)  # without the hash
+        return CostProfile, (self.engine, self.rates, self.measured)  # without the hash
 
     @cached_property
     def _table(self) -> dict[str, Rates]:

@@ -4,53 +4,162 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from catad import errors
 from catad.planner import brackets
-from catad.planner.request import MODES, name_of
-from catad.planner.strategy import Strategy
+from catad.planner.cost import is_amount
+from catad.planner.recompute import Runs, boxes
+from catad.planner.request import COSTS, MODES, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
+from catad.planner.strategy import Runnable, Strategy
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan
+    from catad.terms import D
+
+VERSION = 1  # of the text
 
 _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 
 
+WRITTEN = ("cost", "value", "explicit", "want", "memory", "budget", "recomputed")  # the fields of "request"
+
+
+class Written(NamedTuple):
+    """What a text says, its fields checked but for what depends on the program: see `Request`, and `Program_` of plans.
+
+    A field that the text lacks is None: the reader takes what the program at hand has, or the default.
+    """
+
+    data: dict[str, Any]
+    mode: str
+    cost: str | None
+    explicit: bool | None
+    want: Want | None
+    memory: float | None
+    budget: int | None
+    recomputed: Runs | None
+
+    @property
+    def is_chain(self) -> bool:
+        """Whether it is a plan of `ct.plan_chain`."""
+        return "steps" in self.data
+
+    def request(self, cost: CostGiven | None, base: Request) -> Request:
+        """The request of the text, by the given cost if there is one; `base` has what the text does not say."""
+        if cost is not None:
+            model = model_of(cost)
+        elif self.cost is None or self.cost == name_of(base.model):
+            model = base.model
+        elif self.cost in UNWRITTEN:
+            raise errors.PlanError(errors.unwritten_cost(self.cost))
+        else:
+            model = model_of(self.cost)
+        asked = self.data.get("request", {})
+        memory = self.memory if "memory" in asked else base.memory
+        budget = self.budget if "budget" in asked else base.budget
+        explicit = base.explicit if self.explicit is None else self.explicit
+        return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit)
+
+    def runs(self, source: D | None) -> Runs:
+        """The runs of boxes of a program that the text recomputes; only a program has some."""
+        found = self.recomputed or ()
+        if found and source is None:
+            raise errors.PlanError(errors.text_recomputes())
+        if source is not None and found and found[-1][1] > boxes(source):
+            raise errors.PlanError(errors.bad_field("request.recomputed", found, f"boxes 0 to {boxes(source)}"))
+        return found
+
+
 def to_json(plan: Plan) -> str:
     """See `Plan.to_json`."""
-    own, cost = plan.strategy, plan.cost
+    own, cost, request, program = plan.strategy, plan.cost, plan.request, plan.program
     amounts = {"operations": cost.operations, "bytes": cost.bytes, "peak": cost.peak}
-    asked = {"cost": name_of(plan.request.model), "value": cost.value, "explicit": plan.request.explicit}
+    asked = {
+        "cost": name_of(request.model),
+        "value": cost.value,
+        "explicit": request.explicit,
+        "want": "jacobian" if program is None else program.want,
+        "memory": _number(request.memory),
+        "budget": _number(request.budget),
+        "recomputed": [] if program is None else program.recomputed,
+    }
     name, parts = own.records()
     listed = ",\n    ".join([json.dumps(part) for part in parts])
     return (
-        f'{{\n  "plan": 1,\n  "mode": {json.dumps(own.mode)},\n  "{own.kind}": {own.text},\n'
+        f'{{\n  "plan": {VERSION},\n  "mode": {json.dumps(own.mode)},\n  "{own.kind}": {own.text},\n'
         f'  "{name}": [\n    {listed}\n  ],\n  "cost": {json.dumps(amounts)},\n  "request": {json.dumps(asked)}\n}}\n'
     )
 
 
-def from_json(text: str, base: Plan) -> Plan:
-    """The plan of a text for what another plan is for; raises `PlanError`, naming the place, where it is none or does not fit."""
+def _number(limit: Any) -> Any:
+    """A limit as a number that JSON knows."""
+    return limit.item() if isinstance(limit, np.generic) else limit
+
+
+def read(text: str) -> Written:
+    """What a text says; raises `PlanError`, naming the place, where it is no text of a plan."""
     if not isinstance(text, str):
         raise errors.PlanError(errors.no_plan_text(text))
-    data = _read(text)
+    data = _fields(text)
+    version, mode, asked = data.get("plan", VERSION), data.get("mode", "by hand"), data.get("request", {})
+    _check("plan", version, type(version) is int and version == VERSION, f"{VERSION}, the version that this catad reads")
+    if mode not in (*MODES, "by hand"):
+        raise errors.PlanError(errors.unknown_mode(mode, "mode"))
+    _check("cost", data.get("cost", {}), isinstance(data.get("cost", {}), dict), "an object")
+    _check("request", asked, isinstance(asked, dict), "an object")
+    for key in asked:
+        _check("request", key, key in WRITTEN, f"the fields {', '.join(WRITTEN)}")
+    cost, explicit, want = asked.get("cost"), asked.get("explicit"), asked.get("want")
+    memory, budget, recomputed = asked.get("memory"), asked.get("budget"), asked.get("recomputed")
+    costs = (*COSTS, *UNWRITTEN)
+    _check("request.cost", cost, "cost" not in asked or cost in costs, f"one of {', '.join(costs)}")
+    _check("request.explicit", explicit, "explicit" not in asked or isinstance(explicit, bool), "true or false")
+    _check("request.want", want, "want" not in asked or want in WANTS, f"one of {', '.join(WANTS)}")
+    _check("request.memory", memory, memory is None or is_amount(memory), "null, or bytes, at least 0")
+    _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")
+    if "recomputed" in asked:
+        recomputed = _runs(recomputed)
+    return Written(data, mode, cost, explicit, want, memory, budget, recomputed)
+
+
+def _check(key: str, value: Any, holds: bool, expected: str) -> None:
+    if not holds:
+        raise errors.PlanError(errors.bad_field(key, value, expected))
+
+
+def _runs(value: Any) -> Runs:
+    """Runs of boxes in order, none empty."""
+    expected = "pairs of boxes [first, end] in order, first < end"
+    _check("request.recomputed", value, isinstance(value, list), expected)
+    done = 0
+    for k, run in enumerate(value):
+        whole = isinstance(run, list) and len(run) == 2 and all(type(n) is int for n in run)
+        _check(f"request.recomputed[{k}]", run, whole and done <= run[0] < run[1], expected)
+        done = run[1]
+    return tuple([(first, end) for first, end in value])
+
+
+def chosen(written: Written, base: Plan) -> Plan:
+    """The plan of a text for what another plan is for; raises `PlanError`, naming the place, where it does not fit."""
+    data, mode = written.data, written.mode
     if "order" in data and base.kind == "bracketing":
         base = base.edited("elimination")
+    elif "bracketing" in data and "order" not in data and isinstance(base.strategy, Runnable) and base.kind == "order":
+        base = base.edited("auto")
     own = base.strategy
     if own.kind not in data:
         raise errors.PlanError(errors.missing_field(own.kind))
     _check_parts(data, own)
     choice = own.read(data[own.kind])
-    mode = data.get("mode", "by hand")
-    if mode not in (*MODES, "by hand"):
-        raise errors.PlanError(errors.unknown_mode(mode))
     edited = base.edited(choice)
-    known = edited if mode == "by hand" else base if own.kind == "order" or base.mode == mode else base.edited(mode)
-    return known if known.kind == edited.kind and known.strategy.text == edited.strategy.text else edited
+    same = mode != "by hand" or base.mode == mode
+    return base if same and base.kind == edited.kind and own.text == edited.strategy.text else edited
 
 
-def _read(text: str) -> dict[str, Any]:
+def _fields(text: str) -> dict[str, Any]:
     """The fields of the text; the bracketing is read on its own, since it may be nested as deep as the chain is long."""
     found = _BRACKETING.search(text)
     bracketing: Any = None

@@ -57,7 +57,7 @@ class Execution:
     steps: tuple[Any, ...]
     cost: Cost
     result: Structure
-    wiring: Wiring  # from the slots of the chain to those of the result
+    wiring: Wiring = field(compare=False)  # from the slots of the chain to those of the result; it follows from the strategy
     additive: bool  # whether no two steps share work, so that the operations of the steps add up
     made: dict[str, Program] = field(default_factory=dict, compare=False, repr=False)  # its program, when it first runs
 

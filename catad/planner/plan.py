@@ -6,7 +6,7 @@ structures alone, kept, and run as one program. Its strategy (`catad.planner.str
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -20,10 +20,10 @@ from catad.linear.structure import Structure
 from catad.planner import cache, exchange, report
 from catad.planner.bracketing import Bracketing
 from catad.planner.cost import Cost, least_of
-from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import Factors, difference, factors_of
-from catad.planner.recompute import fitting, without_checkpoints
-from catad.planner.request import Mode, Nested, Request, checked
+from catad.planner.graph import Graph
+from catad.planner.recompute import Runs, fitting, with_checkpoints
+from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
 from catad.planner.strategy import Runnable, Step, Strategy
 from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
 from catad.spaces import Space, Value
@@ -34,8 +34,11 @@ from catad.terms import D, morphism
 class Program_(NamedTuple):
     """The morphism that a plan is for."""
 
-    term: D
+    term: D  # whose derivative is planned: `source` with the boxes of `recomputed` as checkpoints
     dom: Space
+    source: D  # what was given, for a Hessian its gradient
+    want: Want
+    recomputed: Runs = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,9 +67,13 @@ class Plan:
     request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
     program: Program_ | None = None
-    recomputes: bool = False  # `program` is not the one that was given: parts of it are checkpoints
 
     # -- what is done
+
+    @property
+    def recomputes(self) -> bool:
+        """Whether parts of the program compute their coefficients again instead of keeping them."""
+        return self.program is not None and bool(self.program.recomputed)
 
     @property
     def kind(self) -> Literal["bracketing", "order", "steps"]:
@@ -194,7 +201,7 @@ class Plan:
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:
         """As `run`, for a plan that recomputes: its program must be `f` but for checkpoints."""
-        if self.program is None or without_checkpoints(self.program.term) != f:
+        if self.program is None or self.program.source != f:
             raise errors.PlanError(errors.other_program("it recomputes parts of another program"))
         return self.run(*primals)
 
@@ -213,20 +220,33 @@ class Plan:
             found = cache.order_of(self.structure, self.chain, request)
         if found is None:
             found = cache.of_factors(self.chain, request.for_chain(len(self.factors)))
-        return replace(self, strategy=found, request=replace(request, mode="auto"))
+        known = replace(found, exact=False) if self.recomputes else found
+        return replace(self, strategy=known, request=replace(request, mode="auto"))
 
     def to_json(self) -> str:
         """The plan as JSON text; its "bracketing", or its "order", may be edited and given back to `Plan.from_json`."""
         return exchange.to_json(self)
 
     @staticmethod
-    def from_json(text: str, program: Any, *primals_or_spaces: Any) -> Plan:
+    def from_json(text: str, program: Any, *primals_or_spaces: Any, cost: CostGiven | None = None) -> Plan:
         """A plan from JSON text, checked against what it is for.
 
-        `program` is another plan for it, or what `ct.plan` takes: a morphism (with values or spaces of the point), a linear
-        map, a list of factors. Raises `PlanError`, naming the place, where the text is no plan or is for something else.
+        `program` is another plan for it, or what was planned: a morphism (with values or spaces of the point), a linear map, a
+        list of factors, a `ct.Graph`, the sizes of `ct.plan_chain`. The text says what else was asked for: the derivative,
+        limits, parts that are recomputed, and the cost. `cost` takes the place of the cost in the text; it is needed where that
+        is a profile or a function, unless `program` is a plan by such a cost. Raises `PlanError`, naming the place, where the
+        text is no plan or is for something else.
+
+        >>> import catad as ct
+        >>> f = ct.exp >> ct.sum()
+        >>> text = ct.plan(f, ct.f64[5], want="hessian", cost="operations").to_json()
+        >>> ct.Plan.from_json(text, f, ct.f64[5])
+        <plan R^5 -> R^5, 2 factors: 5 operations, optimal>
         """
-        return exchange.from_json(text, program if isinstance(program, Plan) else plan(program, *primals_or_spaces))
+        written = exchange.read(text)
+        if isinstance(program, Plan):
+            return exchange.chosen(written, _asked_again(program, written, cost))
+        return exchange.chosen(written, _asked_anew(program, primals_or_spaces, written, cost))
 
     # -- reports
 
@@ -275,11 +295,11 @@ class Plan:
 def plan(
     f_or_chain: D | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,
-    want: Literal["jacobian", "hessian"] = "jacobian",
+    want: Want = "jacobian",
     mode: Mode | Nested = "auto",
     memory: float | None = None,
     budget: int | None = None,
-    cost: Literal["operations", "time"] | CostProfile | Callable[[Structure, Structure], float] | None = None,
+    cost: CostGiven | None = None,
     explicit: bool = False,
 ) -> Plan:
     """The order in which to multiply the linear maps of a program or of a chain.
@@ -313,7 +333,7 @@ def plan(
     if callable(f_or_chain) and not runs:
         morphism(f_or_chain, "ct.plan")
     request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
-    if want not in ("jacobian", "hessian"):
+    if want not in WANTS:
         raise errors.PlanError(errors.unknown_want(want))
     if isinstance(f_or_chain, D):
         return _of_program(f_or_chain, primals_or_spaces, want, request)
@@ -326,18 +346,18 @@ def plan(
     return _plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
-def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Request) -> Plan:
+def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
     dom = domain(f, primals_or_spaces)
 
     def made() -> Plan:
-        term = f if want == "jacobian" else grad(f)
+        source = f if want == "jacobian" else grad(f)
         try:
-            return _planned(term, dom, request)
+            return _planned(source, dom, want, request)
         except errors.PlanError as error:
             if least_of(error) is None or request.mode != "auto":
                 raise
-            return fitting(term, dom, request, lambda other: _planned(other, dom, request, exact=False), error)
+            return fitting(source, dom, request, lambda runs: _planned(source, dom, want, request, runs), error)
 
     key = ("plan", dom, want, request)
     try:
@@ -347,11 +367,52 @@ def _of_program(f: D, primals_or_spaces: Sequence[Any], want: str, request: Requ
     return cached(f, key, made)
 
 
-def _planned(term: D, dom: Space, request: Request, exact: bool = True) -> Plan:
-    """The plan for the derivative of a term; one that is not the program itself is not known to be the best."""
-    structure = derivative(term, dom)
-    made = replace(plan_structure(structure, request=request), program=Program_(term, dom))
-    return made if exact else replace(made, strategy=replace(made.strategy, exact=False), recomputes=True)
+def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = ()) -> Plan:
+    """The plan for the derivative of a term; one that recomputes some runs of boxes is not known to be the best."""
+    term = with_checkpoints(source, runs) if runs else source
+    made = plan_structure(derivative(term, dom), request=request)
+    made = replace(made, program=Program_(term, dom, source, want, runs))
+    return replace(made, strategy=replace(made.strategy, exact=False)) if runs else made
+
+
+def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) -> Plan:
+    """What another plan is for, planned as a text asks; the plan itself where it was asked for so."""
+    if not isinstance(base.strategy, Runnable):
+        _check_sized(cost)
+        return base
+    request = written.request(cost, base.request)
+    program = base.program
+    if program is not None and written.want not in (None, program.want):
+        raise errors.PlanError(errors.bad_field("request.want", written.want, f'"{program.want}", as of the plan given'))
+    runs = program.recomputed if program is not None and written.recomputed is None else written.runs(program and program.source)
+    same_mode = written.mode in (base.mode, "by hand")
+    if same_mode and base.request == replace(request, mode="auto") and runs == (program.recomputed if program else ()):
+        return base
+    if program is not None:
+        return _planned(program.source, program.dom, program.want, request, runs)
+    return _plan_factors(base.chain, request) if base.structure is None else plan_structure(base.structure, request=request)
+
+
+def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchange.Written, cost: CostGiven | None) -> Plan:
+    """What was planned, planned as a text asks."""
+    if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
+        _check_sized(cost)
+        return late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
+    model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
+    request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
+    if isinstance(subject, D):
+        want = written.want or "jacobian"
+        source = subject if want == "jacobian" else grad(subject)
+        return _planned(source, domain(subject, primals_or_spaces), want, request, written.runs(source))
+    written.runs(None)
+    given: CostGiven = "operations" if request.model is None else request.model
+    asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}
+    return plan(subject, *primals_or_spaces, cost=given, **asked)
+
+
+def _check_sized(cost: CostGiven | None) -> None:
+    if cost not in (None, "operations"):
+        raise errors.PlanError(errors.no_cost_for_sizes(cost))
 
 
 def plan_structure(structure: Structure, mode: Any = "auto", request: Request | None = None) -> Plan:

@@ -18,8 +18,10 @@ from catad.planner.cost import Cost, least_of, short_of_memory
 from catad.planner.request import Request
 from catad.spaces import Space
 from catad.terms import D, compose
-from catad.vector.checkpoint import Checkpoint, checkpoint
+from catad.vector.checkpoint import checkpoint
 from catad.wiring import wire
+
+Runs = tuple[tuple[int, int], ...]  # of boxes: the first of each, and the one after its last
 
 MOST_KEPT = 4  # runs at the end that may be kept as they are
 
@@ -34,26 +36,41 @@ class Planned(Protocol):
 P = TypeVar("P", bound=Planned)
 
 
-def recomputing(f: D) -> Iterator[tuple[D, list[D]]]:
-    """The program with some runs of boxes as checkpoints, and these runs; fewer runs first, and more of them kept first."""
-    n = len(f)
+def recomputing(f: D) -> Iterator[Runs]:
+    """Runs of boxes that a program may compute again; fewer runs first, and more boxes at its end kept first."""
+    n = boxes(f)
     count = 1
-    while count <= max(n, 1):
-        ends = [n * k // count for k in range(count + 1)]
-        runs = [f[a:z] for a, z in pairwise(ends)] if n > 1 else [f]
+    while count <= n:
+        runs = tuple(pairwise([n * k // count for k in range(count + 1)]))
         for kept in range(min(MOST_KEPT, count - 1), -1, -1):
-            again = runs[: count - kept]
-            yield compose(*[checkpoint(run) for run in again], *runs[count - kept :]), again
+            yield runs[: count - kept]
         count *= 2
 
 
-def without_checkpoints(term: D) -> D:
-    """A chain with the factors inside its checkpoints in place of these."""
-    parts = [term[k : k + 1] for k in range(len(term))] if len(term) > 1 else [term]
-    return compose(*[part.children[0] if isinstance(part, Checkpoint) else part for part in parts])
+def boxes(f: D) -> int:
+    """How many boxes a program has to recompute; one that is no chain is one."""
+    return max(len(f), 1)
 
 
-def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[D], P], error: errors.PlanError) -> P:
+def with_checkpoints(f: D, runs: Runs) -> D:
+    """The program with some runs of its boxes, in order, as checkpoints."""
+    parts: list[D] = []
+    done = 0
+    for first, end in runs:
+        if done < first:
+            parts.append(_run(f, done, first))
+        parts.append(checkpoint(_run(f, first, end)))
+        done = end
+    if done < boxes(f):
+        parts.append(_run(f, done, boxes(f)))
+    return compose(*parts)
+
+
+def _run(f: D, first: int, end: int) -> D:
+    return f[first:end] if len(f) > 1 else f
+
+
+def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[Runs], P], error: errors.PlanError) -> P:
     """The best plan that fits among those of a program that recomputes; raises the error where none does, with the least.
 
     Where the result is explicit the cheapest is best, recomputing included. Where maps may stay unmultiplied a plan does not
@@ -61,16 +78,16 @@ def fitting(f: D, dom: Space, request: Request, plan_of: Callable[[D], P], error
     """
     found: list[tuple[float, float, int, P]] = []
     least = least_of(error)
-    for k, (term, again) in enumerate(recomputing(f)):
+    for k, runs in enumerate(recomputing(f)):
         try:
-            plan = plan_of(term)
+            plan = plan_of(runs)
         except errors.PlanError as other:
             needed = least_of(other)
             if needed is None or least is None:
                 raise
             least = min(least, needed)
             continue
-        amounts = plan.cost.value, _repeated(again, dom)
+        amounts = plan.cost.value, _repeated([_run(f, *run) for run in runs], dom)
         first, second = amounts if request.explicit else amounts[::-1]
         found.append((first, second, k, plan))
     if not found:

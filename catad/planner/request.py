@@ -17,10 +17,14 @@ from catad.planner.calibrate import stored
 from catad.planner.cost import Model, checked_limit
 from catad.planner.cost_profile import CostProfile
 
+Want = Literal["jacobian", "hessian"]
+WANTS: tuple[Want, ...] = get_args(Want)
+CostGiven: TypeAlias = 'Literal["operations", "time"] | CostProfile | Callable[[Structure, Structure], float]'
 Mode = Literal["auto", "forward", "reverse", "elimination"]
 MODES: tuple[str, ...] = get_args(Mode)
 Nested: TypeAlias = "int | Sequence[Nested]"  # `[[0, 1], 2]`: which factors are multiplied first
 COSTS = ("operations", "time")
+UNWRITTEN = ("a cost profile", "a function")
 
 
 @dataclass(frozen=True)
@@ -89,5 +93,7 @@ def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], 
 
 
 def name_of(model: Model) -> str:
-    """The name of a cost model, for reports."""
-    return "operations" if model is None else "time" if isinstance(model, CostProfile) else "given"
+    """The name of a cost model: one of `COSTS`, or of `UNWRITTEN` for one that a text cannot tell."""
+    if isinstance(model, CostProfile):
+        return "time" if model.measured else UNWRITTEN[0]
+    return "operations" if model is None else UNWRITTEN[1]

@@ -9,7 +9,7 @@ import pytest
 
 import catad as ct
 from catad.planner import plan
-from catad.planner.recompute import recomputing, without_checkpoints
+from catad.planner.recompute import recomputing, with_checkpoints
 
 
 def layer(m: int, n: int, seed: int) -> ct.D:
@@ -41,7 +41,8 @@ def test_less_memory_is_more_work_and_the_same_numbers(explicit: bool) -> None:
             break
         assert small.cost.peak <= limit
         if small.recomputes:
-            assert small.program is not None and without_checkpoints(small.program.term) == f and not small.exact
+            assert small.program is not None and small.program.source == f and not small.exact
+            assert small.program.term == with_checkpoints(f, small.program.recomputed) != f
         np.testing.assert_allclose(small.run(X).todense(), expected, rtol=1e-12)
         np.testing.assert_allclose(ct.jacobian(f, mode=small)(X).todense(), expected, rtol=1e-12)
         met.append(small)
@@ -66,8 +67,19 @@ def test_one_box_is_recomputed_as_a_whole() -> None:
     f = ct.fork(ct.sin, ct.cos) >> ct.mul
     single = ct.D(lambda x: (x * x * x, ct.scale(3.0 * x * x)))
     for g in (f, single):
-        terms = [term for term, _ in recomputing(g)]
-        assert all(without_checkpoints(term) == g for term in terms)
+        first, *_ = recomputing(g)
+        assert first == ((0, max(len(g), 1)),) and with_checkpoints(g, first) == ct.checkpoint(g)
+
+
+def test_runs_of_boxes_become_checkpoints() -> None:
+    f = ct.sin >> ct.checkpoint(ct.exp) >> ct.tanh >> ct.cos
+    assert with_checkpoints(f, ((1, 3),)) == ct.sin >> ct.checkpoint(ct.checkpoint(ct.exp) >> ct.tanh) >> ct.cos
+    assert with_checkpoints(f, ((0, 1), (1, 2))) == ct.checkpoint(ct.sin) >> ct.checkpoint(f[1:2]) >> ct.tanh >> ct.cos
+    assert with_checkpoints(f, ()) == f
+    y = np.linspace(0.1, 0.4, 4)
+    small = plan(f, y, memory=64)
+    assert small.recomputes
+    np.testing.assert_allclose(ct.jacobian(f, mode=small)(y).todense(), ct.jacobian(f)(y).todense())
 
 
 def test_a_plan_that_recomputes_is_for_its_program() -> None:

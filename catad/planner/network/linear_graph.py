@@ -13,7 +13,7 @@ import heapq
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.linear.block import grid
 from catad.linear.delta import identity
@@ -35,7 +35,7 @@ class Edge(NamedTuple):
 
 
 class LinearGraph:
-    """See the module. Vertices are numbers: `inputs` of them, then the inner ones, then `outputs`. Compared by identity.
+    """See the module. Vertices are numbers: `inputs` of them, then the inner ones, then `outputs`.
 
     Between two vertices there may be several edges; they are added before anything is eliminated.
     """
@@ -43,6 +43,25 @@ class LinearGraph:
     def __init__(self, spaces: Sequence[Leaves], inputs: int, outputs: int, edges: Sequence[Edge], slots: Leaves) -> None:
         self.spaces, self.inputs, self.outputs = tuple(spaces), inputs, outputs
         self.edges, self.slots = tuple(edges), slots
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return self.spaces, self.inputs, self.outputs, self.edges, self.slots
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return self._key == other._key if isinstance(other, LinearGraph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LinearGraph, (self.spaces, self.inputs, self.outputs, self.edges, self.slots)  # without the hash
 
     @cached_property
     def inner(self) -> range:
