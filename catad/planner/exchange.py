@@ -28,7 +28,7 @@ WRITTEN = ("cost", "value", "explicit", "want", "memory", "budget", "recomputed"
 
 
 class Written(NamedTuple):
-    """What a text says, its fields checked but for what depends on the program: see `Request`, and `Program_` of plans.
+    """What a text says, its fields checked but for what depends on the program: see `Request`, and `PlannedMorphism` of plans.
 
     A field that the text lacks is None: the reader takes what the program at hand has, or the default.
     """

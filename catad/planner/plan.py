@@ -31,7 +31,7 @@ from catad.term_cache import cached
 from catad.terms import D, morphism
 
 
-class Program_(NamedTuple):
+class PlannedMorphism(NamedTuple):
     """The morphism that a plan is for."""
 
     term: D  # whose derivative is planned: `source` with the boxes of `recomputed` as checkpoints
@@ -66,7 +66,7 @@ class Plan:
     strategy: Strategy
     request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
-    program: Program_ | None = None
+    program: PlannedMorphism | None = None
 
     # -- what is done
 
@@ -371,7 +371,7 @@ def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = (
     """The plan for the derivative of a term; one that recomputes some runs of boxes is not known to be the best."""
     term = with_checkpoints(source, runs) if runs else source
     made = plan_structure(derivative(term, dom), request=request)
-    made = replace(made, program=Program_(term, dom, source, want, runs))
+    made = replace(made, program=PlannedMorphism(term, dom, source, want, runs))
     return replace(made, strategy=replace(made.strategy, exact=False)) if runs else made
 
 
