@@ -109,6 +109,20 @@ def pytest_collection_finish(session):
     gc.set_threshold(20_000, 20, 20)
 
 
+@pytest.fixture(autouse=True)
+def _engines_of_one_test():
+    """An engine that a test registers, an example in a docstring too, is known to that test alone."""
+    choice = sys.modules.get("catad.engine.choice")
+    if choice is None:
+        yield
+        return
+    engines, automatic = dict(choice._engines), choice._automatic
+    yield
+    choice._engines.clear()
+    choice._engines.update(engines)
+    choice._automatic = automatic
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _programs_of_one_file():
     """No file finds the programs of another; what is left of one does not slow down collecting garbage in the next."""
