@@ -100,6 +100,7 @@ from catad.vector.shape import (
 )
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
+from catad.vector.sweep import sweep
 from catad.vector.ufuncs.arithmetic import (
     abs,
     absolute,
@@ -412,6 +413,7 @@ __all__ = [
     "subtract",
     "sum",
     "swap",
+    "sweep",
     "tan",
     "tangent",
     "tangent_space",

@@ -184,6 +184,16 @@ def loop_changes_space(space: object, made: object, f: object) -> str:
     return text("a loop keeps the space of its state", given=f"{space} becomes {made}", where=abbreviated(f))
 
 
+def step_gives_no_pair(made: object, f: object) -> str:
+    return text(
+        "a step of a loop gives a pair",
+        given=made,
+        expected="(state, output)",
+        where=abbreviated(f),
+        do="write ct.fork(step, ct.it) where there is no output",
+    )
+
+
 def inputs_per_step(n: int, space: object, term: object) -> str:
     return text(f"inputs have one leading axis of length {n}, one entry for each step", given=space, where=abbreviated(term))
 
