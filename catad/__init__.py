@@ -74,6 +74,7 @@ from catad.spaces import (
 )
 from catad.terms import D, compose, cross, fork
 from catad.vector.checkpoint import checkpoint
+from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
 from catad.vector.fold import fold
@@ -273,6 +274,7 @@ __all__ = [
     "cbrt",
     "ceil",
     "checkpoint",
+    "choose",
     "clip",
     "compForward",
     "compReverse",

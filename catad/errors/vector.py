@@ -202,6 +202,14 @@ def not_a_condition(space: object, condition: object) -> str:
     return text("a condition gives one boolean", given=space, expected="ct.bool_[()]", where=abbreviated(condition))
 
 
+def sides_differ(first: object, second: object, f: object, g: object) -> str:
+    return text(
+        "both sides of a choice give values of one space",
+        given=f"{first} by {abbreviated(f)}, {second} by {abbreviated(g)}",
+        do="convert one of them, e.g. by ct.astype or ct.broadcast_to",
+    )
+
+
 def endless_loop(steps: int, loop: object) -> str:
     return text(
         f"a while loop has not ended after {steps} steps", where=abbreviated(loop), do="give max_steps= if that is right"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.delta import Delta
+from catad.linear.either import Either
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched, MatrixFree
 from catad.linear.network import Network
@@ -149,6 +150,7 @@ Rule = Callable[[Any, Any], "Combined | None"]
 Pair = tuple[type[Any], type[Any]]
 FAMILIES: tuple[type[Any], ...] = (
     Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
+    Either,
 )  # fmt: skip
 RULES: dict[Pair, Multiply] = {}
 
