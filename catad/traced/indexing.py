@@ -20,7 +20,8 @@ from catad.traced.operators import assign, fitted
 from catad.traced.recorder import Var
 from catad.traced.stand_in import Traced, View, checked_array, computed, fresh, var_of
 from catad.vector.at import at
-from catad.vector.positions import arg, index
+from catad.vector.keys import arg
+from catad.vector.subscript import index
 
 
 class Key(NamedTuple):
