@@ -15,7 +15,7 @@ from catad.traced.branch import Branch, choose_values
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
 from catad.traced.indexing import getitem, setitem
-from catad.traced.loop import ForLoop, WhileLoop
+from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.operators import in_place, pointwise
 from catad.traced.recorder import Trace
@@ -143,13 +143,11 @@ class Driver:
         frame = sys._getframe(1)
         return Branch(self, test, names, _site(frame))
 
-    def for_(self, items: Any, names: tuple[str, ...], live: tuple[str, ...], simple: bool) -> ForLoop:
-        frame = sys._getframe(1)
-        return ForLoop(self, items, names, live, simple, _site(frame))
+    def for_(self, items: Any, *names: Any) -> ForLoop:
+        return ForLoop(self, items, Names(*names), _site(sys._getframe(1)))
 
-    def while_(self, names: tuple[str, ...], live: tuple[str, ...], simple: bool) -> WhileLoop:
-        frame = sys._getframe(1)
-        return WhileLoop(self, names, live, simple, _site(frame))
+    def while_(self, *names: Any) -> WhileLoop:
+        return WhileLoop(self, Names(*names), _site(sys._getframe(1)))
 
 
 def _site(frame: Any) -> Any:

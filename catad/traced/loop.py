@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,16 @@ if TYPE_CHECKING:
 _PASSES = 8  # recordings of a body until its state is settled
 
 
+class Names(NamedTuple):
+    """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
+    that the loop has nothing in it that keeps it from being recorded."""
+
+    bound: tuple[str, ...]
+    live: tuple[str, ...]
+    same: tuple[str, ...]
+    simple: bool
+
+
 class Slot:
     """One array of the state: where it starts (a variable of the outer region), and the input that stands for it in the body."""
 
@@ -51,8 +61,9 @@ class _Loop:
     what = "loop"
     can_unroll = True
 
-    def __init__(self, driver: Driver, names: tuple[str, ...], live: tuple[str, ...], simple: bool, site: Any) -> None:
-        self.trace, self.names, self.live, self.simple, self.site = driver.trace, names, frozenset(live), simple, site
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
+        self.same = names.same
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
@@ -68,6 +79,8 @@ class _Loop:
         self.outer = self.trace.region
         self.start = names_of(frame, self.names)
         for name, value in self.start.items():
+            if name in self.same and isinstance(value, Traced) and value.ndim:
+                continue  # it is written into, and found as an array
             leaves = numeric_leaves(value)
             if leaves is not None:
                 self.slots[name] = [Slot(var, var.weak) for var in (var_of(self.trace, leaf) for leaf in leaves)]
@@ -82,6 +95,7 @@ class _Loop:
         region.loop = self
         self.starts = {}
         self.trace.region = region
+        self.replaced: set[Buffer] = set()  # that stand for arrays of before the loop, which other names may have, too
         self.inside: dict[str, Any] = {}
         for name, slots in self.slots.items():
             made = iter([self.stand_in(slot) for slot in slots])
@@ -95,7 +109,10 @@ class _Loop:
     def stand_in(self, slot: Slot) -> Traced:
         slot.input = self.region.input(slot.start.space, slot.weak, slot.start.name)
         self.starts[slot.input.wire.number] = slot.start
-        return fresh(self.trace, slot.input)
+        made = fresh(self.trace, slot.input)
+        if made.ndim:
+            self.replaced.add(made.root)
+        return made
 
     def before(self, name: str) -> Any:
         """What a name holds at the start of a step."""
@@ -176,6 +193,8 @@ class _Loop:
 
     def check_aliases(self, left: dict[str, Any]) -> None:
         """Names that share an array, which the body writes into, are not two parts of a state."""
+        if not self.replaced.isdisjoint(self.region.written):
+            self.give_up()
         seen: set[int] = {id(buffer) for buffer in self.region.holds}
         for name in self.slots:
             for leaf in tree_leaves(left[name]):
@@ -227,12 +246,10 @@ class ForLoop(_Loop):
 
     what = "for loop"
 
-    def __init__(
-        self, driver: Driver, items: Any, names: tuple[str, ...], live: tuple[str, ...], simple: bool, site: Any
-    ) -> None:
-        super().__init__(driver, names, live, simple, site)
-        steps = steps_of(self.trace, items) if simple else items if isinstance(items, Steps) else None
-        can_roll = simple and site not in self.trace.findings.unrolled
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        steps = steps_of(self.trace, items) if self.simple else items if isinstance(items, Steps) else None
+        can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
         self.items: Iterator[Any] = iter(items)
         self.state = "roll" if self.steps is not None else "python"
@@ -301,8 +318,8 @@ class WhileLoop(_Loop):
     what = "while loop"
     can_unroll = False
 
-    def __init__(self, driver: Driver, names: tuple[str, ...], live: tuple[str, ...], simple: bool, site: Any) -> None:
-        super().__init__(driver, names, live, simple, site)
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
         self.state = "python"
         self.going = True
 

@@ -145,9 +145,22 @@ def bound_names(nodes: Sequence[ast.AST]) -> list[str]:
     return list(found)
 
 
-def read_names(nodes: Sequence[ast.AST]) -> set[str]:
-    """The names that statements read, nested functions included."""
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def augmented_only(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind by `name op= value` alone: an array stays the same array."""
+    augmented: dict[str, None] = {}
+    others: list[ast.AST] = []
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            augmented[node.target.id] = None
+            others.append(node.value)
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
+            stack.extend(ast.iter_child_nodes(node))
+        else:
+            others.append(node)
+    rebound = set(bound_names(others))
+    return [name for name in augmented if name not in rebound]
 
 
 def contains(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
@@ -356,7 +369,8 @@ class Rewriter(ast.NodeTransformer):
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
-        args = [self.visit(node.iter), _names(names), _names(live), ast.Constant(simple)]
+        same = augmented_only([*node.body, node.target])
+        args = [self.visit(node.iter), _names(names), _names(live), _names(same), ast.Constant(simple)]
         start = _assign(driver, ast.Call(_driver("for_"), args, []))
         item = self.fresh("item")
         target = self.unpack(node.target, _load(item), node)
@@ -369,7 +383,8 @@ class Rewriter(ast.NodeTransformer):
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
-        start = _assign(driver, ast.Call(_driver("while_"), [_names(names), _names(live), ast.Constant(simple)], []))
+        args = [_names(names), _names(live), _names(augmented_only(node.body)), ast.Constant(simple)]
+        start = _assign(driver, ast.Call(_driver("while_"), args, []))
         test = _method(driver, "test", self.visit(node.test))
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
                        [ast.Expr(_method(driver, "completed"))], None)  # fmt: skip

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 
 
+from catad.terms import cross, identity
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast, matmul, pointwise
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
+from catad.traced.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.table import meaning, method, python_meaning
 from catad.vector.contract import einsum
+from catad.vector.keys import arg
+from catad.vector.shape import reshape
+from catad.vector.subscript import index
 
 
 @meaning(np.dot)
@@ -130,10 +134,8 @@ def trace_(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
 def diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     x = as_traced(trace, a)
     positions = np.diagonal(np.arange(x.size).reshape(x.shape), offset, axis1, axis2)
-    made = np.ravel(x)[positions]
-    if made.buffer is not None:
-        made.buffer.origin = "np.diagonal, whose result is read-only"
-    return made
+    read = cross(reshape(-1), identity) >> index[arg]
+    return Traced(trace, None, View(x, read, None, (var_of(trace, positions),), "np.diagonal, whose result is read-only"))
 
 
 @meaning(np.diag)
