@@ -1,4 +1,4 @@
-"""Which engine runs: by the arrays and their sizes, or as the user says; and the engines that there are."""
+"""The choice of the engine, by the arrays and their sizes or as the user says, and the engines that there are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
 def names() -> tuple[str, ...]:
-    """What `use_engine` takes."""
+    """The names that `use_engine` takes."""
     return AUTO, *_engines
 
 
@@ -61,7 +61,7 @@ def chosen() -> str:
 
 
 def engine_of(xp: Any, largest: int) -> Engine:
-    """What runs a program on arrays of a library now, given the number of numbers in its largest array."""
+    """The engine that runs a program on arrays of a library now, given the number of numbers in its largest array."""
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]
@@ -88,7 +88,7 @@ def compiling(language: str | None) -> Engine:
 
 
 def languages() -> tuple[str, ...]:
-    """What `D.source` takes."""
+    """The names of languages that `D.source` takes."""
     return *dict.fromkeys([one.language for one in _engines.values() if one.language is not None]), "steps"
 
 

@@ -67,7 +67,7 @@ def _function(function: Function) -> str:
 
 @cache
 def sources(folders: tuple[str, ...]) -> str | None:
-    """What tells the printers of one catad from those of another: names, sizes and times of its files; None without files."""
+    """A text that identifies the printers of this catad: names, sizes and times of its files; None without files."""
     root = os.path.dirname(version.__file__)
     found = []
     try:

@@ -1,4 +1,4 @@
-"""Where the time goes: what each compiled step cost to compile and to run, beside what moving its bytes must cost.
+"""A profile of the time of a run: what each compiled step cost to compile and to run, beside what moving its bytes must cost.
 
 A stage that is bound by memory can at best run as fast as a copy. So a profile relates the bytes that a stage reads and
 writes per second to the same figure of `np.copyto` between buffers larger than the caches, measured in this process.
@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class Stage:
-    """What a profile knows about the stages of one name.
+    """The entry of a profile for the stages of one name.
 
     `calls`; `compile_seconds`, what their kernels cost to compile, each counted once, whenever that was; `run_seconds` and
     `bytes` (read and written), summed over the calls. `copy` measures what the machine copies in a second.
@@ -164,7 +164,7 @@ def profile() -> Profile:
 
 
 def active() -> bool:
-    """Whether any profile is open: kernels take the time only then."""
+    """True where any profile is open: kernels take the time only then."""
     return bool(_open)
 
 

@@ -139,7 +139,7 @@ def public_name(thing: object) -> str | None:
 
 
 def _as_a_morphism(thing: object) -> str:
-    """What to write for a thing where a morphism is expected."""
+    """Advice: the text to write for a thing where a morphism is expected."""
     public = public_name(thing)
     if public is not None:
         parameters = inspect.signature(thing).parameters.values()  # type: ignore[arg-type]

@@ -60,7 +60,7 @@ def assertion_on_data() -> str:
 
 
 def without_source(file: str, line: int | None, name: str) -> str:
-    """Where something stands in a function of which only the bytecode is known."""
+    """The place of something in a function of which only the bytecode is known."""
     return f"{file}{'' if line is None else f':{line}'}, in {name}, which has no source"
 
 

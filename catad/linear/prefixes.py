@@ -112,7 +112,7 @@ def _first_wrong(xp: Any, states: State, x: Elements, step: Step) -> int:
 
 
 def _sparing(xp: Any, x: Elements, width: int, step: Step, join: Join) -> State:
-    """As `_in_pairs`, but two finite elements whose join is not finite stay apart, until hardly any can be joined."""
+    """Joins as `_in_pairs`, but no two finite elements whose join is not finite, until hardly any can be joined."""
     n = len(x[-1])
     if n <= SEQUENTIAL:
         return _stepped(xp, x, width, step)
@@ -131,7 +131,7 @@ def _sparing(xp: Any, x: Elements, width: int, step: Step, join: Join) -> State:
 
 
 def _sound(xp: Any, x: Elements) -> Any:
-    """Where elements are finite, broadcast over what they carry along."""
+    """Flags of the elements that are finite, broadcast over what they carry along."""
     sound: Any = True
     for a in x:
         if _constant(a):

@@ -102,7 +102,7 @@ class Sweep(Nesting):
         return Rule(SweepMap(structure, self.n, states, self.reverse, fixed), coefficients)
 
     def _shown(self, valued: D, dom: Space) -> list[int | None]:
-        """For each slot the argument leaf that it shows: an input, or a part of the state that no step changes; else None."""
+        """The argument leaf that each slot shows: an input, or a part of the state that no step changes; else None."""
         wiring = wire(valued, dom)
         k = len(self.state.leaves)
         steady = [

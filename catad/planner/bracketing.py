@@ -22,7 +22,7 @@ MOST = 10  # factors of which all bracketings are listed: 4862 of them
 
 @dataclass(frozen=True, kw_only=True)
 class Bracketing(Runnable):
-    """In which order the factors of a chain are multiplied: a tree over them, in the order of execution."""
+    """The order in which the factors of a chain are multiplied: a tree over them, in the order of execution."""
 
     kind = "bracketing"
     nothing = "nothing to multiply"

@@ -199,5 +199,5 @@ def every(n: int) -> Iterator[Tree]:
 
 
 def is_plain(n: int, tree: Sequence[tuple[int, int]]) -> bool:
-    """Whether each step has at most one operand that is itself a step: there is then only one order of execution."""
+    """True where each step has at most one operand that is itself a step: there is then only one order of execution."""
     return all(left < n or right < n for left, right in tree)

@@ -140,7 +140,7 @@ class Search:
         return True
 
     def _dense_cost(self, columns: int, middle: int, rows: int) -> float:
-        """What the product of two dense arrays costs."""
+        """The cost of the product of two dense arrays."""
         operations = columns * middle * rows
         if self.model is None:
             return operations
@@ -149,7 +149,7 @@ class Search:
         return self.model.seconds((("matmul", 1, touched, operations),))
 
     def _write_out(self, cell: Cell) -> None:
-        """What is known by its application only, written out both ways beside it."""
+        """Writes out, in both ways, what is known by its application only."""
         for state, ways in list(cell.items()):
             if not lazy(state):
                 continue
@@ -183,7 +183,7 @@ class Search:
                         yield state, Candidate(*total, kept, (x, y), order)
 
     def _spend(self, a: State, c: State) -> None:
-        """Gathered from the budget what looking at a product costs: most where it is one of maps that were not met before."""
+        """Takes from the budget what looking at a product costs: most for a product of maps that were not met before."""
         terms_of_both = weight(a) * weight(c)
         met = (tuple([part.structure for part in a]), tuple([part.structure for part in c]))
         new = met not in self.seen

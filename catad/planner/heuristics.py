@@ -26,7 +26,7 @@ class Work:
         return lent
 
     def take_back(self, lent: Work) -> None:
-        """What a step has left (or is behind)."""
+        """Takes back the work that a step left (or adds what it spent beyond its part)."""
         self.left += lent.left
 
 

@@ -39,7 +39,7 @@ MOST = 512  # colours of a map that is written out by diagonals; with more it be
 
 
 def is_explicit(structure: Structure) -> bool:
-    """Whether the columns of a map can be read off: a dense array, or a grid of such."""
+    """True where the columns of a map can be read off: a dense array, or a grid of such."""
     cells = structure.leafwise
     return cells is not None and all(part is None or part[0].holds_columns for row in cells for part in row)
 
@@ -89,7 +89,7 @@ def accumulated(structure: Structure, backwards: bool = False) -> MapProduct:
 
 
 def is_compressed(structure: Structure) -> bool:
-    """Whether columns of one colour are pushed together when a map is written out."""
+    """True where columns of one colour are pushed together when a map is written out."""
     pattern = pattern_of(structure)
     return pattern is not None and not pattern.is_full and pattern.colours <= MOST
 

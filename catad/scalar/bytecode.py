@@ -32,7 +32,7 @@ NEWEST = (3, 14)
 """The newest Python whose instructions are known."""
 
 MAX_PATHS, MAX_DECISIONS, MAX_STEPS = 256, 64, 200_000
-"""How many paths of a function, decisions on one path, and instructions between two of them are followed."""
+"""The numbers of paths of a function, decisions on a path, and instructions between two of them that are followed."""
 
 _FLAGS = {
     inspect.CO_COROUTINE: "async function",
@@ -165,7 +165,7 @@ class Machine:
         return None
 
     def place(self, offset: int) -> int:
-        """Which instruction begins at an offset."""
+        """The instruction that begins at an offset."""
         return bisect_left(self.offsets, offset)
 
     # -- names

@@ -1,4 +1,4 @@
-"""How each operation of the table in `ops.py` is written in LLVM IR, and how numbers are converted.
+"""The LLVM IR of each operation of the table in `ops.py`, and of conversions of numbers.
 
 Nothing here has undefined behaviour, whatever the operands: integer division by zero gives 0 and the most negative integer
 by -1 gives itself, as in NumPy; shifts by more than the width give what is left of the number; conversions of floats to

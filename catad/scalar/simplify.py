@@ -406,7 +406,7 @@ def substitute(function: Function, args: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def node_count(function: Function) -> int:
-    """How many distinct nodes a function has, loop bodies included."""
+    """The number of distinct nodes of a function, loop bodies included."""
     total = 0
     stack = [function]
     while stack:

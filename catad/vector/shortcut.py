@@ -25,7 +25,7 @@ INDEXED = -1
 
 
 class Read(NamedTuple):
-    """What a formula reads: an argument, and for each axis of it the axis of the elements along which it lies."""
+    """A read of a formula: an argument, and for each axis of it the axis of the elements along which it lies."""
 
     argument: int
     axes: tuple[int, ...]
@@ -64,7 +64,7 @@ class Shortcut(Decomposed):
 
     @property
     def exact(self) -> D:
-        """How the box is computed of the arguments alone, whatever the numbers are: as the decomposition, or better."""
+        """The value of the box from its arguments only, whatever the numbers are: by the decomposition, or better."""
         return self.decomposition
 
     def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
@@ -105,22 +105,22 @@ def array_code(formula: Formula) -> Callable[..., Any]:
 
 
 def _read_at(xp: Any, index: Any, array: Any, bins: int) -> Any:
-    """What an array has at some indices, and 0 where they are out of range."""
+    """The entries of an array at some indices, and 0 where these are out of range."""
     there = (index >= 0) & (index < bins)
     read = array[xp.where(there, index, 0).astype(np.int64)]
     return xp.where(there.reshape(there.shape + (1,) * (array.ndim - 1)), read, xp.zeros((), dtype=array.dtype))
 
 
 def is_normal(xp: Any, array: Any) -> bool:
-    """Whether all numbers are finite and have lost no digits: products, say, which may then be divided by each factor."""
+    """True where all numbers are finite and have lost no digits: products, say, which may then be divided by each factor."""
     size = xp.abs(array)
     return bool(xp.all((size >= float(np.finfo(array.dtype).tiny)) & (size < math.inf)))
 
 
 def is_number(xp: Any, array: Any) -> bool:
-    """Whether no number is NaN."""
+    """True where no number is NaN."""
     return not bool(xp.isnan(array).any())
 
 
 CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {"normal": is_normal, "number": is_number}
-"""What numbers must meet, by name, as array code."""
+"""The conditions on numbers, by name, as array code."""

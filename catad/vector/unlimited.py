@@ -105,7 +105,7 @@ def _rarely(k: Any, m: Any, h: Any, n: Any) -> Any:
 
 
 def _dividend(k: Any, m: Any) -> Any:
-    """What factors are divided into, marked, and what twice scales the quotient, marked too.
+    """The dividend of the factors, marked, and the number that scales the quotient twice, marked too.
 
     A number that is far too small is 0 at once, since processors are slow at numbers that underflow.
     """
@@ -155,7 +155,7 @@ def _without_single(x: Any, dividend: Any) -> Any:
 
 @lru_cache(maxsize=2)
 def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
-    """How numbers (k, m) are multiplied; the law of the last number is that of a product."""
+    """The monoid that multiplies numbers (k, m); the law of the last number is that of a product."""
     tree = (None, None)
     op = Function.make(4, list(scalar.read(product).outputs), tree, (tree, tree), "product in an unlimited range")
     return Monoid(op, (0, 1.0), tree, None, 0, TIMES)

@@ -24,7 +24,7 @@ COUNT = 32  # blocks of a line, or somewhat fewer
 
 
 def blocked(how: Layout) -> bool:
-    """Whether a laid-out kernel runs in blocks. It depends on nothing but the program and its arrays: so do the results."""
+    """True where a laid-out kernel runs in blocks. It depends on nothing but the program and its arrays: so do the results."""
     if how.kernel.kind != LINE or how.loops[-1].size < LONG:
         return False
     return math.prod([loop.size for loop in how.loops[:-1]]) < LINES and joins(how.kernel.body) is not None
@@ -110,7 +110,7 @@ class Blocked:
 
 
 def _keeps(function: Function, before: Sequence[Any], total: Sequence[Any]) -> bool:
-    """Whether it does not matter that totals have underflown: the least normal number in their place would make the same.
+    """True where it does not matter that totals have underflown: the least normal number in their place would make the same.
 
     What is smaller than that number itself need not be the same.
     """

@@ -96,7 +96,7 @@ def _composed(found: Partition, stage: Stage, g: int, ins: Sequence[int], spaces
 
 
 def _is_cheap(function: Function) -> bool:
-    """Whether it is a little arithmetic for each number that is not written then; a loop costs the same in a stage."""
+    """True where it is a little arithmetic for each number that is not written then; a loop costs the same in a stage."""
     order = scalar.postorder(function.outputs)
     plain = all(node.op in EMIT or node.op in FREE for node in order)
     return plain and sum(node.op not in FREE for node in order) <= CHEAP * len(function.outputs)

@@ -139,7 +139,7 @@ def _waiting(order: Sequence[Node], among: set[Node]) -> list[int]:
 
 
 def _ends(order: Sequence[Node], stay: set[Node]) -> list[int]:
-    """Where pieces end: after which nodes."""
+    """The nodes after which pieces end."""
     waiting, held = _waiting(order, set(order)), _waiting(order, stay)
     weights = [_weight(node) for node in order]
     ends, i, total, best = list[int](), 0, 0, -1

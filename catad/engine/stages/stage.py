@@ -94,7 +94,7 @@ class Stage:
 
     @property
     def producer(self) -> dict[int, Op]:
-        """Which work made each value."""
+        """The work that made each value."""
         return {op.first + k: op for op in self.ops for k in range(op.results)}
 
 
@@ -109,7 +109,7 @@ def turned(shape: Sequence[int], axis: int) -> Coordinates:
 
 
 class Work(NamedTuple):
-    """What a box does at each index of its own index space, as a stage takes it in.
+    """The work of a box at each index of its index space, in the form in which a stage takes it.
 
     `stores` are the positions of the results along the loops, for a fold; other results are written at every index.
     """

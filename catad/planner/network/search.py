@@ -50,7 +50,7 @@ class Search:
         self.start = kinds.begun()
 
     def price(self, order: Sequence[Entry], most: float = math.inf) -> float:
-        """What an order costs, after `written`; anything above `most` once it is more, or once the work is spent."""
+        """The cost of an order, after `written`; anything above `most` once it is more, or once the work is spent."""
         try:
             before, after, priced = self._fresh()
             for entry in [*self.written, *order]:
@@ -96,7 +96,7 @@ class Search:
         return self._step(before, after, v), len(before[v]) * len(after[v])
 
     def _growth(self, before: Side[int], after: Side[int], v: int) -> tuple[float, int]:
-        """How many more numbers the edges hold without v."""
+        """The growth of the numbers that the edges hold where v is eliminated."""
         product, stored, grown = self.kinds.product, self.kinds.stored, 0
         self.kinds.work.left -= len(before[v]) * len(after[v])
         for p, first in before[v].items():
@@ -168,7 +168,7 @@ class Search:
         return None
 
     def _step(self, before: Side[int], after: Side[int], v: int) -> float:
-        """What eliminating a vertex costs: its products, and the sums with edges that are there."""
+        """The cost of eliminating a vertex: its products, and the sums with edges that are there."""
         kinds, spent = self.kinds, 0.0
         kinds.work.left -= 1 + len(before[v]) * len(after[v])
         for p, first in before[v].items():
@@ -286,6 +286,6 @@ def _written_first(own: Search) -> list[list[Entry]]:
 
 
 def _adds_up(graph: LinearGraph) -> bool:
-    """Whether no two products can be the same: of the maps without arrays, at most one enters and one leaves a vertex."""
+    """True where no two products can be the same: of the maps without arrays, at most one enters and one leaves a vertex."""
     free = [(p, s) for p, s, state in graph.edges if not any(part.ids for part in state)]
     return len({p for p, _ in free}) == len(free) == len({s for _, s in free})

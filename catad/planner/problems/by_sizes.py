@@ -1,4 +1,4 @@
-"""In which order the vertices of a graph are eliminated, by their sizes alone, and how far that is from the best at most."""
+"""The order in which the vertices of a graph are eliminated, by their sizes only, and a bound on its distance from the best."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ Key = Callable[[int, list[int], list[int]], int]
 
 
 def costs(preds: Sets, succs: Sets, sizes: Sequence[int], order: Iterable[int]) -> dict[int, int]:
-    """What each vertex of an order costs when it is eliminated."""
+    """The cost of each vertex of an order when it is eliminated."""
     before, after, total = list(preds), list(succs), measure(sizes)
     found = {}
     for v in order:

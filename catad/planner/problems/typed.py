@@ -84,7 +84,7 @@ class TypedGraph:
         return before, after
 
     def costs(self, order: Sequence[int], most: float = math.inf) -> int:
-        """What an order costs; anything above `most` once it is more."""
+        """The cost of an order; anything above `most` once it is more."""
         before, after = self._sides()
         total = 0
         for v in order:

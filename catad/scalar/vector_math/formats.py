@@ -41,7 +41,7 @@ class Format:
 
     @property
     def shift(self) -> int:
-        """Where the exponent stands in the bits."""
+        """The position of the exponent in the bits."""
         return self.digits - 1
 
     @property
@@ -60,7 +60,7 @@ class Format:
 
     @property
     def tiny(self) -> float:
-        """Where x and f(x) = x + O(x**2) are the same number."""
+        """The bound below which x and f(x) = x + O(x**2) are the same number."""
         return float(2.0 ** (-self.digits - 4))
 
     @property

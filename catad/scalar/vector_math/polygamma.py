@@ -36,7 +36,7 @@ def tail_coefficients(order: int, count: int) -> tuple[Fraction, ...]:
 
 
 def terms(order: int, digits: int) -> tuple[int, int]:
-    """How many terms are summed directly, and how many coefficients follow, so that the next one is below all digits."""
+    """The number of terms that are summed directly, and of coefficients after them, so that the next one is below all digits."""
     count = 5 if digits == 24 else 9
     coefficients = tail_coefficients(order, count + 1)
     y = 1

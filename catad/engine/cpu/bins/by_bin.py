@@ -47,7 +47,7 @@ class Pass:
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """What compiling took, for each number of lanes that was met."""
+        """The time that compiling took, for each number of lanes that was met."""
         return tuple([code.seconds for code in self.kept.values()])
 
     def _cut(self, m: int, widths: Sequence[int]) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def table_of(numbers: tuple[int, int, int, int, int, int], arrays: Sequence[Any]
 
 
 def distance(size: int) -> int:
-    """How many numbers it is from the states of a piece to those of the next.
+    """The distance from the states of a piece to those of the next, in numbers.
 
     Threads that write in one line of a cache take it from each other.
     """

@@ -26,7 +26,7 @@ States = dict[tuple[int, int], str]  # the slots of the states: of which operati
 
 
 def pieces(body: Body) -> int:
-    """How many pieces of a block advance at once."""
+    """The number of pieces of a block that advance at once."""
     work = sum(scalar.operations(op.data) for op in body.ops if op.kind == "map")
     return PIECES if work <= LITTLE else 1
 
@@ -127,7 +127,7 @@ class Blocks(Nest):
         element.run(first)
 
     def _load_states(self, states: States, tile: str) -> None:
-        """What the tiles before one lead to."""
+        """Loads the states to which the tiles before one lead."""
         w = self.w
         before = w.set(f"mul i64 {w.set(f'sub i64 {tile}, 1')}, {self.width}")
         base = w.set(f"add i64 {self._end(0)}, {before}")

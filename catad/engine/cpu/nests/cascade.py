@@ -35,7 +35,7 @@ def folded(body: Body) -> list[tuple[int, int, np.dtype]]:
 
 
 def rounds(body: Body) -> bool:
-    """Whether what is folded loses digits: integers, minima and maxima do not."""
+    """True where what is folded loses digits: integers, minima and maxima do not."""
     for op in body.ops:
         floats = op.kind == "fold" and any(dtype.kind == "f" for dtype in state_dtypes(body, op))
         if floats and scalar.recognise(op.data) not in ("min", "max"):
@@ -89,7 +89,7 @@ class Cascade:
         return lambda k, i: w.set(f"getelementptr inbounds {self.rooms[k, i][1]}, ptr {self.rooms[k, i][0]}, i64 {at}")
 
     def push(self) -> None:
-        """Gathered in the states, which then begin anew."""
+        """Adds the states to the first level; they then begin anew."""
         w = self.w
         count = w.set(f"load i64, ptr {self.pushed}")
         self._into("0", w.set(f"and i64 {count}, {RADIX - 1}"), self.state)

@@ -27,7 +27,7 @@ State = Callable[[str], Numbers]  # the numbers of a lane or chain
 
 
 def _commutes(op: Function, dtypes: Sequence[np.dtype]) -> bool:
-    """Whether elements may be folded in any order."""
+    """True where elements may be folded in any order."""
     ordered = (
         scalar.recognise(op) in ("min", "max") and dtypes[0].kind in "iu"
     )  # of floats, what Python chooses among zeros and NaN is not

@@ -45,7 +45,7 @@ class Nest(Places):
 
     @property
     def shifted(self) -> bool:
-        """Whether addresses in a row are those of its index %b, at whole vectors in memory."""
+        """True where addresses in a row are those of its index %b, at whole vectors in memory."""
         return self.kernel.streaming
 
     # -- the whole

@@ -16,7 +16,7 @@ FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/bins", "engine/cpu/run"
 
 
 class Printer(Protocol):
-    """What writes a module of functions of a table and a part of the work, which is so many integers (`bounds`)."""
+    """Writes a module of functions of a table and a part of the work, which is given by `bounds` integers."""
 
     bounds: int
 

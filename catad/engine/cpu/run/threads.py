@@ -169,7 +169,7 @@ def run(calls: Sequence[Call], count: int | None = None) -> None:
 
 
 def aside(calls: Sequence[Call], interrupted: Call) -> None:
-    """As `run`, in another thread, while this one waits where signals are heard. Only the main thread may call it.
+    """Runs calls as `run` does, in another thread, while this one waits where signals are heard. For the main thread only.
 
     Where a signal handler raises, `interrupted` is called at once; what it raised is raised again when the calls have ended.
 
