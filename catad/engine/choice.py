@@ -73,7 +73,7 @@ def engine_of(xp: Any, largest: int) -> Engine:
 
 
 def running(xp: Any) -> str:
-    """A name for what runs arrays of a library now: the engine in force, or the library where the array code alone runs it."""
+    """A name for what runs arrays of a library now: the engine in force, or the library where only the array code runs it."""
     known = any(engine.runs(xp) for engine in _engines.values() if engine is not REFERENCE)
     name: str = chosen() if known else xp.__name__
     return name

@@ -61,7 +61,7 @@ class Machine(Protocol):
         ...
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """Compiled code for a box that no stage takes in; None where its array code is as good."""
+        """Compiled code for a box that no stage contains; None where its array code is as good."""
         ...
 
     def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:

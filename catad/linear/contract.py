@@ -163,7 +163,7 @@ def _embedded(xp: Any, x: Any, final: Labels, out: Labels, sizes: tuple[int, ...
 
 
 def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
-    """A kernel for two arrays: reduce each alone, one batched matrix product, then place the result."""
+    """A kernel for two arrays: reduce each by itself, one batched matrix product, then place the result."""
     first, second = (tuple(dict.fromkeys(labels)) for labels in operands)
     keep = set(out)
     a = tuple(label for label in first if label in keep or label in second)

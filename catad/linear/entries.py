@@ -191,6 +191,6 @@ def offset_band(bandwidths: tuple[int, int], row: int, column: int) -> tuple[int
 
 
 def local(parts: Sequence[Placed]) -> tuple[list[Placed], tuple[int, ...]]:
-    """Placed parts with the slots that they use numbered from 0, and the numbers that these have in the whole."""
+    """Placed parts with the slots that they use numbered from 0, and the numbers that these have in the composite."""
     used = tuple(dict.fromkeys(k for _, own in parts for k in own))
     return [(part, tuple([used.index(k) for k in own])) for part, own in parts], used

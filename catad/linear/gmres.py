@@ -1,4 +1,4 @@
-"""GMRES: a linear system by products with its map alone.
+"""GMRES: a linear system by products with its map only.
 
 The residual is smallest over the Krylov space of the products so far (Y. Saad and M. Schultz, *GMRES: a generalized minimal
 residual algorithm for solving nonsymmetric linear systems*, 1986); it begins again after so many products as vectors are kept.

@@ -200,7 +200,7 @@ class Network(Structure):
 
 
 def _is_plain(node: Node) -> bool:
-    """True where the map falls apart into maps between single leaves."""
+    """True where the map consists of maps between single leaves."""
     return node.part[0].leafwise is not None
 
 

@@ -142,7 +142,7 @@ class Recurred(Primitive):
         return local(chain, parts)
 
     def _repeated(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Recurrence:
-        """The map that this applies, its copies apart."""
+        """The map that this applies, one for each copy."""
         reset = ins[self.links] if self.reset else None
         return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), reset)
 
@@ -331,7 +331,7 @@ class Recurrence(Structure):
         return out
 
     def patterns(self) -> Patterns:
-        """All earlier steps (all later ones, backwards), of the components that are coupled; carried axes stay apart."""
+        """All earlier steps (all later ones, backwards), of the components that are coupled; carried axes are not mixed."""
         axes = [Range(n, n, 0, 0) for n in self.states[0].shape]
         n = axes[self.axis].n_in
         axes[self.axis] = Range(n, n, 1 - n, 0) if self.reverse else Range(n, n, 0, n - 1)

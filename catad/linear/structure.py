@@ -188,7 +188,7 @@ class Structure(ABC):
         """The pattern of the entries for each leaf of the result (rows) and of the argument; see `linear/patterns.py`."""
         return tuple([(UNKNOWN,) * len(self.dom)] * len(self.cod))
 
-    # -- how it is put together
+    # -- its parts
 
     @cached_property
     def whole(self) -> Placed:

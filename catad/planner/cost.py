@@ -35,7 +35,7 @@ class Cost(NamedTuple):
 
 
 def counted(operations: int) -> Cost:
-    """The cost of what is known by its operations alone."""
+    """The cost of what is known by its operations only."""
     return Cost(operations, 0, 0, operations)
 
 

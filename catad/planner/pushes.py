@@ -2,7 +2,7 @@
 
     push      A known, f not:  (f A) e_k = f(A e_k)              as many applications of f as A has columns
     pull      A known, f not:  (A f)^T e_k = f^T(A^T e_k)        as many applications of f^T as A has rows
-    accumulate   f known by its application alone: f(e_k) for all k, or for sums of those e_k that no row sees together
+    accumulate   f known by its application only: f(e_k) for all k, or for sums of those e_k that no row sees together
 
 The last is compressed by colours (`catad.linear.patterns`): a band of l + u + 1 diagonals takes l + u + 1 applications whatever
 its size. Each of these is a `MapProduct`, like those that the rules of the families give, so that plans count, carry

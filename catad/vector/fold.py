@@ -238,7 +238,7 @@ def _with_total(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis
 
 
 def folded(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, free: Sequence[Wire]) -> list[Wire]:
-    """Lay a fold out: independent parts apart, a sum for `+`, the last of the prefixes where there are free numbers."""
+    """Lay a fold out: each independent part by itself, a sum for `+`, the last of the prefixes where there are free numbers."""
     made: dict[int, Wire] = {}
     for own, part in parts(monoid):
         wires = [x[k] for k in own]

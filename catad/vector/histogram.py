@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def by_bin(
     b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, free: Sequence[Wire] = ()
 ) -> list[Wire]:
-    """The folds of the values of each bin, the independent parts of the operator apart."""
+    """The folds of the values of each bin, one for each independent part of the operator."""
     made: dict[int, Wire] = {}
     for own, part in parts(monoid):
         wires = [values[k] for k in own]

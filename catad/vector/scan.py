@@ -295,7 +295,7 @@ def scanned(
     reverse: bool,
     free: Sequence[Wire] = (),
 ) -> list[Wire]:
-    """Lay a scan out: the general one by flipping and shifting the inclusive forward one, its independent parts apart."""
+    """Lay a scan out: the general one by flipping and shifting the inclusive forward one, each independent part by itself."""
     split = parts(monoid)
     if len(split) > 1:
         made: dict[int, Wire] = {}

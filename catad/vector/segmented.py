@@ -122,7 +122,7 @@ def numbered(b: Builder, given: Any, element: Wire, by: str, segments: int, term
 def scanned_by_segments(
     b: Builder, monoid: Monoid, number: Wire, x: Sequence[Wire], exclusive: bool, reverse: bool, free: Sequence[Wire]
 ) -> list[Wire]:
-    """Lay the scan of each segment out, the independent parts of the operator apart.
+    """Lay the scan of each segment out, one for each independent part of the operator.
 
     Reversed, everything is turned: an element then starts a segment where its number is not that of the one before it, as ever.
     """

@@ -201,7 +201,7 @@ def replicate(n: int) -> D:
 
 
 def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
-    """One `StridedCopy` box, or none where every axis stays whole."""
+    """One `StridedCopy` box, or none where every axis stays as it is."""
     if all(ax.is_whole for ax in axes):
         return x
     return b.add(StridedCopy(tuple(axes), fill), x)[0]

@@ -2,7 +2,7 @@
 
 The gradient of a product is the product by each element, where the product is a normal number; the position of a maximum is the
 first at which the maximum stands, where it is a number. Elsewhere the box is computed as its `exact` says. All of it is data, so
-an engine needs no code for a shortcut of its own: a stage takes in the formula, and runs without shortcuts where the condition
+an engine needs no code for a new shortcut: a stage computes the formula, and runs without shortcuts where the condition
 fails.
 """
 

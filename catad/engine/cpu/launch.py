@@ -13,7 +13,7 @@ from catad.engine.runner import Contiguous
 from catad.engine.stages.layout import POINTS, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
 
-STREAMED = 1 << 24  # bytes of results from which on they are written past the caches
+STREAMED = 1 << 24  # bytes of results from which on they are written by streaming stores
 
 
 def way_of(stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:

@@ -32,7 +32,7 @@ class Kernel(NamedTuple):
     kind: str
     outer: int
     classes: tuple[str, ...]
-    streaming: bool = False  # results are written past the caches, in whole aligned vectors
+    streaming: bool = False  # results are written by streaming stores, in full aligned vectors
     near: bool = False  # indexed axes are not empty, and their sizes and strides are numbers of 32 bits
 
     @property

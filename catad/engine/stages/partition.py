@@ -353,7 +353,7 @@ class Partition:
 
 
 def _has_room(stage: Stage, more: int) -> bool:
-    """True where a stage may take in work of so many operations."""
+    """True where a stage has room for work of so many operations."""
     return len(stage.ops) < MOST_WORK and (more == 0 or stage.length + more <= split.MOST)
 
 

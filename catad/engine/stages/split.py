@@ -2,7 +2,7 @@
 
 LLVM takes more than twice the time for a loop of twice the length, and a long one is not vectorised. A piece has at most `MOST`
 operations, and ends where the fewest values pass on to later ones; so a chain is cut in equal pieces, which are compiled once.
-The pieces compute what the whole would: only values pass on that keep their type as an array.
+The pieces compute what the uncut function would: only values pass on that keep their type as an array.
 """
 
 from __future__ import annotations

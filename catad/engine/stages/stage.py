@@ -56,7 +56,7 @@ class FoldResult(NamedTuple):
 
 @dataclass
 class Stage:
-    """A stage while it is being put together."""
+    """A stage while it is being built."""
 
     shape: tuple[int, ...]
     axis: tuple[int, ...] = ()  # the loops along which states are carried
@@ -67,8 +67,8 @@ class Stage:
     made: dict[int, tuple[int, Coordinates]] = field(default_factory=dict)  # wire to value and its coordinates
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
     values: int = 0
-    length: int = 0  # operations of the scalar functions that it has taken in
-    members: list[str] = field(default_factory=list)  # what kinds of boxes it has taken in
+    length: int = 0  # operations of its scalar functions
+    members: list[str] = field(default_factory=list)  # the kinds of its boxes
     needs: set[tuple[int, str]] = field(default_factory=set)  # what wires must be, else other boxes run
 
     def fresh(self, count: int = 1) -> int:

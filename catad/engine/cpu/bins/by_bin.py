@@ -19,7 +19,7 @@ PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
 LANES = ((1 << 11, 4), (1 << 13, 2))  # bytes of the states of a piece up to which so many pieces advance together
 LINE = 64  # numbers, of a byte or more: a line of a cache is no longer
-FULL = 32  # elements of a bin, on average, that a piece of sums takes in one after the other
+FULL = 32  # elements of a bin, on average, that a piece of sums adds one after the other
 WRITTEN = 1 << 15  # numbers of bins that one call merges at least
 
 

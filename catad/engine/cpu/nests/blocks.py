@@ -1,6 +1,6 @@
 """LLVM text of scans along one line in blocks: each begins where the totals of the tiles before it lead.
 
-A first kernel folds the tiles, each apart, and then joins each with those before it (`Totals`); a second goes through blocks of
+A first kernel folds each tile independently, and then joins each with those before it (`Totals`); a second goes through blocks of
 tiles element by element, several pieces of a block at once, so that one does not wait for the state of the other (`Blocks`).
 Tiles, pieces and blocks are of fixed size: what comes out does not depend on the number of threads.
 """
@@ -176,7 +176,7 @@ class Blocks(Nest):
     def _pieces_streamed(
         self, states: Sequence[States], begins: Sequence[str], first: str, last: str, buffers: Sequence[Mapping[int, str]]
     ) -> None:
-        """The steps from the first to the last in blocks, whose results are held in buffers and then go past the caches."""
+        """The steps from the first to the last in blocks; streaming stores write their results from buffers."""
         w = self.w
 
         def block(start: str) -> None:

@@ -1,4 +1,4 @@
-"""LLVM text of folds along the innermost loop: tiles of fixed size, folded apart and joined in their order.
+"""LLVM text of folds along the innermost loop: tiles of fixed size, folded independently and joined in their order.
 
 The total of a tile does not depend on the number of threads, so the result does not either. Within a tile there are many
 independent states, so that the latency of the operator is hidden: of a commutative operator one for each index modulo
@@ -162,12 +162,12 @@ class Folds(Nest):
         return lambda at: lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
 
     def _chains_of(self, width: int) -> State:
-        """States apart from each other, which LLVM keeps in registers."""
+        """Independent states, which LLVM keeps in registers."""
         rooms = {(k, i, str(at)): self.w.slot(llvm_type(d)) for k, i, d in self.states for at in range(width)}
         return lambda at: lambda k, i: rooms[k, i, at]
 
     def _by_lanes(self, element: Callable[[str, Numbers, bool], None], state: State, total: State, count: str) -> None:
-        """Index modulo the width, whole blocks and a rest."""
+        """Folds elements by their index modulo the width: full blocks, then the rest."""
         w = self.w
 
         def block(start: str, size: str, places: State, first: bool) -> None:

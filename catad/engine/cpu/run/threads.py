@@ -3,7 +3,7 @@
 The caller is one of the threads. It puts a *job*, a row of calls, into a queue, once for each helper that it would like to
 have, runs the first call itself, and goes on with whatever call nobody has taken. Then it closes the job and waits for the
 helpers that are inside. So nothing waits for a thread that has not woken up yet, and a job whose helpers are all
-busy elsewhere (callers in other threads, nested calls) is run by its caller alone: there is nothing to deadlock on.
+busy elsewhere (callers in other threads, nested calls) is run by its caller only: there is nothing to deadlock on.
 
 Threads are daemons, started when they are first needed. A forked child starts its own.
 """
