@@ -37,7 +37,7 @@ from catad.planner.factors import (
 )
 
 TRACED = 1_000, 100  # pairs of terms that the products of one bracketing may have: at least, and for each factor
-BUDGET = 40_000  # products that the exact search may look at: chains of up to 61 factors
+BUDGET = 40_000  # products that the exact search may look at: chains of up to 62 factors
 
 
 class Candidate(NamedTuple):
