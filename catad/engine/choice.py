@@ -33,7 +33,7 @@ def register(engine: Engine) -> None:
     >>> ct.engine.register(Slow())
     Traceback (most recent call last):
         ...
-    catad.errors.EngineError: this is no engine
+    catad.errors.EngineError: this is not an engine
     ...
     """
     if isinstance(engine, type):
