@@ -24,7 +24,7 @@ _known: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 
 
 def key_of(printer: type, kernel: tuple[Any, ...], folders: tuple[str, ...]) -> str | None:
-    """The same text for the same kernel in every process; None where that cannot be promised, and its LLVM text must do.
+    """A key that is the same text for the same kernel in every process; None where that cannot be promised.
 
     `folders` are those of the machine's own printers, within the package.
 

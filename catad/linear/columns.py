@@ -93,7 +93,7 @@ def mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
 
 
 def check_numbers(linear: LinearMap) -> None:
-    """Refuse a map of wires. The error is a plain one, by which `ct.D` knows code that takes arrays alone."""
+    """Refuse a map of wires. The error is a plain one, by which `ct.D` knows code that takes arrays only."""
     if any(isinstance(slot, Wire) for slot in linear.slots):
         raise TypeError("a linear map whose numbers are not there yet is no matrix")
 

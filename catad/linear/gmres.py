@@ -106,7 +106,7 @@ class _Triangle:
         self.right[-1:] = [c * self.right[-1], -s * self.right[-1]]
 
     def solution(self) -> Any:
-        """By back substitution; a column that is zero gets no weight, as its map is singular there."""
+        """The solution by back substitution; a column that is zero gets no weight, as its map is singular there."""
         y = np.array(self.right[:-1])
         for k in reversed(range(self.size)):
             y[k] = y[k] / self.columns[k][k] if self.columns[k][k] else 0.0

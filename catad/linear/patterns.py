@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """On one axis: the sizes of argument and result, and the least and the largest `r - c` of an entry."""
+    """The pattern on one axis: the sizes of argument and result, and the least and the largest `r - c` of an entry."""
 
     n_in: int
     n_out: int

@@ -61,7 +61,7 @@ class Bracketing(Runnable):
         return brackets.nested(n, brackets.read(choice, n))
 
     def edited(self, choice: Any, request: Request) -> None:
-        """None: a bracketing is planned like a mode."""
+        """Gives None: a bracketing is planned like a mode."""
 
     def draw(self, headline: str) -> str:
         return draw(self.chain, self.tree, self.steps)

@@ -115,7 +115,7 @@ class Search:
         return found
 
     def _all_dense(self, i: int, j: int) -> bool:
-        """Note the best split of factors i to j where all are products of two dense arrays; whether that is so."""
+        """Note the best split of factors i to j where all are products of two dense arrays; True where that is so."""
         if not self.itemsize:
             return False
         pairs = []

@@ -137,7 +137,7 @@ class Runnable(Strategy):
 
     @property
     def ends(self) -> str:
-        """From where to where: `R^403 -> R^329`."""
+        """The spaces between which the maps go: `R^403 -> R^329`."""
         return f"R^{self.factors[0].columns} -> R^{self.factors[-1].rows}"
 
     def by_columns_and_rows(self) -> tuple[int, int]:

@@ -137,7 +137,7 @@ class Machine:
         raise ScalarError(errors.too_many_paths(self.activation.name, MAX_PATHS))
 
     def _both(self, fork: Fork) -> Any:
-        """Both ways at a condition on data, joined."""
+        """The results of both ways at a condition on data, joined."""
         self.paths += 1
         if self.paths > MAX_PATHS or len(self.known) >= MAX_DECISIONS:
             raise ScalarError(errors.too_many_paths(self.activation.name, MAX_PATHS))

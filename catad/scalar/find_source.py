@@ -78,7 +78,7 @@ def _lines(function: FunctionType) -> tuple[str, ...]:
 
 
 def _fits(node: Definition, code: CodeType) -> bool:
-    """Can this definition be what the code was compiled from?"""
+    """True where the code may have been compiled from this definition."""
     if isinstance(node, ast.Lambda) != (code.co_name == "<lambda>"):
         return False
     if isinstance(node, ast.FunctionDef):
@@ -162,7 +162,7 @@ def names_bound(nodes: list[ast.stmt] | list[ast.AST]) -> list[str]:
 
 
 def has_statement(nodes: list[ast.stmt], kinds: tuple[type[ast.stmt], ...], loops: bool = True) -> bool:
-    """Do the statements contain one of these kinds, outside nested functions (and, if asked, outside nested loops)?"""
+    """True where the statements contain one of these kinds, outside nested functions (and, if asked, nested loops)."""
     stack: list[ast.AST] = list(nodes)
     while stack:
         node = stack.pop()

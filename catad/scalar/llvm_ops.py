@@ -142,7 +142,7 @@ def _divided(w: Writer, k: Kind, a: str, b: str) -> tuple[str, str, str]:
 
 
 def _unlike(w: Writer, k: Kind, rest: str, b: str) -> str:
-    """Is there a rest whose sign is not that of the divisor?"""
+    """The condition that there is a rest whose sign is not that of the divisor."""
     some = w.set(f"icmp ne {k.ty} {rest}, 0")
     mixed = w.set(f"icmp slt {k.ty} {w.set(f'xor {k.ty} {rest}, {b}')}, 0")
     return w.set(f"and i1 {some}, {mixed}")

@@ -149,7 +149,7 @@ def _fold(op: str, nodes: Sequence[Node], value: Any) -> Node | None:
 
 
 def _is(node: Node, number: float) -> bool:
-    """Is the node the weak constant that prints like this number (sign of zero and type included)?"""
+    """True where the node is the weak constant that prints like this number (sign of zero and type included)."""
     if node.op != "const" or type(node.value) is not type(number) or node.value != number:
         return False
     return math.copysign(1.0, node.value) == math.copysign(1.0, number)

@@ -75,7 +75,7 @@ class Blocked:
         return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed)
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
-        """From arrays to results."""
+        """Runs the kernel on arrays and writes the results into `outs`."""
         room = self.totals.room()
         ends = [address(room), self.totals.units]
         table = self.totals.packed(arrays, (), ends)
@@ -86,7 +86,7 @@ class Blocked:
             self.whole.run(arrays, outs)
 
     def _joined(self, table: Any, room: Any) -> bool:
-        """Join each total with those before it; whether these can stand for what they are totals of."""
+        """Join each total with those before it; True where the joined totals can stand for their elements."""
         tiles = [self._numbers(room, k).copy() for k in range(len(self.dtypes))]
         floats = [a for a in tiles if a.dtype.kind == "f"]
         if not all(np.isfinite(a).all() for a in floats):

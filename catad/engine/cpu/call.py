@@ -51,7 +51,7 @@ class Call:
         return self.code.seconds
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int] = ()) -> None:
-        """From arrays to results; `more` ends the table."""
+        """Runs the kernel on arrays and writes the results into `outs`; `more` ends the table."""
         if not self.tiled:
             self.start(self.packed(arrays, outs, more))
         else:
@@ -69,7 +69,7 @@ class Call:
         return packed(self.table.filled([*map(address, arrays)], map(address, outs), more))
 
     def start(self, table: Any) -> None:
-        """All of the work, in threads where it is large."""
+        """Does all of the work, in threads where it is large."""
         self.code.run("kernel", table, self.ranges())
 
     def finish(self, table: Any) -> None:

@@ -34,7 +34,7 @@ class Guard(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One position an array axis, and the guards; outside them the value is `fill`."""
+    """The position along each axis of an array, and the guards; outside them the value is `fill`."""
 
     axes: tuple[Affine, ...]
     guards: tuple[Guard, ...] = ()
@@ -146,7 +146,7 @@ def _inside(a: int, s: int, m: int) -> tuple[int, int]:
 
 
 def _joined(guards: Sequence[Guard]) -> list[Guard]:
-    """One guard a loop."""
+    """Joins guards, so that each loop has one."""
     found: dict[int, Guard] = {}
     for label, lo, hi in guards:
         old = found.get(label)

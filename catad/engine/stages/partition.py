@@ -103,7 +103,7 @@ class Partition:
                 self._ensure(source)
 
     def _passes_all(self, box: Box) -> bool:
-        """Note the results of a map that are its arguments; whether all are."""
+        """Note the results of a map that are its arguments; True where all are."""
         assert isinstance(box.primitive, Map)
         passed = passed_on(box.primitive.function, tuple([s.dtype for s in self.wiring.spaces(box.ins)]))
         for out, k in zip(box.outs, passed, strict=True):
@@ -120,7 +120,7 @@ class Partition:
         self.produced.update(dict.fromkeys(box.outs, len(self.items) - 1))
 
     def _ensure(self, wire: int) -> None:
-        """That a wire is an array when the items so far have run."""
+        """Makes a wire an array, which is there when the items so far have run."""
         if wire in self.produced:
             return
         if wire in self.waiting:

@@ -83,7 +83,7 @@ def eliminate(before: Side[E], after: Side[E], v: int, algebra: Algebra[E]) -> N
 
 
 def take_step(before: Side[E], after: Side[E], entry: Entry, algebra: Algebra[E]) -> None:
-    """One entry of an order; writing out an edge that is not there does nothing."""
+    """Takes one entry of an order; writing out an edge that is not there does nothing."""
     if isinstance(entry, int):
         eliminate(before, after, entry, algebra)
         return

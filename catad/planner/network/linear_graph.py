@@ -214,7 +214,7 @@ def _embedding(leaves: Leaves, c: int) -> Structure:
 
 
 def _contracted(edges: list[Edge], stay: set[int]) -> list[Edge]:
-    """Without the vertices whose only edge on one side is the identity."""
+    """Removes the vertices whose only edge on one side is the identity."""
     before: dict[int, list[Edge]] = {}
     after: dict[int, list[Edge]] = {}
     for edge in edges:

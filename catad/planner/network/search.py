@@ -112,7 +112,7 @@ class Search:
         return len(before[v]) * len(after[v]), 0
 
     def _greedy(self, key: Callable[[Side[int], Side[int], int], tuple[float, int]]) -> list[int]:
-        """Each time a vertex whose key is least, of several the first."""
+        """An order by a greedy rule: next is the vertex of the least key, of several the first."""
         before, after, priced = self._fresh()
         for entry in self.written:
             take_step(before, after, entry, priced)
@@ -220,7 +220,7 @@ def _offer(tried: dict[tuple[Entry, ...], float], own: Search, order: Sequence[i
 
 
 def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
-    """Search exactly with half the work that is left; whether the best order is known then."""
+    """Search exactly with half the work that is left; True where the best order is known then."""
     work = own.kinds.work
     least, own.written = min(tried.values()), []
     own.kinds.work = work.lend(work.left / 2)
@@ -266,7 +266,7 @@ def _annealed(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -
 
 
 def _sorted(tried: dict[tuple[Entry, ...], float]) -> list[tuple[float, tuple[Entry, ...]]]:
-    """By cost; of equal ones the first that was tried."""
+    """Orders sorted by cost; of equal ones the first that was tried."""
     return sorted([(value, order) for order, value in tried.items()], key=lambda pair: pair[0])
 
 

@@ -93,7 +93,7 @@ class Cut:
         return None
 
     def _augment(self, path: list[State]) -> int:
-        """Send as much as fits along a path; how much."""
+        """Send as much as fits along a path; returns the amount."""
         sizes, through, along = self.sizes, self.through, self.along
         fits = []
         for (u, _), (w, now) in pairwise(path):

@@ -93,7 +93,7 @@ class Faces:
         return state, paid
 
     def _normal(self, state: State) -> State:
-        """Without the nodes that lead nowhere or come from nowhere; accumulated nodes with the same ends and faces are one."""
+        """The state without nodes that lead nowhere or come from nowhere; accumulated nodes of equal ends and faces are one."""
         source, target, ends = self.source, self.target, self.ends
         while True:
             before: dict[int, set[int]] = {}

@@ -65,7 +65,7 @@ def fill(sizes: Sequence[int]) -> Key:
 
 
 def greedy(preds: Sets, succs: Sets, vertices: Iterable[int], key: Key, rng: random.Random | None = None) -> list[int]:
-    """All of `vertices`, each time one whose key is least; ties go to the smallest number, or are drawn where there is `rng`."""
+    """An order by a greedy rule: next is the vertex of the least key; ties go to the smallest, or are drawn with `rng`."""
     before, after = list(preds), list(succs)
 
     def entry(v: int) -> tuple[int, float, int]:

@@ -127,7 +127,7 @@ class TypedGraph:
         return self._greedy(vertices, price)
 
     def _greedy(self, vertices: Sequence[int], key: Callable[[int, Side, Side], int]) -> list[int]:
-        """Each time a vertex whose key is least, of several the smallest number."""
+        """An order by a greedy rule: next is the vertex of the least key, of several the smallest number."""
         before, after = self._sides()
 
         def take(v: int) -> list[int]:

@@ -65,7 +65,7 @@ class Format:
 
     @property
     def sign_shift(self) -> int:
-        """From bit 1 to the sign bit."""
+        """The shift from bit 1 to the sign bit."""
         return 30 if self.digits == 24 else 62
 
     def image(self, x: float) -> int:

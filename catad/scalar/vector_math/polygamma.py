@@ -30,7 +30,7 @@ BERNOULLI = tuple(
 
 
 def tail_coefficients(order: int, count: int) -> tuple[Fraction, ...]:
-    """Those of z**2, z**4, ... in the sum of 1 / (y + k)**(order + 1) over k >= 0, divided by z**order, z = 1 / y."""
+    """The coefficients of z**2, z**4, ... in the sum of 1 / (y + k)**(order + 1) over k >= 0, divided by z**order, z = 1 / y."""
     rising = [math.prod(range(order + 1, order + 2 * k)) for k in range(1, count + 1)]
     return tuple([b * r / math.factorial(2 * k) for k, (b, r) in enumerate(zip(BERNOULLI, rising, strict=False), 1)])
 

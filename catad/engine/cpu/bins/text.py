@@ -37,7 +37,7 @@ class BinsText:
         self.w = Writer()
 
     def printers(self) -> Sequence[BinsText]:
-        """Itself, where it is a module of its own."""
+        """The printer itself, where it writes a module of its own."""
         return (self,)
 
     # -- the table
@@ -71,7 +71,7 @@ class BinsText:
     # -- folding
 
     def opened(self, group: str) -> Callable[[str, int], None]:
-        """Begin the bins of a group; what then takes an element into one of its pieces."""
+        """Begin the bins of a group; returns a function that folds an element into one of its pieces."""
         w, what, stride = self.w, self.what, self.field("stride")
         arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.reads)]
         whole = [self._state_array(k) for k in range(len(self.states))]

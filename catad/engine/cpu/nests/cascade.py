@@ -58,7 +58,7 @@ def join(w: Writer, body: Body, left: Numbers, right: Numbers, out: Numbers) -> 
 
 
 def copy(w: Writer, body: Body, source: Numbers, goal: Numbers) -> None:
-    """All folds from one place to another."""
+    """Copies the states of all folds from one place to another."""
     for k, i, dtype in folded(body):
         value = w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
         w.do(f"store {llvm_type(dtype)} {value}, ptr {goal(k, i)}")

@@ -42,7 +42,7 @@ class Folds(Nest):
 
     @property
     def states(self) -> list[tuple[int, int, np.dtype]]:
-        """All states: operation, number, dtype."""
+        """The states of all folds: operation, number, dtype."""
         return folded(self.body)
 
     @property
