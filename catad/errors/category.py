@@ -42,7 +42,7 @@ def not_a_space(thing: object) -> str:
     )
 
 
-_CONVERSIONS = {  # by the package and the name of a class, or the package alone
+_CONVERSIONS = {  # by the package and the name of a class, or by the package only
     "numpy.MaskedArray": "a mask has no meaning here: x.filled(value), or x.compressed()",
     "numpy.matrix": "np.asarray(x); its `*` is then elementwise, and the product of matrices is ct.matmul",
     "numpy.ndarray": "np.asarray(x), if only its numbers are meant",

@@ -292,7 +292,7 @@ class Structure(ABC):
         return late().general_solver(self, xp, slots, rtol)
 
 
-Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
+Placed = tuple[Structure, tuple[int, ...]]  # a part, and the slots of the composite that are its slots
 Cells = tuple[tuple["Placed | None", ...], ...]  # a row for each leaf, or group of leaves, of the result; None is zero
 
 

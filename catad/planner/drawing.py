@@ -24,7 +24,7 @@ class Node(NamedTuple):
     x: float
     level: int
     lines: tuple[str, str]
-    carried: int  # what its line is as thick as
+    carried: int  # the quantity that the thickness of its line shows
     fill: str
     structure: Structure | None
 

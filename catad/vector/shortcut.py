@@ -90,7 +90,7 @@ class Shortcut(Decomposed):
 def array_code(formula: Formula) -> Callable[..., Any]:
     """A formula as a function of an array library and the arguments."""
     function, axes = scalar.array_function(formula.function), range(len(formula.shape))
-    at = formula.reads[0].axes[:1]  # along which an index lies, and so what is read at it
+    at = formula.reads[0].axes[:1]  # the axes of the index, and so of what is read at it
     lying = [at + read.axes[1:] if INDEXED in read.axes else read.axes for read in formula.reads]
     where = [tuple([slice(None) if axis in own else None for axis in axes]) for own in lying]
 

@@ -69,7 +69,7 @@ class Stage:
     values: int = 0
     length: int = 0  # operations of its scalar functions
     members: list[str] = field(default_factory=list)  # the kinds of its boxes
-    needs: set[tuple[int, str]] = field(default_factory=set)  # what wires must be, else other boxes run
+    needs: set[tuple[int, str]] = field(default_factory=set)  # conditions on wires; where one fails, other boxes run
 
     def fresh(self, count: int = 1) -> int:
         """The number of the first of some new values."""

@@ -26,7 +26,7 @@ from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 12  # vertices up to which the exact search is tried
-SIZED = 300  # vertices up to which the order for the sizes alone is looked for
+SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
 USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
 PRODUCT, OPERATION = 5e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add

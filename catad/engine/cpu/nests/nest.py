@@ -48,7 +48,7 @@ class Nest(Places):
         """True where addresses in a row are those of its index %b, at whole vectors in memory."""
         return self.kernel.streaming
 
-    # -- the whole
+    # -- the kernel
 
     def text(self) -> str:
         """The module: `kernel(table, first row, last row, first index, last index)`, and the work on one row, inlined."""

@@ -1,10 +1,10 @@
-"""Object code in memory, without LLVM: what a linker and a loader do, for the few things compiled kernels need.
+"""Object code in memory, without LLVM: a linker and a loader of the few things that compiled kernels need.
 
 Loading a kernel from the cache should not wait for a 170 MB library, and memory of code that nobody refers to should go back to
-the system. In a new process with all kernels on disk the first gradient takes 64 ms of the processor by this loader and 97 ms by
-LLVM's (`examples/experiments/start_up.py`, medians of 15 processes each). Both are easy for position-independent ELF
-objects of x86-64 (System V ABI, AMD64 supplement, section 4.4): sections are laid out one after another, relocations are sums of
-a symbol, an addend and the place, and what is called in other libraries goes through a jump at the end of the code.
+the system. Both are easy for position-independent ELF objects of x86-64 (System V ABI, AMD64 supplement, section 4.4): sections
+are laid out one after another, relocations are sums of a symbol, an addend and the place, and calls of other libraries go
+through a jump at the end of the code. In a new process with all kernels on disk, the first gradient takes 64 ms of the
+processor with this loader and 97 ms with LLVM's (`examples/experiments/start_up.py`, medians of 15 processes each).
 
     S + A          R_X86_64_64                 S the symbol's address
     S + A - P      R_X86_64_PC32, PLT32, PC64  P the place that is patched, A the addend

@@ -166,7 +166,7 @@ def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str) -> Mo
     name = hashlib.sha256("\0".join((key, __version__, OPTIONS, *host())).encode()).hexdigest() + ".o"
     code = store.read(name)
     if code is not None:
-        with contextlib.suppress(errors.EngineError):  # whole, but not what this name stands for: compiled anew
+        with contextlib.suppress(errors.EngineError):  # intact, but not the code of this name: compiled again
             module = Module(_loaded(code, names, text), names, "disk", time.perf_counter() - start)
             counts["loaded"] += 1
             return module
