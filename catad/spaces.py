@@ -367,8 +367,8 @@ def as_leaves(value: Value) -> list[Any]:
 def space_of(value: Value) -> Space:
     """The space in which a value lies.
 
-    A value is an array, a number, or a tuple of values. Python numbers take the dtype of the arrays beside them; alone, they are
-    float64, int64 or bool. Raises `SpaceError` for anything else, and for arrays of other dtypes.
+    A value is an array, a number, or a tuple of values. Python numbers take the dtype of the arrays beside them; without
+    arrays, they are float64, int64 or bool. Raises `SpaceError` for anything else, and for arrays of other dtypes.
 
     >>> import catad as ct, numpy as np
     >>> ct.space_of((np.zeros(3, np.float32), 2.0))

@@ -149,7 +149,7 @@ class Profile:
 def profile() -> Profile:
     """Record what the compiled steps cost that run inside `with ct.profile() as p:`, in all threads.
 
-    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. What runs on the reference engine is
+    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. Steps on the reference engine are
     not recorded. Profiles may be open inside each other; then each records.
 
     Seconds and bytes are summed over the calls of a stage. Raises `EngineError` where one profile is opened twice at a time.

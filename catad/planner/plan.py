@@ -273,7 +273,7 @@ class Plan:
     def by_columns_and_rows(self) -> tuple[int, int]:
         """The operations of the same map by pushing every column of a basis through all factors, and by pulling every row.
 
-        That is forward and reverse mode without structure: as many applications as the map has columns, or rows.
+        These are forward and reverse mode without structure: one application for each column, or row, of the map.
 
         >>> import catad as ct
         >>> ct.plan(ct.sin, ct.f64[1000]).by_columns_and_rows()
