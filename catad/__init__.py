@@ -73,13 +73,16 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.vector.at import at
 from catad.vector.checkpoint import checkpoint
+from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
 from catad.vector.index import gather, scatter, scatter_add
+from catad.vector.keys import arg
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
 from catad.vector.monoid import Monoid, monoid
@@ -100,6 +103,8 @@ from catad.vector.shape import (
 )
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
+from catad.vector.subscript import index
+from catad.vector.sweep import sweep
 from catad.vector.ufuncs.arithmetic import (
     abs,
     absolute,
@@ -260,12 +265,14 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "arg",
     "argsort",
     "asin",
     "asinh",
     "assoc_l",
     "assoc_r",
     "astype",
+    "at",
     "atan",
     "atan2",
     "atanh",
@@ -274,6 +281,7 @@ __all__ = [
     "cbrt",
     "ceil",
     "checkpoint",
+    "choose",
     "clip",
     "compForward",
     "compReverse",
@@ -329,6 +337,7 @@ __all__ = [
     "i32",
     "i64",
     "id",
+    "index",
     "inl",
     "inr",
     "iota",
@@ -414,6 +423,7 @@ __all__ = [
     "subtract",
     "sum",
     "swap",
+    "sweep",
     "tan",
     "tangent",
     "tangent_space",

@@ -131,7 +131,7 @@ class ScatterAdded(Primitive):
         how = self.how
         size = math.prod(how.shape(how.src))
         flat = positions(xp, how, index, v.shape).reshape(-1)
-        return _add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
+        return add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not ins[1].is_float:
@@ -184,7 +184,7 @@ def _along(xp: Any, how: Indexing, label: int) -> Any:
     return _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) if label in how.dst else None
 
 
-def _add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
+def add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
     """The sums of the values that share a position; position `size` is dropped. The order of addition is fixed."""
     if xp is np:
         if values.dtype.kind == "f":
