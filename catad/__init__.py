@@ -40,6 +40,7 @@ from catad.errors import (
     ScalarError,
     SolveError,
     SpaceError,
+    TraceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
 from catad.lifted import lift
@@ -73,6 +74,7 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.function import function
 from catad.vector.at import at
 from catad.vector.checkpoint import checkpoint
 from catad.vector.choose import choose
@@ -252,6 +254,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "Tensor",
+    "TraceError",
     "Unit",
     "abs",
     "absolute",
@@ -321,6 +324,7 @@ __all__ = [
     "fmod",
     "fold",
     "fork",
+    "function",
     "gamma",
     "gather",
     "ge",

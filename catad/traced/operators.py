@@ -64,8 +64,8 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
     """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
     if all(isinstance(one, type) for one in types):
         types = tuple([np.dtype(one) for one in types])
-    signature = None if asked is None else (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout
-    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), signature=signature, casting="same_kind")
+    asks = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
+    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
     for dtype in found:
         if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
             raise errors.TraceError(errors.unsupported_dtype(dtype))

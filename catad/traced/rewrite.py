@@ -85,9 +85,6 @@ def _make(function: FunctionType) -> CodeType | None:
         type_params=[],
     )
     module = ast.Module([outer], [])
-    for node in ast.walk(module):
-        if isinstance(node, (ast.expr, ast.stmt, ast.arg, ast.ExceptHandler)) and not hasattr(node, "lineno"):
-            ast.copy_location(node, definition)
     ast.fix_missing_locations(module)
     compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
     (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType)]

@@ -89,6 +89,7 @@ class View(NamedTuple):
     write: D | None
     further: tuple[Var, ...] = ()
     why: str = ""  # it cannot be written through
+    keeps_order: bool = False  # the entries are all those of the base, in the same order
 
 
 class Traced:

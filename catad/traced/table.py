@@ -12,6 +12,7 @@ from typing import Any
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 PYTHON: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
+UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
 
 
 def meaning(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -43,5 +44,15 @@ def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         for name in names:
             METHODS[name] = fn
         return fn
+
+    return decorated
+
+
+def attribute(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: an attribute of stand-ins, computed when it is asked for."""
+
+    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+        fn.is_property = True  # type: ignore[attr-defined]
+        return method(*names)(fn)
 
     return decorated
