@@ -224,6 +224,8 @@ def __dir__() -> list[str]:
     return [*__all__, "testing", "__version__"]
 
 
+# Type checkers read this list as it stands, so it is written out. The linter finds an import that is missing here, and a test
+# finds a name that is not imported.
 __all__ = [
     "ArgumentError",
     "CatadError",

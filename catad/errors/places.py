@@ -42,7 +42,7 @@ def called() -> Place | None:
 
 
 def _is_generated(frame: FrameType) -> bool:
-    """Whether the frame is that of a method which `dataclass` has made for a class of this package."""
+    """True where the frame is that of a method which `dataclass` has made for a class of this package."""
     return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")
 
 

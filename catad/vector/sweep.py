@@ -60,7 +60,7 @@ class Swept(D):
         return x
 
     def _first_step(self, b: Builder, state: Any, given: Any, inputs: Any) -> Any:
-        """What the first step reads, where it is known."""
+        """The values that the first step reads, where they are known."""
         start, own = b.values([*flatten(state), *flatten(given)]), first_of(b, flatten(inputs))
         return None if start is None or own is None else (start[0], [*start[1], *own[1]])
 
