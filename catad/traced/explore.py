@@ -16,7 +16,7 @@ from catad.spaces import Product, flatten
 from catad.traced.branch import condition
 from catad.traced.merge import converted, joined
 from catad.traced.recorder import Findings, Region, Restart, Trace, Var
-from catad.traced.stand_in import computed, fresh
+from catad.traced.stand_in import computed
 from catad.trees import Tree
 from catad.vector.choose import choose
 
@@ -83,14 +83,14 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
         return _mapped(found.result, lambda var: _at(region, var, at)), found.tree
     decision = found.path.trace.decisions[found.number]
     _copy(region, found.path.trace, at, start, decision.lines)
-    with trace.inside(region):
-        test = condition(trace, fresh(trace, _at(region, decision.var, at)))
+    test = condition(region, _at(region, decision.var, at))
     sides = []
     for side in (found.yes, found.no):
         inner = Region(trace, region, "path")
-        with trace.inside(inner):
-            sides.append((inner, *_joined(trace, inner, side, dict(at), decision.lines)))
+        sides.append((inner, *_joined(trace, inner, side, dict(at), decision.lines)))
     (first, a, tree), (second, b, other) = sides
+    if tree != other:
+        tree, other = tree.of_arrays(), other.of_arrays()
     if tree != other or len(flatten(a)) != len(flatten(b)):
         raise errors.TraceError(errors.paths_differ(tree, other, shown(decision.place)))
     pairs = [_united(first, x, second, y, decision.place) for x, y in zip(flatten(a), flatten(b), strict=True)]
@@ -100,8 +100,7 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
         inner.close(tuple([pair[k] for pair in pairs]), [inner.own(var) for var in given], dom)
         for k, inner in enumerate((first, second))
     ]
-    with trace.inside(region):
-        outs = iter(computed(region, choose(exl, exr >> programs[0], exr >> programs[1]), (test, tuple(given))))
+    outs = iter(computed(region, choose(exl, exr >> programs[0], exr >> programs[1]), (test, tuple(given))))
     return _mapped(a, lambda _: next(outs)), tree
 
 

@@ -347,7 +347,8 @@ class Rewriter(ast.NodeTransformer):
             node.body, node.orelse = self.block(node.body), self.block(node.orelse)
             return node
         branch = self.fresh("branch")
-        start = _assign(branch, ast.Call(_driver("branch"), [self.visit(node.test), _names(names)], []))
+        filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
+        start = _assign(branch, ast.Call(_driver("branch"), [self.visit(node.test), _names(names), _names(filled)], []))
         again = ast.If(_attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
         body = ast.If(_attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
         leave = ast.Expr(_method(branch, "leave"))
@@ -375,7 +376,7 @@ class Rewriter(ast.NodeTransformer):
         item = self.fresh("item")
         target = self.unpack(node.target, _load(item), node)
         once = ast.For(ast.Name(item, ast.Store()), _method(driver, "item"), [*target, *self.block(node.body)],
-                       [ast.Expr(_method(driver, "completed"))], None)  # fmt: skip
+                       [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
@@ -387,7 +388,7 @@ class Rewriter(ast.NodeTransformer):
         start = _assign(driver, ast.Call(_driver("while_"), args, []))
         test = _method(driver, "test", self.visit(node.test))
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
-                       [ast.Expr(_method(driver, "completed"))], None)  # fmt: skip
+                       [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)
 
     def loop(
