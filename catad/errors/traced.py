@@ -62,7 +62,7 @@ def no_trace_runs(who: str) -> str:
 def out_of_reach(buffer: Any) -> str:
     return text(
         "an array that was made inside a branch or a loop is used outside of it",
-        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.place)}" if shown(buffer.place) else ""),
+        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.var.place)}" if shown(buffer.var.place) else ""),
         expected="values that come out of a branch or a loop by the names that it binds",
         do="bind the array to a name before the branch or the loop",
     )
@@ -72,7 +72,7 @@ def used_elsewhere(stand_in: Any) -> str:
     root = stand_in.root
     return text(
         "a stand-in for an array is used after its trace, or in another trace",
-        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.place)}" if shown(root.place) else ""),
+        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
         expected="the results that the function returns",
         do="return the value from the traced function; do not keep it in a global, a closure or an object",
     )

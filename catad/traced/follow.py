@@ -33,6 +33,10 @@ _CHANGING = frozenset(
 
 def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`function(*args, **kwargs)`."""
+    if type(function) is np.ufunc:
+        if not kwargs and len(args) == function.nin and any(isinstance(arg, (Traced, Masked)) for arg in args):
+            return pointwise(driver.trace, function, *args)
+        return _plain(driver, function, args, kwargs)
     function = settled(function)
     if isinstance(function, functools.partial):
         return call(driver, function.func, (*function.args, *args), {**function.keywords, **kwargs})
@@ -52,9 +56,6 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
             return _follow(driver, function, args, kwargs)
     elif isinstance(function, type):
         return _constructed(driver, function, args, kwargs)
-    elif isinstance(function, np.ufunc):
-        if any(isinstance(arg, (Traced, Masked)) for arg in args) and not kwargs and len(args) == function.nin:
-            return pointwise(driver.trace, function, *args)
     elif hasattr(function, "__wrapped__") and isinstance(function, functools._lru_cache_wrapper):
         return call(driver, function.__wrapped__, args, kwargs)
     elif not isinstance(function, D) and isinstance(getattr(type(function), "__call__", None), FunctionType):
