@@ -11,7 +11,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu.bins.by_bin import Pass
 from catad.engine.cpu.bins.prefixes import PrefixKernel
-from catad.engine.cpu.bins.text import PositionsPass
+from catad.engine.cpu.bins.text import ChoicesPass, PositionsPass
 from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import bins_of
 from catad.engine.stages.bins import Bins, Fold, Given
@@ -30,16 +30,23 @@ def arg_extremum(box: ArgExtremumByBin, ins: tuple[Tensor, ...]) -> Compiled:
     """`ArgExtremumByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
     position, dtype = position_dtype(ins[1].shape[0]).str, ins[1].dtype
     what = bins_of(with_position(box.monoid), ins, (dtype.str, ""), ("", position))
-    general = Pass([Fold(what, box.bins)])
+    choices = what._replace(states=(dtype.str, position), starts=("", "-1"), flagged=False)
+    general = Pass([Fold(choices, box.bins)], ChoicesPass)
     first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (position,), ("-1",), False, (position,), what.rows, 1)
     equal = Pass([Fold(first, box.bins)], PositionsPass)
 
     def run(index: Any, v: Any, total: Any) -> list[Any]:
-        if dtype.kind == "f" and np.isnan(total).any():
+        few, many = sorted((v, total), key=np.size)  # no NaN among the values, none among the results
+        if dtype.kind == "f" and _has_nan(few) and _has_nan(many):
             return general([Given(index, [v, None], v.shape[1:])])[0]
         return equal([Given(index, [v, total], v.shape[1:])])[0]
 
     return _OnRows(run, lambda m, width: equal.prepared(m, [width]), lambda: (*equal.seconds, *general.seconds))
+
+
+def _has_nan(array: Any) -> bool:
+    """Whether there is a NaN, which every maximum of numbers that has met one is."""
+    return bool(array.size and np.isnan(array.max()))
 
 
 def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Compiled:

@@ -93,6 +93,8 @@ class BinsText:
         w = self.w
         end = w.set(f"add i64 {first}, {count}")
         for base, dtype, start in zip(states, self.states, self.what.starts, strict=True):
+            if not start:
+                continue
             w.loop(first, end, lambda j, a=base, d=dtype, e=start: store(w, e, binned.nth(self.w, a, d, j), d))  # type: ignore[misc]
         if self.what.flagged:
             w.loop(first, end, lambda j: w.do(f"store i8 0, ptr {w.set(f'getelementptr i8, ptr {flags}, i64 {j}')}"))
@@ -156,14 +158,20 @@ class BinsText:
         x = binned.values(self.w, self.what, i, source, arrays)
         places = [binned.nth(self.w, s, dtype, target) for s, dtype in zip(states, self.states, strict=True)]
         old = [load(self.w, p, dtype) for p, dtype in zip(places, self.states, strict=True)]
+        made = self._after(old, x, flags, target)
+        for value, place, dtype in zip(made, places, self.states, strict=True):
+            store(w, value, place, dtype)
+
+    def _after(self, old: Sequence[str], x: Sequence[str], flags: str, target: str) -> list[str]:
+        """The state of a bin after an element."""
+        w = self.w
         made = binned.joined(self.w, self.what, old, x)
         if self.what.flagged:
             flag = w.set(f"getelementptr i8, ptr {flags}, i64 {target}")
             there = w.set(f"icmp ne i8 {w.set(f'load i8, ptr {flag}')}, 0")
             made = binned.chosen(self.w, self.what, there, made, x)
             w.do(f"store i8 1, ptr {flag}")
-        for value, place, dtype in zip(made, places, self.states, strict=True):
-            store(w, value, place, dtype)
+        return made
 
     # -- merging
 
@@ -183,14 +191,7 @@ class BinsText:
                 into = [binned.nth(self.w, s, d, j) for s, d in zip(states, self.states, strict=True)]
                 a = [load(self.w, place, d) for place, d in zip(into, self.states, strict=True)]
                 b = [load(self.w, binned.nth(self.w, s, d, k), d) for s, d in zip(states, self.states, strict=True)]
-                made = binned.joined(self.w, self.what, a, b)
-                if what.flagged:
-                    left = w.set(f"getelementptr i8, ptr {flags}, i64 {j}")
-                    right = w.set(f"getelementptr i8, ptr {flags}, i64 {k}")
-                    x, y = (w.set(f"load i8, ptr {flag}") for flag in (left, right))
-                    made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {x}, 0"), made, b)
-                    made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {y}, 0"), made, a)
-                    w.do(f"store i8 {w.set(f'or i8 {x}, {y}')}, ptr {left}")
+                made = self._merged(a, b, flags, j, k)
                 for value, place, dtype in zip(made, into, self.states, strict=True):
                     store(w, value, place, dtype)
 
@@ -200,6 +201,19 @@ class BinsText:
         for k, (name, base, dtype) in enumerate(zip(what.outs, states, self.states, strict=True)):
             if name:
                 self._write(base, dtype, self._out_array(k), np.dtype(name))
+
+    def _merged(self, a: Sequence[str], b: Sequence[str], flags: str, j: str, k: str) -> list[str]:
+        """The states of two pieces joined, which stand at two places."""
+        w = self.w
+        made = binned.joined(self.w, self.what, a, b)
+        if self.what.flagged:
+            left = w.set(f"getelementptr i8, ptr {flags}, i64 {j}")
+            right = w.set(f"getelementptr i8, ptr {flags}, i64 {k}")
+            x, y = (w.set(f"load i8, ptr {flag}") for flag in (left, right))
+            made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {x}, 0"), made, b)
+            made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {y}, 0"), made, a)
+            w.do(f"store i8 {w.set(f'or i8 {x}, {y}')}, ptr {left}")
+        return made
 
     def _write(self, base: str, dtype: np.dtype, out: str, wanted: np.dtype) -> None:
         w = self.w
@@ -333,3 +347,23 @@ class PositionsPass(PassText):
     """One pass that finds positions of extrema."""
 
     member = PositionsText
+
+
+class ChoicesText(BinsText):
+    """A fold of (number, position): a bin without a position, -1, is empty, and the number of its state is not set."""
+
+    def _after(self, old: Sequence[str], x: Sequence[str], flags: str, target: str) -> list[str]:
+        return binned.chosen(self.w, self.what, self._filled(old), binned.joined(self.w, self.what, old, x), x)
+
+    def _merged(self, a: Sequence[str], b: Sequence[str], flags: str, j: str, k: str) -> list[str]:
+        either = binned.chosen(self.w, self.what, self._filled(b), binned.joined(self.w, self.what, a, b), a)
+        return binned.chosen(self.w, self.what, self._filled(a), either, b)
+
+    def _filled(self, state: Sequence[str]) -> str:
+        return self.w.set(f"icmp sge {llvm_type(self.states[-1])} {state[-1]}, 0")
+
+
+class ChoicesPass(PassText):
+    """One pass that finds the positions that a minimum or maximum itself chooses."""
+
+    member = ChoicesText
