@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
 
 TIMES = Monoid(Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))], None, (None, None)), (1.0,), None)
+_EITHER = Monoid(Function.make(2, [scalar.apply("bitor", scalar.param(0), scalar.param(1))], None, (None, None)), (0,), None)
 _FIELD, _ONE = 0x7FF << DOUBLE.shift, DOUBLE.bias << DOUBLE.shift  # the exponent among the bits of a double; that of 1
 _ROOM = 6  # bits below e
 _MARKS, _ONCE = (1 << _ROOM) - 1, 7  # all marks; those of what is there once
@@ -131,26 +132,45 @@ def _unmarked(x: Any) -> Any:
     return image & _MARKS, of_bits(image & ~_MARKS)
 
 
-def _remaining(marks: Any, number: Any, x: Any) -> Any:
-    """The product without a factor of the kind of x, up to the size of regular ones."""
-    others = (marks & _ONCE & ~_kind(x)) | (marks >> 3)
+def _without_kind(marks: Any, number: Any, kind: Any) -> Any:
+    """The product without a factor of a kind, up to the size of regular ones."""
+    others = (marks & _ONCE & ~kind) | (marks >> 3)
     finite = np.copysign(0.0, number) if others & 1 != 0 else number
     known = np.copysign(np.inf, number) if others & 2 != 0 else finite
     return np.nan if others & 4 != 0 or others & 3 == 3 else known
 
 
-def _without(x: Any, number: Any, scale: Any) -> Any:
-    """A product without its factor x."""
-    marks, twice = _unmarked(scale)
-    factor = _factor(x)
-    up = _UP if factor < _TINY and factor > -_TINY else 1.0
-    return _remaining(marks, number, x) / (factor * up) * up * twice * twice
+def _of_one(marks: Any, number: Any, x: Any) -> Any:
+    """The same for a factor x, where each x has a product of its own."""
+    return _without_kind(marks, number, _kind(x))
 
 
-def _without_single(x: Any, dividend: Any) -> Any:
-    """The same in single precision, of which doubles have room for every quotient."""
-    marks, number = _unmarked(dividend)
-    return np.float32(_remaining(marks, number, x) / np.float64(_factor(x)))
+def _of_many(marks: Any, number: Any, x: Any) -> Any:
+    """The same where many x have the same product: what it is without each kind, known before all of them, and a choice."""
+    size = abs(x)
+    without_infinite = _without_kind(marks, number, 2) if size == np.inf else _without_kind(marks, number, 4)
+    irregular = _without_kind(marks, number, 1) if size == 0.0 else without_infinite
+    return _without_kind(marks, number, 0) if size > 0.0 and size < np.inf else irregular
+
+
+@lru_cache(maxsize=4)
+def _without(dtype: np.dtype[Any], many: bool) -> Function:
+    """A product without its factor x. It is plain where there are no marks."""
+    remaining = _of_many if many else _of_one
+
+    def double(x: Any, plain: Any, number: Any, scale: Any) -> Any:
+        marks, twice = _unmarked(scale)
+        product = number if plain else remaining(marks, number, x)
+        factor = x if plain else _factor(x)
+        up = _UP if factor < _TINY and factor > -_TINY else 1.0
+        return product / (factor * up) * up * twice * twice
+
+    def single(x: Any, plain: Any, dividend: Any) -> Any:  # doubles have room for every quotient
+        marks, number = _unmarked(dividend)
+        product = number if plain else remaining(marks, number, x)
+        return np.float32(product / np.float64(x if plain else _factor(x)))
+
+    return scalar.read(single if dtype == np.float32 else double)
 
 
 @lru_cache(maxsize=2)
@@ -165,10 +185,21 @@ def _laid_out(b: Builder, x: Wire, number: Callable[[Any], Any]) -> list[Wire]:
     return mapped(b, list(scalar.read(number).outputs), [x])
 
 
-def _divided(b: Builder, x: Wire, totals: Sequence[Wire], spread: Callable[[Wire], Wire]) -> Wire:
-    dividend, without = (_dividend_single, _without_single) if x.dtype == np.float32 else (_dividend, _without)
+def _plain(b: Builder, marked: Wire, many: bool) -> Wire:
+    """Whether there are no marks; unless many factors have the same product, in none of the numbers along the last axis."""
+    from catad.vector.fold import Fold
+
+    (marks,) = mapped(b, [scalar.read(_unmarked).outputs[0]], [marked])
+    found = marks if many else b.add(Fold(_EITHER, marks.ndim - 1), marks)[0]
+    return mapped(b, [scalar.apply("eq", scalar.param(0), scalar.const(0))], [found])[0]
+
+
+def _divided(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Callable[[Wire], Wire]) -> Wire:
+    """Products without a factor. With `many` all factors along the last axis have the same."""
+    dividend = _dividend_single if x.dtype == np.float32 else _dividend
     dividends = mapped(b, list(scalar.read(dividend).outputs), totals)
-    return mapped(b, list(scalar.read(without).outputs), [x, *map(spread, dividends)])[0]
+    plain = _plain(b, dividends[-1], many)
+    return mapped(b, list(_without(x.dtype, many).outputs), [x, spread(plain), *map(spread, dividends)])[0]
 
 
 @share
@@ -189,7 +220,8 @@ class LeaveOneOut(D):
         labels = tuple(range(x.ndim))
         rest = (*labels[: self.axis], *labels[self.axis + 1 :])
         totals = b.add(Fold(_monoid(_product), self.axis), *_laid_out(b, x, _single if x.dtype == np.float32 else _number))
-        return _divided(b, x, totals, lambda w: contract(b, [rest], [w], labels, x.shape))
+        many = self.axis == x.ndim - 1
+        return _divided(b, x, totals, many, lambda w: contract(b, [rest[: w.ndim]], [w], labels, x.shape))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"{name(LeaveOneOut, 'LeaveOneOut')}({self.axis})"
@@ -216,9 +248,14 @@ class LeaveOneOutByBin(D):
         )  # then vectors, which have no branches, are faster
         product, numbers = (_product, _single) if rows else (_rarely, _any)
         totals = b.add(FoldByBin(_monoid(product), self.bins), index, *_laid_out(b, values, numbers))
-        how = rows_of(totals[0].shape, index.shape)
-        others = _divided(b, values, totals, lambda w: b.add(Gathered(how), index, w)[0])
-        own = contract(b, [(0,)], [index], tuple(range(values.ndim)), values.shape)
+        labels = tuple(range(values.ndim))
+
+        def spread(w: Wire) -> Wire:
+            found = b.add(Gathered(rows_of(w.shape, index.shape)), index, w)[0] if w.ndim else w
+            return contract(b, [labels[: found.ndim]], [found], labels, values.shape)
+
+        others = _divided(b, values, totals, False, spread)
+        own = contract(b, [(0,)], [index], labels, values.shape)
         within = scalar.apply("select", inside(scalar.param(1), self.bins), scalar.param(0), scalar.const(0.0))
         return mapped(b, [within], [others, own])[0]
 
