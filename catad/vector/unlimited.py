@@ -11,7 +11,6 @@ factor in single precision, two in double: the marks ride in the lowest bits of 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -93,16 +92,33 @@ def _ranged(k: Any, m: Any) -> Any:
     return k + more, scaled
 
 
+def _marked(k: Any, m: Any) -> Any:
+    """The same for an m in this range or from single precision."""
+    return k + _kind(m), _factor(m)
+
+
+def _is_usual(k: Any, m: Any, h: Any, n: Any) -> Any:
+    """Whether the product of two numbers (k, m) of any m stays in the range, and marks just add up."""
+    size = abs(m * n)
+    return size >= _SMALL and size <= _LARGE and k & h & _MARKS == 0
+
+
 def _rarely(k: Any, m: Any, h: Any, n: Any) -> Any:
-    """The product of two numbers (k, m) of any m, where most products stay in the range: a branch, which few numbers take."""
-    exponent, number = k + h, m * n
-    beyond = not (abs(number) >= _SMALL and abs(number) <= _LARGE) or k & h & _MARKS != 0
-    while beyond:
-        i, a = _ranged(k, m)
-        j, b = _ranged(h, n)
-        exponent, number = _product(i, a, j, b)
-        beyond = False
-    return exponent, number
+    """The product of two numbers (k, m) of any m: most need little."""
+    usual = _is_usual(k, m, h, n)
+    i, a = _ranged(k, m)
+    j, b = _ranged(h, n)
+    whole, mantissa = _product(i, a, j, b)
+    return k + h if usual else whole, m * n if usual else mantissa
+
+
+def _rarely_single(k: Any, m: Any, h: Any, n: Any) -> Any:
+    """The same of numbers from single precision and their products."""
+    usual = _is_usual(k, m, h, n)
+    i, a = _marked(k, m)
+    j, b = _marked(h, n)
+    whole, mantissa = _product(i, a, j, b)
+    return k + h if usual else whole, m * n if usual else mantissa
 
 
 def _dividend(k: Any, m: Any) -> Any:
@@ -173,7 +189,7 @@ def _without(dtype: np.dtype[Any], many: bool) -> Function:
     return scalar.read(single if dtype == np.float32 else double)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
     """How numbers (k, m) are multiplied; the law of the last number is that of a product."""
     tree = (None, None)
@@ -243,11 +259,8 @@ class LeaveOneOutByBin(D):
         from catad.vector.fold_by_bin import FoldByBin
 
         index, values = x
-        rows = (
-            values.dtype == np.float32 and math.prod(values.shape[1:]) > 1
-        )  # then vectors, which have no branches, are faster
-        product, numbers = (_product, _single) if rows else (_rarely, _any)
-        totals = b.add(FoldByBin(_monoid(product), self.bins), index, *_laid_out(b, values, numbers))
+        product = _rarely_single if values.dtype == np.float32 else _rarely
+        totals = b.add(FoldByBin(_monoid(product), self.bins), index, *_laid_out(b, values, _any))
         labels = tuple(range(values.ndim))
 
         def spread(w: Wire) -> Wire:

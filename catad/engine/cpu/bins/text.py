@@ -16,8 +16,9 @@ import numpy as np
 
 from catad.engine.cpu.nests.cascade import neighbours
 from catad.engine.stages.bins import Bins
+from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
-from catad.engine.text.numbers import cast, load, memory_type, store
+from catad.engine.text.numbers import called, cast, load, memory_type, store
 from catad.scalar.llvm_writer import Writer, llvm_type
 
 FIELDS = ("count", "rest", "bins", "length", "pieces", "stride", "index", "flags")  # the table; addresses of arrays follow
@@ -34,6 +35,7 @@ class BinsText:
     def __init__(self, what: Bins, first: int = 0) -> None:
         self.what, self.first = what, first
         self.states = [np.dtype(s) for s in what.states]
+        self.usual = None if what.flagged else usual(what.op)
         self.w = Writer()
 
     def printers(self) -> Sequence[BinsText]:
@@ -112,17 +114,15 @@ class BinsText:
 
         def put() -> None:
             if not self.what.rows:
-                self._number(i, i, bin_, arrays, states, flags)
+                self._numbers(lambda each: each(i, bin_), i, arrays, states, flags)
                 return
             rest = self.field("rest")
             source, target = w.set(f"mul i64 {i}, {rest}"), w.set(f"mul i64 {bin_}, {rest}")
-            w.loop(
-                "0",
-                rest,
-                lambda c: self._number(
-                    i, w.set(f"add i64 {source}, {c}"), w.set(f"add i64 {target}, {c}"), arrays, states, flags
-                ),
-            )
+
+            def row(each: Callable[[str, str], None]) -> None:
+                w.loop("0", rest, lambda c: each(w.set(f"add i64 {source}, {c}"), w.set(f"add i64 {target}, {c}")))
+
+            self._numbers(row, i, arrays, states, flags)
 
         w.when(inside, put)
         if type(self)._outside is not BinsText._outside:
@@ -152,15 +152,54 @@ class BinsText:
     def _outside(self, i: str) -> None:
         """Element i, whose index is out of range: nothing."""
 
+    def _numbers(
+        self,
+        each: Callable[[Callable[[str, str], None]], None],
+        i: str,
+        arrays: Sequence[str],
+        states: Sequence[str],
+        flags: str,
+    ) -> None:
+        """The numbers of element i, in one loop; in one that does less where all of them are usual."""
+        w, found = self.w, self.usual
+        if found is None:
+            each(lambda source, target: self._number(i, source, target, arrays, states, flags))
+            return
+        strange = w.slot("i8")
+        w.do(f"store i8 0, ptr {strange}")
+
+        def look(source: str, target: str) -> None:
+            _, old, x = self._operands(i, source, target, arrays, states)
+            (holds,) = called(w, found.condition, [*self.states, *self.states], [*old, *x])
+            other = w.set(f"zext i1 {w.set(f'xor i1 {holds}, true')} to i8")
+            so_far = w.set(f"load i8, ptr {strange}")
+            w.do(f"store i8 {w.set(f'or i8 {so_far}, {other}')}, ptr {strange}")
+
+        def less(source: str, target: str) -> None:
+            places, old, x = self._operands(i, source, target, arrays, states)
+            self._store(binned.joined(w, self.what._replace(op=found.op), old, x), places)
+
+        each(look)
+        any_ = w.set(f"icmp ne i8 {w.set(f'load i8, ptr {strange}')}, 0")
+        w.when(any_, lambda: each(lambda source, target: self._number(i, source, target, arrays, states, flags)))
+        w.when(w.set(f"xor i1 {any_}, true"), lambda: each(less))
+
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """`state[target] = op(state[target], x[source])`."""
-        w = self.w
+        places, old, x = self._operands(i, source, target, arrays, states)
+        self._store(self._after(old, x, flags, target), places)
+
+    def _operands(
+        self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Where `state[target]` is, `state[target]` and `x[source]`."""
         x = binned.values(self.w, self.what, i, source, arrays)
         places = [binned.nth(self.w, s, dtype, target) for s, dtype in zip(states, self.states, strict=True)]
-        old = [load(self.w, p, dtype) for p, dtype in zip(places, self.states, strict=True)]
-        made = self._after(old, x, flags, target)
+        return places, [load(self.w, p, dtype) for p, dtype in zip(places, self.states, strict=True)], x
+
+    def _store(self, made: Sequence[str], places: Sequence[str]) -> None:
         for value, place, dtype in zip(made, places, self.states, strict=True):
-            store(w, value, place, dtype)
+            store(self.w, value, place, dtype)
 
     def _after(self, old: Sequence[str], x: Sequence[str], flags: str, target: str) -> list[str]:
         """The state of a bin after an element."""
