@@ -5,8 +5,9 @@ among the factors; these count as their sign. Bit 0, 1 or 2 is set where there i
 So the product of all loses nothing, and one factor can be taken out of it again.
 
 One pass folds: every product moves its exponent to e, so that 1 <= |m| < 2; in bins, where one number comes after the other, only
-those products do that are about to leave the range of doubles. One pass divides. It reads one number for each
-factor in single precision, two in double: the marks ride in the lowest bits of one of these, where they change nothing.
+those products do that are about to leave the range of doubles, and a row of numbers has one branch for this. One pass divides. It
+reads one number for each factor in single precision, two in double: the marks ride in the lowest bits of one of these, where they
+change nothing. Most products have no marks. Rows of these have loops of their own, which do nothing but divide.
 """
 
 from __future__ import annotations

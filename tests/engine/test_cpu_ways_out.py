@@ -233,6 +233,45 @@ def test_products_of_the_others_of_any_numbers(draws: int, engine: str, dtype: A
             assert_close(on(engine, wide, index, np.stack([x, x], 1))[0], np.stack([binned, binned], 1), eps, (index, x))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 19])
+@pytest.mark.parametrize("odd", [0.0, 0.01])
+def test_rows_by_bin_of_any_numbers_among_usual_ones(odd: float, width: int, dtype: Any) -> None:
+    rng = np.random.default_rng(width)
+    m, bins = 120, 2
+    away = np.where(np.arange(m) < m / 2, 40.0, -40.0)[:, None]  # the products leave the range of doubles, and come back
+    x = (2.0 ** (away + rng.uniform(-10, 10, (m, width)))).astype(dtype)
+    some = rng.random(x.shape) < odd
+    x[some] = rng.choice(WILD if dtype == np.float32 else FAR, int(some.sum()))
+    index = rng.integers(-1, bins + 1, m)
+    want = np.zeros_like(x)
+    for bin_ in range(bins):
+        for c in range(width):
+            own = np.flatnonzero(index == bin_)
+            with np.errstate(all="ignore"):
+                want[own, c] = products_of_others([float(v) for v in x[own, c]], dtype)
+    at = (index, x if width > 1 else x[:, 0])
+    (found,) = on("cpu", ct.grad(ct.histogram(ct.mul, 1.0, bins) >> ct.sum(), argnums=1), *at)
+    assert_close(found, want.reshape(found.shape), 16 * m * float(np.finfo(dtype).eps), at)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("odd", [[], [0.0], [-np.inf, 0.0], [np.inf, np.inf, np.nan]])
+def test_products_of_the_others_along_axes_of_many(odd: list[float], axis: int, dtype: Any) -> None:
+    rng = np.random.default_rng(5)
+    x = (2.0 ** rng.uniform(-10, 10, (45, 37))).astype(dtype)
+    for at, value in enumerate(odd):
+        x[3 * at, 3 * at if axis == 0 else 5] = value  # in several lines, or in one
+        x[7, 3 + at] = value
+    lines = x if axis == 1 else x.T
+    with np.errstate(all="ignore"):
+        want = np.stack([products_of_others([float(v) for v in line], dtype) for line in lines])
+    for engine in ("reference", "cpu"):
+        (found,) = on(engine, ct.grad(ct.fold(ct.mul, 1.0, axis=axis) >> ct.sum()), x)
+        assert_close(found, want if axis == 1 else want.T, 1000 * float(np.finfo(dtype).eps), x)
+
+
 def assert_close(got: Any, want: Any, eps: float, note: Any) -> None:
     least = 4.0 * float(np.finfo(want.dtype).smallest_subnormal)
     assert got.dtype == want.dtype

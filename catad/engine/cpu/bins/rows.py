@@ -36,17 +36,19 @@ def arg_extremum(box: ArgExtremumByBin, ins: tuple[Tensor, ...]) -> Compiled:
     equal = Pass([Fold(first, box.bins)], PositionsPass)
 
     def run(index: Any, v: Any, total: Any) -> list[Any]:
-        few, many = sorted((v, total), key=np.size)  # no NaN among the values, none among the results
-        if dtype.kind == "f" and _has_nan(few) and _has_nan(many):
+        if dtype.kind == "f" and _is_any_nan(index, v, total):
             return general([Given(index, [v, None], v.shape[1:])])[0]
         return equal([Given(index, [v, total], v.shape[1:])])[0]
 
     return _OnRows(run, lambda m, width: equal.prepared(m, [width]), lambda: (*equal.seconds, *general.seconds))
 
 
-def _has_nan(array: Any) -> bool:
-    """Whether there is a NaN, which every maximum of numbers that has met one is."""
-    return bool(array.size and np.isnan(array.max()))
+def _is_any_nan(index: Any, v: Any, total: Any) -> bool:
+    """Whether a result is NaN: where there are more of them than values, one of a bin that a NaN goes to."""
+    if total.size > v.size:
+        met = index[np.isnan(v).any(axis=tuple(range(1, v.ndim)))]
+        total = total[met[(met >= 0) & (met < len(total))]]
+    return bool(np.isnan(total).any())
 
 
 def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Compiled:
