@@ -4,10 +4,11 @@ A number is kept as (k, m) and is `m 2**e`: m is a double, and k = 64 e + marks.
 among the factors; these count as their sign. Bit 0, 1 or 2 is set where there is one of them, bit 3, 4 or 5 where there are two.
 So the product of all loses nothing, and one factor can be taken out of it again.
 
-One pass folds: every product moves its exponent to e, so that 1 <= |m| < 2; in bins, where one number comes after the other, only
-those products do that are about to leave the range of doubles, and a row of numbers has one branch for this. One pass divides. It
-reads one number for each factor in single precision, two in double: the marks ride in the lowest bits of one of these, where they
-change nothing. Most products have no marks. Rows of these have loops of their own, which do nothing but divide.
+One pass folds: every product moves its exponent to e, so that 1 <= |m| < 2, of as many factors at once as m has room for. In
+bins, where one number comes after the other, only those products do that are about to leave the range of doubles, and a row of
+numbers has one branch for this. One pass divides. It reads one number for each factor in single precision, two in double: the
+marks ride in the lowest bits of one of these, where they change nothing. Most products have no marks. Rows of these have loops of
+their own, which do nothing but divide.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import numpy as np
 from catad import scalar
 from catad.linear.contract import contract
 from catad.linear.gather import Gathered, rows_of
+from catad.linear.reindex import axis, whole
 from catad.scalar import Function
 from catad.scalar.vector_math.formats import DOUBLE, bits, of_bits
 from catad.terms import D
 from catad.vector.bins import inside
 from catad.vector.map import mapped
 from catad.vector.monoid import Monoid
+from catad.vector.shape import moved
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ _FIELD, _ONE = 0x7FF << DOUBLE.shift, DOUBLE.bias << DOUBLE.shift  # the exponen
 _ROOM = 6  # bits below e
 _MARKS, _ONCE = (1 << _ROOM) - 1, 7  # all marks; those of what is there once
 _SMALL, _LARGE, _MOVE = 2.0**-500, 2.0**500, 600  # beyond these elements are scaled by 2**-_MOVE or 2**_MOVE
+_LONG = 1024  # elements along an axis from which on some are multiplied before they are folded
 _FAR = 2150  # no number divides a product with a larger exponent, or a smaller one, into a number that is not 0 or infinite
 _NEAR = 700  # products with smaller exponents are divided as they are
 _TINY, _UP = 2.0**-960, 2.0**64  # smaller factors are divided by after scaling, since their reciprocals may be infinite
@@ -45,9 +49,15 @@ _TINY, _UP = 2.0**-960, 2.0**64  # smaller factors are divided by after scaling,
 
 def _product(k: Any, m: Any, h: Any, n: Any) -> Any:
     """The product of two numbers (k, m)."""
-    moved, mantissa = _normal(m * n)
+    joint, number = _joined(k, m, h, n)
+    moved, mantissa = _normal(number)
+    return joint + moved, mantissa
+
+
+def _joined(k: Any, m: Any, h: Any, n: Any) -> Any:
+    """The product of two numbers (k, m), as far as m has room for it."""
     common = k & h & _MARKS  # marks add up as bits where they have none in common
-    return (k + h - common + moved) | ((common & _ONCE) << 3), mantissa
+    return (k + h - common) | ((common & _ONCE) << 3), m * n
 
 
 def _normal(m: Any) -> Any:
@@ -68,6 +78,21 @@ def _number(x: Any) -> Any:
 def _single(x: Any) -> Any:
     """The same in single precision."""
     return _kind(x), np.float64(_factor(x))
+
+
+def _two(x: Any, y: Any) -> Any:
+    """The product of two numbers in double precision as (k, m)."""
+    k, m = _number(x)
+    h, n = _number(y)
+    return _joined(k, m, h, n)
+
+
+def _four(x: Any, y: Any, z: Any, w: Any) -> Any:
+    """The product of four numbers in single precision as (k, m)."""
+    a, b, c, d = _kind(x), _kind(y), _kind(z), _kind(w)
+    once, twice = a | b | c | d, (a & b) | (c & d) | ((a | b) & (c | d))
+    left, right = np.float64(_factor(x)) * np.float64(_factor(y)), np.float64(_factor(z)) * np.float64(_factor(w))
+    return once | (twice << 3), left * right
 
 
 def _any(x: Any) -> Any:
@@ -198,10 +223,6 @@ def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
     return Monoid(op, (0, 1.0), tree, None, 0, TIMES)
 
 
-def _laid_out(b: Builder, x: Wire, number: Callable[[Any], Any]) -> list[Wire]:
-    return mapped(b, list(scalar.read(number).outputs), [x])
-
-
 def _plain(b: Builder, marked: Wire, many: bool) -> Wire:
     """Whether there are no marks; unless many factors have the same product, in none of the numbers along the last axis."""
     from catad.vector.fold import Fold
@@ -219,6 +240,29 @@ def _divided(b: Builder, x: Wire, totals: Sequence[Wire], many: bool, spread: Ca
     return mapped(b, list(_without(x.dtype, many).outputs), [x, spread(plain), *map(spread, dividends)])[0]
 
 
+def _part(b: Builder, x: Wire, along: int, first: int, count: int) -> Wire:
+    """Some elements along an axis, one after the other."""
+    taken = axis(x.shape[along], count, first, 1, 0, 1, count)
+    return moved(b, x, [taken if k == along else whole(n) for k, n in enumerate(x.shape)])
+
+
+def _total(b: Builder, x: Wire, along: int) -> Sequence[Wire]:
+    """The product along an axis as (k, m). Of many elements, some are multiplied before they are folded."""
+    from catad.vector.fold import Fold
+
+    one, some, count = (_single, _four, 4) if x.dtype == np.float32 else (_number, _two, 2)
+    fold, n = Fold(_monoid(_product), along), x.shape[along]
+    length = n // count if n >= _LONG else 0
+    found = []
+    if length:
+        parts = [_part(b, x, along, k * length, length) for k in range(count)]
+        found.append(b.add(fold, *mapped(b, list(scalar.read(some).outputs), parts)))
+    if count * length < n or not length:
+        rest = _part(b, x, along, count * length, n - count * length)
+        found.append(b.add(fold, *mapped(b, list(scalar.read(one).outputs), [rest])))
+    return found[0] if len(found) == 1 else mapped(b, list(scalar.read(_product).outputs), [*found[0], *found[1]])
+
+
 @share
 class LeaveOneOut(D):
     """The leave-one-out products along an axis."""
@@ -232,13 +276,11 @@ class LeaveOneOut(D):
         return self.axis
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        from catad.vector.fold import Fold
-
         labels = tuple(range(x.ndim))
-        rest = (*labels[: self.axis], *labels[self.axis + 1 :])
-        totals = b.add(Fold(_monoid(_product), self.axis), *_laid_out(b, x, _single if x.dtype == np.float32 else _number))
+        others = (*labels[: self.axis], *labels[self.axis + 1 :])
+        totals = _total(b, x, self.axis)
         many = self.axis == x.ndim - 1
-        return _divided(b, x, totals, many, lambda w: contract(b, [rest[: w.ndim]], [w], labels, x.shape))
+        return _divided(b, x, totals, many, lambda w: contract(b, [others[: w.ndim]], [w], labels, x.shape))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"{name(LeaveOneOut, 'LeaveOneOut')}({self.axis})"
@@ -261,7 +303,7 @@ class LeaveOneOutByBin(D):
 
         index, values = x
         product = _rarely_single if values.dtype == np.float32 else _rarely
-        totals = b.add(FoldByBin(_monoid(product), self.bins), index, *_laid_out(b, values, _any))
+        totals = b.add(FoldByBin(_monoid(product), self.bins), index, *mapped(b, list(scalar.read(_any).outputs), [values]))
         labels = tuple(range(values.ndim))
 
         def spread(w: Wire) -> Wire:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -270,6 +271,29 @@ def test_products_of_the_others_along_axes_of_many(odd: list[float], axis: int, 
     for engine in ("reference", "cpu"):
         (found,) = on(engine, ct.grad(ct.fold(ct.mul, 1.0, axis=axis) >> ct.sum()), x)
         assert_close(found, want if axis == 1 else want.T, 1000 * float(np.finfo(dtype).eps), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1023, 1024, 1027])
+def test_long_products_of_the_others_of_powers_of_two(n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(n)
+    up = rng.integers(0, 101, n // 2)
+    power = np.concatenate([up, -up, np.zeros(n % 2, np.int64)])  # the products leave the range of doubles, and come back
+    quarters = 5 + n // 4 * np.arange(4)  # places whose factors are multiplied first
+    kinds = ([], [0.0], [-np.inf], [np.nan], [0.0, -0.0], [-np.inf, 0.0], [np.inf, np.nan])
+    for odd, places in [(odd, places) for odd in kinds for places in combinations(quarters, 2)]:
+        x = np.ldexp(rng.choice([-1.0, 1.0], n), power).astype(dtype)
+        x[list(places)[: len(odd)]] = odd
+        sign, exponents = np.copysign(1.0, x), np.where(np.isfinite(x) & (x != 0), power, 0)
+        zeros, infinite, unknown = ((kind.sum() - kind).astype(bool) for kind in (x == 0, np.isinf(x), np.isnan(x)))
+        size = np.where(zeros, 0.0, np.where(infinite, np.inf, np.ldexp(1.0, exponents.sum() - exponents)))
+        want = np.where(unknown | (zeros & infinite), np.nan, np.copysign(size, np.prod(sign) * sign))
+        with np.errstate(all="ignore"):
+            want = want.astype(dtype)
+        (found,) = on("cpu", ct.grad(ct.fold(ct.mul, 1.0)), x)
+        assert np.array_equal(found, want, equal_nan=True), odd
+        (found,) = on("cpu", ct.grad(ct.fold(ct.mul, 1.0, axis=0) >> ct.sum()), np.stack([x, x[::-1]], 1))
+        assert np.array_equal(found, np.stack([want, want[::-1]], 1), equal_nan=True), odd
 
 
 def assert_close(got: Any, want: Any, eps: float, note: Any) -> None:
