@@ -40,6 +40,7 @@ from catad.errors import (
     ScalarError,
     SolveError,
     SpaceError,
+    TraceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
 from catad.lifted import lift
@@ -73,13 +74,17 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.function import function
+from catad.vector.at import at
 from catad.vector.checkpoint import checkpoint
+from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
 from catad.vector.index import gather, scatter, scatter_add
+from catad.vector.keys import arg
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
 from catad.vector.monoid import Monoid, monoid
@@ -100,6 +105,8 @@ from catad.vector.shape import (
 )
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
+from catad.vector.subscript import index
+from catad.vector.sweep import sweep
 from catad.vector.ufuncs.arithmetic import (
     abs,
     absolute,
@@ -217,6 +224,8 @@ def __dir__() -> list[str]:
     return [*__all__, "testing", "__version__"]
 
 
+# Type checkers read this list as it stands, so it is written out. The linter finds an import that is missing here, and a test
+# finds a name that is not imported.
 __all__ = [
     "ArgumentError",
     "CatadError",
@@ -245,6 +254,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "Tensor",
+    "TraceError",
     "Unit",
     "abs",
     "absolute",
@@ -258,12 +268,14 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "arg",
     "argsort",
     "asin",
     "asinh",
     "assoc_l",
     "assoc_r",
     "astype",
+    "at",
     "atan",
     "atan2",
     "atanh",
@@ -272,6 +284,7 @@ __all__ = [
     "cbrt",
     "ceil",
     "checkpoint",
+    "choose",
     "clip",
     "compForward",
     "compReverse",
@@ -311,6 +324,7 @@ __all__ = [
     "fmod",
     "fold",
     "fork",
+    "function",
     "gamma",
     "gather",
     "ge",
@@ -327,6 +341,7 @@ __all__ = [
     "i32",
     "i64",
     "id",
+    "index",
     "inl",
     "inr",
     "iota",
@@ -412,6 +427,7 @@ __all__ = [
     "subtract",
     "sum",
     "swap",
+    "sweep",
     "tan",
     "tangent",
     "tangent_space",

@@ -54,14 +54,14 @@ def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
 
 
 def _agree(one: Any, other: Any) -> bool:
-    """Whether the next states of two bodies are the same wires where both are laid out together."""
+    """True where the next states of two bodies are the same wires where both are laid out together."""
     k, after = len(one.state.leaves), len(one.state.leaves) + len(one.output.leaves)
     outputs = wire(fork(one.body, other.body), Product((one.state, one.input))).outputs
     return outputs[:k] == outputs[after : after + k]
 
 
 def _shared(box: Box) -> list[int]:
-    """What a sweep gives beside the results of its steps."""
+    """The results of a sweep beside those of its steps."""
     assert isinstance(box.primitive, Sweep)
     own = box.primitive.results(box.outs)
     return [k for k in box.outs if k not in own]

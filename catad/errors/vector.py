@@ -27,7 +27,7 @@ def cannot_broadcast_to(space: object, shape: object, term: object) -> str:
 
 
 def zero_step() -> str:
-    return text("a slice has a step other than 0", given="step 0")
+    return text("the step of a slice cannot be 0", given="step 0")
 
 
 def bad_fill(value: object) -> str:
@@ -184,12 +184,30 @@ def loop_changes_space(space: object, made: object, f: object) -> str:
     return text("a loop keeps the space of its state", given=f"{space} becomes {made}", where=abbreviated(f))
 
 
+def step_gives_no_pair(made: object, f: object) -> str:
+    return text(
+        "a step of a loop gives a pair",
+        given=made,
+        expected="(state, output)",
+        where=abbreviated(f),
+        do="write ct.fork(step, ct.it) where there is no output",
+    )
+
+
 def inputs_per_step(n: int, space: object, term: object) -> str:
     return text(f"inputs have one leading axis of length {n}, one entry for each step", given=space, where=abbreviated(term))
 
 
 def not_a_condition(space: object, condition: object) -> str:
     return text("a condition gives one boolean", given=space, expected="ct.bool_[()]", where=abbreviated(condition))
+
+
+def sides_differ(first: object, second: object, f: object, g: object) -> str:
+    return text(
+        "both sides of a choice give values of one space",
+        given=f"{first} by {abbreviated(f)}, {second} by {abbreviated(g)}",
+        do="convert one of them, e.g. by ct.astype or ct.broadcast_to",
+    )
 
 
 def endless_loop(steps: int, loop: object) -> str:
@@ -199,11 +217,11 @@ def endless_loop(steps: int, loop: object) -> str:
 
 
 def monoid_twice(op: object) -> str:
-    return text("a monoid has its neutral element and its free numbers already", given=abbreviated(op), do="give it alone")
+    return text("a monoid already has its neutral element and its free numbers", given=abbreviated(op), do="give only the monoid")
 
 
 def domain_with_params(op: object) -> str:
-    return text("laws of an operator with free numbers cannot be checked on a domain alone", where=abbreviated(op))
+    return text("laws of an operator with free numbers (params) cannot be checked on a domain", where=abbreviated(op))
 
 
 def wrong_inverse(inverse: object, total: object, x: object, got: object, want: object) -> str:

@@ -62,7 +62,7 @@ class Sweep(Nesting):
         return Sweep(body, self.n, self.state, self.input, output, self.reverse)
 
     def results(self, outs: Sequence[Any]) -> Sequence[Any]:
-        """Those of what the box gives that the steps give one by one: what is before and after them does not depend on these."""
+        """The results of the box that the steps give one by one; the results before and after them do not depend on these."""
         k = len(self.state.leaves)
         return outs[k : k + len(self.output.leaves)]
 
@@ -102,7 +102,7 @@ class Sweep(Nesting):
         return Rule(SweepMap(structure, self.n, states, self.reverse, fixed), coefficients)
 
     def _shown(self, valued: D, dom: Space) -> list[int | None]:
-        """For each slot the argument leaf that it shows: an input, or a part of the state that no step changes; else None."""
+        """The argument leaf that each slot shows: an input, or a part of the state that no step changes; else None."""
         wiring = wire(valued, dom)
         k = len(self.state.leaves)
         steady = [

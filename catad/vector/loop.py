@@ -1,4 +1,4 @@
-"""`iterate` and `while_loop`: a morphism applied to its own result, a given number of times or while a condition holds.
+"""`iterate` and `while_loop`: a morphism applied to its result, a given number of times or while a condition holds.
 
 An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept
 and the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm

@@ -130,7 +130,7 @@ def lined_up(b: Builder, ins: Sequence[Wire], flags: Sequence[bool], size: int) 
 
 
 def _parameters(node: Node) -> frozenset[int]:
-    """Which parameters a node depends on."""
+    """The parameters on which a node depends."""
     found = set()
     seen = set()
     stack = [node]
@@ -146,7 +146,7 @@ def _parameters(node: Node) -> frozenset[int]:
 
 
 def _covers(node: Node, ins: tuple[Tensor, ...], shape: tuple[int, ...]) -> bool:
-    """Whether array code for the node gives an array of the full shape by itself."""
+    """True where array code for the node gives an array of the full shape by itself."""
     used = [ins[j] for j in _parameters(node)]
     return bool(used) and broadcast(used) == shape
 

@@ -39,7 +39,7 @@ TIMES = Monoid(Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.par
 _EITHER = Monoid(Function.make(2, [scalar.apply("bitor", scalar.param(0), scalar.param(1))], None, (None, None)), (0,), None)
 _FIELD, _ONE = 0x7FF << DOUBLE.shift, DOUBLE.bias << DOUBLE.shift  # the exponent among the bits of a double; that of 1
 _ROOM = 6  # bits below e
-_MARKS, _ONCE = (1 << _ROOM) - 1, 7  # all marks; those of what is there once
+_MARKS, _ONCE = (1 << _ROOM) - 1, 7  # all marks; bits 0 to 2
 _SMALL, _LARGE, _MOVE = 2.0**-500, 2.0**500, 600  # beyond these elements are scaled by 2**-_MOVE or 2**_MOVE
 _LONG = 1024  # elements along an axis from which on some are multiplied before they are folded
 _FAR = 2150  # no number divides a product with a larger exponent, or a smaller one, into a number that is not 0 or infinite
@@ -148,7 +148,7 @@ def _rarely_single(k: Any, m: Any, h: Any, n: Any) -> Any:
 
 
 def _dividend(k: Any, m: Any) -> Any:
-    """What factors are divided into, marked, and what twice scales the quotient, marked too.
+    """The dividend of the factors, marked, and the number that scales the quotient twice, marked too.
 
     A number that is far too small is 0 at once, since processors are slow at numbers that underflow.
     """
@@ -217,7 +217,7 @@ def _without(dtype: np.dtype[Any], many: bool) -> Function:
 
 @lru_cache(maxsize=4)
 def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
-    """How numbers (k, m) are multiplied; the law of the last number is that of a product."""
+    """The monoid that multiplies numbers (k, m); the law of the last number is that of a product."""
     tree = (None, None)
     op = Function.make(4, list(scalar.read(product).outputs), tree, (tree, tree), "product in an unlimited range")
     return Monoid(op, (0, 1.0), tree, None, 0, TIMES)

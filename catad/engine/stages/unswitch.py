@@ -1,4 +1,4 @@
-"""Conditions that a whole row shares: each side becomes a loop of its own, which does only what it needs.
+"""Conditions that all indices of a row share: each side becomes a separate loop, which does only what it needs.
 
 This is what a GPU gets from branches that a warp takes together (J. Revels et al., Dynamic automatic differentiation of GPU
 broadcast kernels, 2018, section 4): where a condition depends only on arguments that are spread over the innermost loop, no

@@ -79,7 +79,7 @@ class _OnRows(Compiled):
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """What compiling took."""
+        """The time that compiling took."""
         return self.compiled()
 
     def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:

@@ -39,7 +39,7 @@ class BinsText:
         self.w = Writer()
 
     def printers(self) -> Sequence[BinsText]:
-        """Itself, where it is a module of its own."""
+        """The printer itself, where it writes a module of its own."""
         return (self,)
 
     # -- the table
@@ -73,7 +73,7 @@ class BinsText:
     # -- folding
 
     def opened(self, group: str) -> Callable[[str, int], None]:
-        """Begin the bins of a group; what then takes an element into one of its pieces."""
+        """Begin the bins of a group; returns a function that folds an element into one of its pieces."""
         w, what, stride = self.w, self.what, self.field("stride")
         arrays = [self._value_array(k) if dtype else "" for k, dtype in enumerate(what.reads)]
         whole = [self._state_array(k) for k in range(len(self.states))]
@@ -146,7 +146,7 @@ class BinsText:
         return cast(self.w, load(self.w, binned.nth(self.w, index, dtype, i), dtype), dtype, np.dtype(np.int64))
 
     def _inside(self, bin_: str) -> str:
-        """Whether there is such a bin."""
+        """True where there is such a bin."""
         return self.w.set(f"icmp ult i64 {bin_}, {self.field('bins')}")
 
     def _outside(self, i: str) -> None:
@@ -270,12 +270,12 @@ class Module:
     bounds = 2  # the first and the last group, number or bin
 
     def printers(self) -> Sequence[BinsText]:
-        """What writes the functions."""
+        """The printers that write the functions."""
         raise NotImplementedError
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
-        """What the functions of the module do."""
+        """The bodies of the functions of the module."""
         raise NotImplementedError
 
     @property
@@ -314,7 +314,7 @@ class PassText(Module):
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
-        """What the functions of the module do."""
+        """The bodies of the functions of the module."""
         return {"kernel": self._groups, **{f"merge{k}": member.merge for k, member in enumerate(self.members)}}
 
     def _groups(self) -> None:
