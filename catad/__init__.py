@@ -75,6 +75,7 @@ from catad.spaces import (
 from catad.terms import D, compose, cross, fork
 from catad.vector.at import at
 from catad.vector.checkpoint import checkpoint
+from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
 from catad.vector.fold import fold
@@ -103,6 +104,7 @@ from catad.vector.shape import (
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
 from catad.vector.subscript import index
+from catad.vector.sweep import sweep
 from catad.vector.ufuncs.arithmetic import (
     abs,
     absolute,
@@ -277,6 +279,7 @@ __all__ = [
     "cbrt",
     "ceil",
     "checkpoint",
+    "choose",
     "clip",
     "compForward",
     "compReverse",
@@ -418,6 +421,7 @@ __all__ = [
     "subtract",
     "sum",
     "swap",
+    "sweep",
     "tan",
     "tangent",
     "tangent_space",

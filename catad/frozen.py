@@ -38,7 +38,7 @@ def _installed(name: str, file: str | None) -> bool:
     return file.startswith(_INSTALLED) or "site-packages" in file
 
 
-def _by_user(scope: Mapping[str, Any]) -> bool:
+def written_by_user(scope: Mapping[str, Any]) -> bool:
     """Whether the user wrote the module with these globals."""
     name, file = scope.get("__name__"), scope.get("__file__")
     return not _installed(name if isinstance(name, str) else "", file if isinstance(file, str) else None)
@@ -47,7 +47,7 @@ def _by_user(scope: Mapping[str, Any]) -> bool:
 def _users_class(kind: type) -> bool:
     """Whether a class is the user's own, down to `object`, and keeps its attributes in a dictionary."""
     return all(
-        one is object or (one.__flags__ & 1 << 9 and _by_user(vars(sys.modules.get(one.__module__, builtins))))
+        one is object or (one.__flags__ & 1 << 9 and written_by_user(vars(sys.modules.get(one.__module__, builtins))))
         for one in kind.__mro__
     )
 
@@ -159,13 +159,13 @@ class _Walk:
         if isinstance(thing, tuple) and (kind is tuple or hasattr(kind, "_make")):
             return self._tuple
         if kind is FunctionType:
-            return self._function if _by_user(thing.__globals__) else None
+            return self._function if written_by_user(thing.__globals__) else None
         if kind is MethodType:
             return self._method
         if kind is functools.partial:
             return self._partial
         if kind is ModuleType:
-            return self._module if _by_user(vars(thing)) else None
+            return self._module if written_by_user(vars(thing)) else None
         plain = hasattr(thing, "__dict__") and not isinstance(thing, type)
         return self._object if plain and _users_class(kind) and not self._counts(thing) else None
 

@@ -184,12 +184,30 @@ def loop_changes_space(space: object, made: object, f: object) -> str:
     return text("a loop keeps the space of its state", given=f"{space} becomes {made}", where=abbreviated(f))
 
 
+def step_gives_no_pair(made: object, f: object) -> str:
+    return text(
+        "a step of a loop gives a pair",
+        given=made,
+        expected="(state, output)",
+        where=abbreviated(f),
+        do="write ct.fork(step, ct.it) where there is no output",
+    )
+
+
 def inputs_per_step(n: int, space: object, term: object) -> str:
     return text(f"inputs have one leading axis of length {n}, one entry for each step", given=space, where=abbreviated(term))
 
 
 def not_a_condition(space: object, condition: object) -> str:
     return text("a condition gives one boolean", given=space, expected="ct.bool_[()]", where=abbreviated(condition))
+
+
+def sides_differ(first: object, second: object, f: object, g: object) -> str:
+    return text(
+        "both sides of a choice give values of one space",
+        given=f"{first} by {abbreviated(f)}, {second} by {abbreviated(g)}",
+        do="convert one of them, e.g. by ct.astype or ct.broadcast_to",
+    )
 
 
 def endless_loop(steps: int, loop: object) -> str:

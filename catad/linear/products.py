@@ -21,6 +21,7 @@ from catad import errors
 from catad.linear.block import Block, Chain, Sum, Zero
 from catad.linear.clear import Clear, ClearAt
 from catad.linear.delta import Delta
+from catad.linear.either import Either
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched, MatrixFree
 from catad.linear.network import Network
@@ -150,7 +151,7 @@ Rule = Callable[[Any, Any], "Combined | None"]
 Pair = tuple[type[Any], type[Any]]
 FAMILIES: tuple[type[Any], ...] = (
     Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
-    Clear, ClearAt,
+    Either, Clear, ClearAt,
 )  # fmt: skip
 RULES: dict[Pair, Multiply] = {}
 

@@ -143,6 +143,9 @@ def takers(f: Any) -> dict[str, Callable[[], Any]]:
         "wire": lambda: ct.wire(f, ct.f64[3]),
         "plan": lambda: ct.plan(f, X),
         "iterate": lambda: ct.iterate(f, 3),
+        "choose": lambda: ct.choose(ct.map(lambda x: x > 0), ct.sin, f),
+        "choose, condition": lambda: ct.choose(f, ct.sin, ct.cos),
+        "sweep": lambda: ct.sweep(f, 3),
         "while_loop": lambda: ct.while_loop(f, ct.sin),
         "while_loop, step": lambda: ct.while_loop(ct.map(lambda x: x > 0), f),
     }  # fmt: skip

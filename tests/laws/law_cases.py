@@ -321,6 +321,8 @@ def cube(x):
 
 
 PAIR = both(real(3), real(2, 1))
+LARGE = ct.sum() >> ct.map(lambda s: s < 1e6)
+STEP = ct.map(lambda s, k, u: (k * s + u, s * u))  # of a loop: a state, what every step reads, an input
 OTHERS: list[Case] = [
     Case("id", lambda: ct.id, both(real(2), whole(2)), ("id",)),
     Case("exl", lambda: ct.exl, PAIR, ("exl",)),
@@ -338,6 +340,10 @@ OTHERS: list[Case] = [
     Case("iterate", lambda: ct.iterate(ct.square, 3), real(2), ("iterate",)),
     Case("iterate with inputs", lambda: ct.iterate(ct.mul, 3, inputs=True), both(real(2), real(3, 2))),
     Case("iterate in little memory", lambda: ct.iterate(ct.sin >> ct.square, 4, memory=2), real(2), exact=False),
+    Case("sweep", lambda: ct.sweep(STEP, 3), both(real(2), real(2), real(3, 2)), ("sweep",)),
+    Case("sweep backwards", lambda: ct.sweep(STEP, 3, reverse=True), both(real(2), real(2), real(3, 2))),
+    Case("choose", lambda: ct.choose(LARGE, ct.square >> ct.sum(axis=0), ct.neg >> ct.sum(axis=0)), MATRIX, ("choose",)),
+    Case("choose the other", lambda: ct.choose(LARGE >> ct.logical_not, ct.square, ct.neg), MATRIX),
     Case("checkpoint", lambda: ct.checkpoint(ct.square >> ct.sum(axis=0)), MATRIX, ("checkpoint",)),
     Case("const of a tuple", lambda: ct.const((np.ones(2), 3)), MATRIX),
     Case("sum of terms", lambda: ct.square + 2.0 * ct.id - ct.sum(), MATRIX, ("times",)),

@@ -1,0 +1,266 @@
+"""`Choose` and `Either`: one of two morphisms, as a condition says, and one of two linear maps.
+
+    value        y = f(x) where c, else g(x)
+    derivative   dy = J_f(x) dx where c, else J_g(x) dx
+
+`Choose` is a box that runs the program of one side. The derivative is the family `Either`, whose slots are the condition, the
+slots of one side and those of the other. A `Choose` fills them: the side that is taken gives its own, and zeros in place of the
+other's. A `Choose` applies the map, too: its sides apply the structures of the two. So derivatives of any order are such boxes.
+
+Mapped over lanes, each with a condition of its own, both sides run on all lanes, unless all lanes take the same side. Where a
+side is not taken, it is run at the point of a lane that takes it, and what it gives there is not read. So neither a NaN nor a
+loop that would not end there does any harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.boxes import Nesting, Running, box
+from catad.late import late
+from catad.linear.apply import applying
+from catad.linear.entries import Entries
+from catad.linear.gather import spread_over
+from catad.linear.one_by_one import OneByOne
+from catad.linear.patterns import Grid, grid_of, union
+from catad.linear.recurrence import zeros
+from catad.linear.solver import Solver
+from catad.linear.structure import Placed, Rule, Structure, family
+from catad.linear.sweep import wider
+from catad.spaces import Product, Space, Tensor, flatten
+from catad.terms import D
+from catad.wiring import wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+@box
+class Choose(Nesting):
+    """(condition, leaves of the argument...) to the leaves of f there where the condition holds, of g where it does not.
+
+    `f` and `g` take values of `dom` to one space. `lanes` are the sizes of the leading axes over which the box is mapped; the
+    condition and all leaves have them.
+    """
+
+    f: D
+    g: D
+    dom: Space
+    lanes: tuple[int, ...] = ()
+
+    @property
+    def arity(self) -> int:
+        return 1 + len(self.dom.leaves)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        outs: tuple[Tensor, ...] = self.f.spaces(self.dom).leaves
+        return tuple([Tensor((*self.lanes, *leaf.shape), leaf.dtype) for leaf in outs])
+
+    def running(self, xp: Any, *arrays: Any) -> Running:
+        condition, leaves = arrays[0], arrays[1:]
+        if self.lanes:
+            results = yield from self._by_lane(xp, condition, leaves)
+        else:
+            program, _ = late().program_of(self.f if bool(condition) else self.g, self.dom)
+            results = yield program, leaves
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _by_lane(self, xp: Any, condition: Any, leaves: Sequence[Any]) -> Running:
+        made: list[Any] | None = None
+        for side, live in ((self.f, condition), (self.g, xp.logical_not(condition))):
+            if not bool(xp.any(live)):
+                continue
+            dom = self.dom
+            for size in reversed(self.lanes):
+                side, dom = late().map(side), wider(dom, size)
+            program, _ = late().program_of(side, dom)
+            results = yield program, leaves if bool(xp.all(live)) else _elsewhere_as_there(xp, live, leaves)
+            made = results if made is None else [_where(xp, live, *pair) for pair in zip(results, made, strict=True)]
+        if made is None:  # no lanes at all
+            made = [xp.zeros(space.shape, dtype=space.dtype) for space in self.typed(())]
+        return made
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if self.lanes:
+            return OneByOne(Choose(self.f, self.g, self.dom, self.lanes[1:]), self.lanes[0]).rule(ins, outs)
+        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
+            return None
+        sides = [late().linearised(side, self.dom) for side in (self.f, self.g)]
+        if all(structure.is_zero for _, structure in sides):
+            return None
+        found = [_shown(valued, self.dom, structure) for valued, structure in sides]
+        shown = sorted({at for own in found for at in own if at is not None})
+        made = [tuple([j for j, at in enumerate(own) if at is None]) for own in found]
+        spaces = [tuple([structure.slots[j] for j in own]) for (_, structure), own in zip(sides, made, strict=True)]
+        parts: list[Placed] = []
+        start = 1 + len(shown)
+        for (_, structure), own in zip(sides, found, strict=True):
+            fresh = iter(range(start, start + len(structure.slots)))
+            parts.append((structure, tuple([next(fresh) if at is None else 1 + shown.index(at) for at in own])))
+            start += own.count(None)
+        slots = (ins[0], *[self.dom.leaves[at] for at in shown], *spaces[0], *spaces[1])
+        first, second = Filled(sides[0][0], made[0], (), spaces[1]), Filled(sides[1][0], made[1], spaces[0], ())
+        along = Choose(first, second, self.dom)
+
+        def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
+            own = wires[0].builder.add(along, *wires) if any(made) else ()
+            return [wires[0], *[wires[1 + at] for at in shown], *own]
+
+        return Rule(Either((parts[0], parts[1]), slots), coefficients)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[1:], flags[1:], strict=True)]
+        if flags[0] or self.lanes:
+            condition = ins[0] if flags[0] else spread_over(b, ins[0], size)
+            return b.add(Choose(self.f, self.g, self.dom, (size, *self.lanes)), condition, *wide)
+        return b.add(Choose(late().map(self.f), late().map(self.g), wider(self.dom, size)), ins[0], *wide)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        """That of the side that costs more; of both in each lane."""
+        sides = [late().cost_of(side, self.dom) for side in (self.f, self.g)]
+        return int(np.prod(self.lanes)) * sum(sides) if self.lanes else max(sides)
+
+
+def _elsewhere_as_there(xp: Any, live: Any, leaves: Sequence[Any]) -> list[Any]:
+    """The leaves, in lanes that are not live those of the first one that is."""
+    first = np.unravel_index(int(xp.argmax(xp.reshape(live, (-1,)).astype(np.int8))), live.shape)
+    return [_where(xp, live, leaf, leaf[first]) for leaf in leaves]
+
+
+def _where(xp: Any, live: Any, there: Any, elsewhere: Any) -> Any:
+    return xp.where(xp.reshape(live, (*live.shape, *(1,) * (there.ndim - live.ndim))), there, elsewhere)
+
+
+def _shown(valued: D, dom: Space, structure: Structure) -> list[int | None]:
+    """For each slot the leaf of the argument that it shows; None where it is made."""
+    wiring = wire(valued, dom)
+    at = {k: i for i, k in enumerate(wiring.inputs)}
+    return [at.get(k) for k in wiring.outputs[len(wiring.outputs) - len(structure.slots) :]]
+
+
+class Filled(D):
+    """Some of the slots of a morphism `x -> (value, slots)`, with zeros in the given spaces before and after them."""
+
+    __slots__ = ("after", "before", "children", "kept")
+    children: tuple[D, ...]
+
+    def __init__(self, valued: D, kept: tuple[int, ...], before: tuple[Tensor, ...], after: tuple[Tensor, ...]) -> None:
+        self.children, self.kept, self.before, self.after = (valued,), kept, before, after
+
+    def data(self) -> Any:
+        return (self.kept, self.before, self.after)
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        slots = b.apply(self.children[0], x)[1]
+        return (*[zeros(b, s) for s in self.before], *[slots[j] for j in self.kept], *[zeros(b, s) for s in self.after])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Filled, 'Filled')}({part(self.children[0])}, {self.kept!r}, {self.before!r}, {self.after!r})"
+
+
+class Applied(D):
+    """A structure as a morphism: (slots..., argument leaves that are there...) to the result leaves that are kept.
+
+    `numbers` are the places of its slots among those that are given.
+    """
+
+    __slots__ = ("given", "kept", "numbers", "present", "structure")
+
+    def __init__(self, part: Placed, given: int, present: tuple[bool, ...], kept: tuple[bool, ...]) -> None:
+        (self.structure, self.numbers), self.given, self.present, self.kept = part, given, present, kept
+
+    def data(self) -> Any:
+        return (self.structure, self.numbers, self.given, self.present, self.kept)
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        leaves = flatten(x)
+        moving = iter(leaves[self.given :])
+        xs = [next(moving) if there else None for there in self.present]
+        outs = zip(self.structure.apply(b, [leaves[k] for k in self.numbers], xs), self.structure.cod, self.kept, strict=True)
+        return tuple([zeros(b, space) if y is None else y for y, space, kept in outs if kept])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        placed = f"({name(self.structure, 'structure')}, {self.numbers!r})"
+        return f"{name(Applied, 'Applied')}({placed}, {self.given}, {self.present!r}, {self.kept!r})"
+
+
+@family
+class Either(Structure):
+    """See the module: slot 0 is the condition, `parts` are the map where it holds and the map where it does not."""
+
+    parts: tuple[Placed, Placed]
+    slots: tuple[Tensor, ...]
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:
+        return self.parts[0][0].dom
+
+    @property
+    def cod(self) -> tuple[Tensor, ...]:
+        return self.parts[0][0].cod
+
+    @property
+    def T(self) -> Either:
+        (f, of_f), (g, of_g) = self.parts
+        return Either(((f.T, of_f), (g.T, of_g)), self.slots)
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        present = tuple([x is not None for x in xs])
+        if not any(present):
+            return [None] * len(self.cod)
+        made = [applying(structure, present)[1] for structure, _ in self.parts]
+        kept = tuple([any(pair) for pair in zip(*made, strict=True)])
+        if not any(kept):
+            return [None] * len(self.cod)
+        given = [*slots[1:], *[x for x in xs if x is not None]]
+        f, g = [Applied((s, tuple([k - 1 for k in own])), len(slots) - 1, present, kept) for s, own in self.parts]
+        outs = iter(b.add(Choose(f, g, Product(tuple([w.space for w in given]))), slots[0], *given))
+        return [next(outs) if there else None for there in kept]
+
+    @property
+    def kind(self) -> str:
+        return f"either {self.parts[0][0].kind} or {self.parts[1][0].kind}"
+
+    @cached_property
+    def nnz(self) -> int:
+        """That of the side that has more."""
+        return max(part.nnz for part, _ in self.parts)
+
+    @property
+    def is_monomial(self) -> bool:
+        return all(part.is_monomial for part, _ in self.parts)
+
+    def patterns(self) -> Grid:
+        both = [grid_of(part) for part, _ in self.parts]
+        return tuple([tuple([union(pair) for pair in zip(*rows, strict=True)]) for rows in zip(*both, strict=True)])
+
+    @cached_property
+    def bandwidths(self) -> tuple[int, int]:
+        below, over = zip(*[part.bandwidths for part, _ in self.parts], strict=True)
+        return max(below), max(over)
+
+    @cached_property
+    def entry_count(self) -> int | None:
+        counts = [part.entry_count for part, _ in self.parts]
+        return None if None in counts else max(c for c in counts if c is not None)
+
+    def taken(self, slots: Sequence[Any]) -> tuple[Structure, list[Any]]:
+        """The map of the side that is taken, with its numbers."""
+        part, own = self.parts[0 if bool(slots[0]) else 1]
+        return part, [slots[k] for k in own]
+
+    def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
+        part, own = self.taken(slots)
+        return part.entries(xp, own)
+
+    def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:
+        part, own = self.taken(slots)
+        return part.diagonal(xp, own, k)
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        part, own = self.taken(slots)
+        return part.solver(xp, own, rtol)

@@ -1,0 +1,156 @@
+"""Calls of a traced function: what is a function of NumPy, of `math` or of Python has a meaning for stand-ins; plain functions of the
+user are followed, that is rewritten as the function itself; everything else is called as it is."""
+
+from __future__ import annotations
+
+
+import functools
+import inspect
+
+from collections.abc import Callable
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.frozen import written_by_user
+from catad.terms import D
+from catad.traced.masked import Masked
+from catad.traced.operators import pointwise
+from catad.traced.rewrite import rewritten
+from catad.traced.stand_in import Traced, constant
+from catad.traced.table import PYTHON
+from catad.traced.unbound import settled
+
+if TYPE_CHECKING:
+    from catad.traced.driver import Driver
+
+_CHANGING = frozenset(
+    "append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__".split()
+)
+
+
+def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`function(*args, **kwargs)`."""
+    function = settled(function)
+    if isinstance(function, functools.partial):
+        return call(driver, function.func, (*function.args, *args), {**function.keywords, **kwargs})
+    known = _known(function)
+    if known is not None:
+        return known(driver, *args, **kwargs)
+    if isinstance(function, MethodType):
+        owner = function.__self__
+        if isinstance(owner, (Traced, Masked, D)):
+            return function(*args, **kwargs)
+        if isinstance(function.__func__, FunctionType) and follows(function.__func__, driver.package):
+            return _follow(driver, function.__func__, (owner, *args), kwargs)
+    elif isinstance(function, BuiltinMethodType):
+        return _builtin_method(driver, function, args, kwargs)
+    elif isinstance(function, FunctionType):
+        if follows(function, driver.package):
+            return _follow(driver, function, args, kwargs)
+    elif isinstance(function, type):
+        return _constructed(driver, function, args, kwargs)
+    elif isinstance(function, np.ufunc):
+        if any(isinstance(arg, (Traced, Masked)) for arg in args) and not kwargs and len(args) == function.nin:
+            return pointwise(driver.trace, function, *args)
+    elif hasattr(function, "__wrapped__") and isinstance(function, functools._lru_cache_wrapper):
+        return call(driver, function.__wrapped__, args, kwargs)
+    elif not isinstance(function, D) and isinstance(getattr(type(function), "__call__", None), FunctionType):
+        method = type(function).__call__
+        if follows(method, driver.package):
+            return _follow(driver, method, (function, *args), kwargs)
+    return _plain(driver, function, args, kwargs)
+
+
+def _known(function: Any) -> Callable[..., Any] | None:
+    """The meaning of a builtin, or of a function that does not ask its arguments."""
+    try:
+        found: Callable[..., Any] | None = PYTHON.get(function)
+    except TypeError:
+        return None
+    return found
+
+
+def follows(function: FunctionType, package: str) -> bool:
+    """True for functions of the user, and of the package of the function that is traced."""
+    name = str(function.__globals__.get("__name__", "")).partition(".")[0]
+    if name == "catad":
+        return False
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return False
+    return name == package or written_by_user(function.__globals__)
+
+
+def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    copy = rewritten(function, driver)
+    return (function if copy is None else copy)(*args, **kwargs)
+
+
+def _constructed(driver: Driver, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """An object of a class; an `__init__` that the user wrote is followed."""
+    init = kind.__init__  # type: ignore[misc]
+    if kind.__new__ is object.__new__ and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
+        made = kind.__new__(kind)
+        _follow(driver, init, (made, *args), kwargs)
+        return made
+    return _plain(driver, kind, args, kwargs)
+
+
+def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    owner = function.__self__
+    if isinstance(owner, (list, dict, set)) and function.__name__ in _CHANGING:
+        driver.changes_python()
+    if isinstance(owner, (np.random.Generator, np.random.RandomState)):
+        raise errors.TraceError(errors.random_numbers())
+    if isinstance(owner, np.ndarray) and _any_traced((args, kwargs)):
+        return getattr(constant(driver.trace, owner, origin="a captured array"), function.__name__)(*args, **kwargs)
+    return _plain(driver, function, args, kwargs)
+
+
+def _plain(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call as it is. An array that comes out is a constant, which can be written into if it is new."""
+    module = getattr(function, "__module__", None) or getattr(getattr(function, "__self__", None), "__module__", "") or ""
+    if str(module).partition(".")[0] in ("random",) or str(module).startswith("numpy.random"):
+        raise errors.TraceError(errors.random_numbers())
+    if str(module).partition(".")[0] == "numpy":
+        args = tuple([_array_of_constant(arg) for arg in args])
+        kwargs = {key: _array_of_constant(arg) for key, arg in kwargs.items()}
+    made = function(*args, **kwargs)
+    return wrapped(driver, made, (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
+
+
+def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
+    """An array that a call gave, as a stand-in; one that shows memory from outside cannot be written into."""
+    if type(made) is tuple and any(type(part) is np.ndarray for part in made):
+        return tuple([wrapped(driver, part, args, what) for part in made])
+    if type(made) is list and made and all(type(part) is np.ndarray for part in made):
+        return [wrapped(driver, part, args, what) for part in made]
+    if type(made) is not np.ndarray or made.dtype.kind not in "biuf" or made.dtype == np.float16:
+        return made
+    new = made.base is None and not any(made is arg for arg in args)
+    shows = any(isinstance(arg, np.ndarray) and np.may_share_memory(arg, made) for arg in args)
+    return constant(driver.trace, made, origin=None if new and not shows else f"an array that {what} gave")
+
+
+def _array_of_constant(arg: Any) -> Any:
+    """A constant that nobody outside can reach is computed with at once."""
+    if isinstance(arg, Traced) and arg.trace.open:
+        constant_ = arg.constant
+        return arg if constant_ is None else constant_
+    if type(arg) in (list, tuple) and _any_traced(arg):
+        return type(arg)([_array_of_constant(part) for part in arg])
+    return arg
+
+
+def _any_traced(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(_any_traced(part) for part in value)
+    if isinstance(value, dict):
+        return any(_any_traced(part) for part in value.values())
+    return isinstance(value, (Traced, Masked))
+
+
+any_traced = _any_traced
+
