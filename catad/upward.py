@@ -23,9 +23,11 @@ from catad.planner.problems.graph_plan import plan_graph
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
+from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
+from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
 from catad.wiring import codomain, wire
@@ -52,8 +54,10 @@ __all__ = [
     "general_solver",
     "identity_map",
     "joined",
+    "lanes",
     "linearised",
     "linearize",
+    "looped",
     "map",
     "matmul",
     "neg",

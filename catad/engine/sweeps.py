@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from catad.linear.sweep import Sweep
-from catad.rearrange import exl, exr, it, proj
+from catad.rearrange import it, proj
 from catad.spaces import Product, Unit
 from catad.terms import fork
 from catad.wiring import Box, Wiring, wire
@@ -44,7 +44,7 @@ def merge_sweeps(wiring: Wiring) -> Wiring:
 def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
     """The sweeps met so far that go through the same states as this one, which is now the last of them."""
     p: Any = box.primitive
-    classes = alike.setdefault((box.ins, p.giving(it, Unit)), [])
+    classes = alike.setdefault((box.ins, p.giving(it, Unit, Unit)), [])
     for found in classes:
         if _agree(found[0].primitive, p):
             found.append(box)
@@ -55,16 +55,16 @@ def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
 
 def _agree(one: Any, other: Any) -> bool:
     """Whether the next states of two bodies are the same wires where both are laid out together."""
-    k, after = len(one.state.leaves), len(one.state.leaves) + len(one.output.leaves)
-    outputs = wire(fork(one.body, other.body), Product((one.state, one.input))).outputs
-    return outputs[:k] == outputs[after : after + k]
+    outputs = wire(fork(one.body >> proj(0), other.body >> proj(0)), one.dom).outputs
+    k = len(one.state.leaves)
+    return outputs[:k] == outputs[k:]
 
 
 def _shared(box: Box) -> list[int]:
     """What a sweep gives beside the results of its steps."""
     assert isinstance(box.primitive, Sweep)
-    own = box.primitive.results(box.outs)
-    return [k for k in box.outs if k not in own]
+    sums, outputs = box.primitive.results(box.outs)
+    return [k for k in box.outs if k not in sums and k not in outputs]
 
 
 def _merged(alike: list[Box], parts: dict[Box, list[Box]]) -> Box:
@@ -73,11 +73,12 @@ def _merged(alike: list[Box], parts: dict[Box, list[Box]]) -> Box:
         return alike[0]
     sweeps: list[Any] = [box.primitive for box in alike]
     first = sweeps[0]
-    results = fork(*[proj(i) >> exr for i in range(len(alike))])
-    body = fork(*[sweep.body for sweep in sweeps]) >> fork(proj(0) >> exl, results)
-    output = Product(tuple([sweep.output for sweep in sweeps]))
+    kinds = [fork(*[proj(i) >> proj(j) for i in range(len(alike))]) for j in (1, 2)]
+    body = fork(*[sweep.body for sweep in sweeps]) >> fork(proj(0) >> proj(0), *kinds)
+    sums, output = Product([sweep.sums for sweep in sweeps]), Product([sweep.output for sweep in sweeps])
     shared, states = _shared(alike[0]), len(first.state.leaves)
-    own = [k for sweep, box in zip(sweeps, alike, strict=True) for k in sweep.results(box.outs)]
-    one = Box(first.giving(body, output), alike[0].ins, (*shared[:states], *own, *shared[states:]))
+    results = [sweep.results(box.outs) for sweep, box in zip(sweeps, alike, strict=True)]
+    own = [k for j in (0, 1) for each in results for k in each[j]]
+    one = Box(first.giving(body, sums, output), alike[0].ins, (*shared[:states], *own, *shared[states:]))
     parts[one] = alike
     return one

@@ -148,7 +148,7 @@ def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
 def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
     """How often a box runs a program of its own, and which."""
     if isinstance(primitive, Sweep):
-        return primitive.n, wire(primitive.body, Product((primitive.state, primitive.input)))
+        return primitive.n, wire(primitive.body, primitive.dom)
     if isinstance(primitive, Call):
         return 1, wire(primitive.f, primitive.dom)
     return 1, None

@@ -1,0 +1,53 @@
+"""`Cut`: what a term does between some wires of its wiring, as a term."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+from catad.spaces import Space, flatten
+from catad.terms import D
+from catad.wiring import Box, Wiring, wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder
+
+Numbers = Any  # the number of a wire, or a tuple of such
+
+
+class Cut(D):
+    """The wires `outs` of the wiring of a term at a space, from the wires `ins`, which its argument gives in their order."""
+
+    __slots__ = ("children", "dom", "ins", "outs")
+    children: tuple[D, ...]
+
+    def __init__(self, term: D, dom: Space, ins: tuple[int, ...], outs: Numbers) -> None:
+        self.children, self.dom, self.ins, self.outs = (term,), dom, ins, outs
+
+    def data(self) -> Any:
+        return (self.dom, self.ins, self.outs)
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        wiring = wire(self.children[0], self.dom)
+        at = dict(zip(self.ins, flatten(x), strict=True))
+        for box in between(wiring, at, flatten(self.outs)):
+            at.update(zip(box.outs, b.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
+        return _picked(self.outs, at)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Cut, 'Cut')}({part(self.children[0])}, {self.dom!r}, {self.ins!r}, {self.outs!r})"
+
+
+def between(wiring: Wiring, ins: Collection[int], outs: Collection[int]) -> list[Box]:
+    """The boxes that make some wires from others, in their order."""
+    wanted = set(outs)
+    found = []
+    for box in reversed(wiring.boxes):
+        if any(k in wanted and k not in ins for k in box.outs):
+            wanted.update(box.ins)
+            found.append(box)
+    return found[::-1]
+
+
+def _picked(numbers: Numbers, at: Any) -> Any:
+    return at[numbers] if isinstance(numbers, int) else tuple([_picked(each, at) for each in numbers])
