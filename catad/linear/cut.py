@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from catad.spaces import Space, flatten
@@ -16,26 +16,35 @@ Numbers = Any  # the number of a wire, or a tuple of such
 
 
 class Cut(D):
-    """The wires `outs` of the wiring of a term at a space, from the wires `ins`, which its argument gives in their order."""
+    """The wires `outs` of the wiring of a term at a space, from the wires `ins`, which its argument gives in their order.
 
-    __slots__ = ("children", "dom", "ins", "outs")
+    `count` is how many wires there are, which tells whether it is the wiring that was meant.
+    """
+
+    __slots__ = ("children", "count", "dom", "ins", "outs")
     children: tuple[D, ...]
 
-    def __init__(self, term: D, dom: Space, ins: tuple[int, ...], outs: Numbers) -> None:
-        self.children, self.dom, self.ins, self.outs = (term,), dom, ins, outs
+    def __init__(self, term: D, dom: Space, ins: tuple[int, ...], outs: Numbers, count: int) -> None:
+        self.children, self.dom, self.ins, self.outs, self.count = (term,), dom, ins, outs, count
 
     def data(self) -> Any:
-        return (self.dom, self.ins, self.outs)
+        return (self.dom, self.ins, self.outs, self.count)
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         wiring = wire(self.children[0], self.dom)
+        assert len(wiring.wires) == self.count, "a wiring has changed"
         at = dict(zip(self.ins, flatten(x), strict=True))
         for box in between(wiring, at, flatten(self.outs)):
             at.update(zip(box.outs, b.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
         return _picked(self.outs, at)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Cut, 'Cut')}({part(self.children[0])}, {self.dom!r}, {self.ins!r}, {self.outs!r})"
+        return f"{name(Cut, 'Cut')}({part(self.children[0])}, {self.dom!r}, {self.ins!r}, {self.outs!r}, {self.count})"
+
+
+def cut(term: D, dom: Space, ins: Iterable[int], outs: Numbers) -> Cut:
+    """What a term does between wires of its wiring, as it is laid out now."""
+    return Cut(term, dom, tuple(ins), outs, len(wire(term, dom).wires))
 
 
 def between(wiring: Wiring, ins: Collection[int], outs: Collection[int]) -> list[Box]:

@@ -24,7 +24,7 @@ from catad.boxes import Nesting, Running, box
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.contract import contract
-from catad.linear.cut import Cut
+from catad.linear.cut import cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
 from catad.linear.patterns import Grid, grid_of, product
@@ -113,7 +113,7 @@ class Sweep(Nesting):
         made = [j for j, number in enumerate(own) if number not in steady and number not in stacked]
         step = fork(exl >> proj(0), it, fork(*[exr >> proj(j) for j in made]))
         along = self.giving(valued >> step, Unit, Product(tuple([structure.slots[j] for j in made])))
-        before = Cut(valued, self.dom, wiring.inputs[k : k + g], tuple([own[j] for j in fixed]))
+        before = cut(valued, self.dom, wiring.inputs[k : k + g], tuple([own[j] for j in fixed]))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
             b = wires[0].builder

@@ -21,8 +21,8 @@ from catad.calls import constructor, integer
 from catad.late import late
 from catad.linear.block import diagonal_block, grid
 from catad.linear.delta import delta, identity
-from catad.linear.gather import Gathered, rows_of, spread_over
-from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
+from catad.linear.gather import spread_over
+from catad.linear.reindex import StridedCopy, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
 from catad.rearrange import it, proj
@@ -32,6 +32,7 @@ from catad.terms import D, fork, morphism
 from catad.trip_counts import TripCountChanged, trip_count
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
+from catad.vector.choose import Chosen
 from catad.vector.index import Integers
 from catad.vector.looped import looped
 from catad.vector.map import mapped
@@ -298,40 +299,6 @@ class Moving(D):
         return f"{name(Moving, 'Moving')}({self.changes!r})"
 
 
-class While(D):
-    """One step of a loop that some lanes of a batch have left: f where the condition holds, the state as it is elsewhere.
-
-    Both go from (state, what is given). Where the condition does not hold, f is run on zeros, and its result is not read, nor are
-    its tangents: reading is a gather at position 0 or none. So what f would make of a state that is done, NaN perhaps, does
-    no harm to values and derivatives.
-    """
-
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, condition: D, f: D) -> None:
-        self.children = (condition, f)
-
-    def lay_out(self, b: Builder, x: Any) -> Any:
-        condition, f = self.children
-        live = b.apply(condition, x)
-        inside, outside = [scalar.apply("select", scalar.param(0), *map(scalar.const, ends)) for ends in ((0, -1), (-1, 0))]
-        on, off = mapped(b, [inside, outside], [live])
-        moved = flatten(b.apply(f, rebuild(b.space(x), [_read(b, on, w) for w in flatten(x)])))
-        node = scalar.apply("select", *map(scalar.param, range(3)))
-        ends = zip(moved, flatten(x[0]), strict=True)
-        return tuple([mapped(b, [node], [live, _read(b, on, m), _read(b, off, w)])[0] for m, w in ends])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(While, 'While')}({', '.join(map(part, self.children))})"
-
-
-def _read(b: Builder, position: Wire, wire: Wire) -> Wire:
-    """The wire where the position is 0, zeros where it is -1."""
-    shape = (1, *wire.shape)
-    return b.add(Gathered(rows_of(shape, ())), position, *b.add(Reshaped(shape), wire))[0]
-
-
 class WhileLoop(D):
     """`ct.while_loop(...)`."""
 
@@ -359,7 +326,7 @@ class WhileLoop(D):
             changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
         holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
-        step = moved if kind == "exact" else While(holds, moved)
+        step = moved if kind == "exact" else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
         spaces = [Product([w.space for w in part]) for part in (state, given)]
         body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)

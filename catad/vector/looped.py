@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from catad import scalar
 from catad.boxes import Nesting, Primitive
 from catad.linear.contract import Contract, contract
-from catad.linear.cut import Cut, between
+from catad.linear.cut import between, cut
 from catad.linear.gather import spread_over
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped, StridedCopy
@@ -131,7 +131,7 @@ class _Loop:
         return self.added_up(k) if found is None else self.sum_of_product(k, box.ins, found, depth)
 
     def sum_of_product(self, k: int, ins: tuple[int, ...], found: Contract, depth: int) -> Later:
-        """One contraction of what varies, for all steps; of one factor that varies, that of its sum, if it is not there anyway."""
+        """One contraction of what varies, for all steps; where one factor does, and is not stacked yet, that of its sum."""
         varying = [i for i in dict.fromkeys(ins) if not self.same(i)]
         new = [i for i in varying if not self.free(i)]
         if len(varying) == 1 and new and self.size(varying[0]) <= self.size(k):
@@ -203,7 +203,7 @@ class _Loop:
         starts = tuple(self.moving), given, inputs
         body, dom, cod = self.body, self.dom, self.wiring.cod
         if (*starts, *ends) != (tuple(self.state), self.plain[0], self.plain[1], tuple(self.next.values()), *self.plain[2:]):
-            body = Cut(body, dom, tuple([k for group in starts for k in group]), ends)
+            body = cut(body, dom, [k for group in starts for k in group], ends)
             dom, cod = (Product([Product(self.wiring.spaces(group)) for group in side]) for side in (starts, ends))
         assert isinstance(cod, Product)
         state, held, input_ = dom.factors
