@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.late import late
+from catad.scalar.callables import handler_of
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.traced.masked import Masked, common_mask
@@ -56,7 +57,7 @@ def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
 
 def supported(ufunc: np.ufunc) -> bool:
     """True for universal functions that catad knows."""
-    return ufunc.__name__ in _WORDS or scalar.handler_of(ufunc) is not None
+    return ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
 
 
 @lru_cache(4096)
