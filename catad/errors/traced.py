@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dis import opname
 from typing import Any
 
 import numpy as np
@@ -257,9 +258,19 @@ def function_without_name(fn: Any) -> str:
     )
 
 
-def show_source(error: CatadError) -> None:
+def show_source(error: BaseException, place: Place | None = None) -> None:
     """Show in an error the line of the user's source that it comes from, with a caret."""
-    place = innermost(error)
-    if place is not None:
+    place = innermost(error) if place is None else place
+    if place is None:
+        return
+    if isinstance(error, CatadError):
         error.excerpt = excerpt(place)
         error.called = column(place)
+    else:
+        error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}")
+
+
+def raised_by_user(error: BaseException) -> bool:
+    """True for an exception that a `raise` of the user raises."""
+    place = innermost(error)
+    return place is not None and opname[place[0].co_code[place[1]]] in ("RAISE_VARARGS", "RERAISE")

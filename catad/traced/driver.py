@@ -15,11 +15,12 @@ from catad.traced.branch import Branch, choose_values
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
 from catad.traced.indexing import getitem, setitem
-from catad.traced.loop import ForLoop, Names, WhileLoop
+from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.operators import in_place, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, constant
+from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
 
 Later = Callable[[], Any]
@@ -139,11 +140,12 @@ class Driver:
 
     # -- statements
 
-    def branch(self, test: Any, names: tuple[str, ...]) -> Branch:
-        frame = sys._getframe(1)
-        return Branch(self, test, names, _site(frame))
+    def branch(self, test: Any, names: tuple[str, ...], filled: tuple[str, ...]) -> Branch:
+        return Branch(self, test, names, filled, _site(sys._getframe(1)))
 
-    def for_(self, items: Any, *names: Any) -> ForLoop:
+    def for_(self, items: Any, *names: Any) -> ForLoop | CountedLoop:
+        if isinstance(items, TracedRange):
+            return CountedLoop(self, items, Names(*names), _site(sys._getframe(1)))
         return ForLoop(self, items, Names(*names), _site(sys._getframe(1)))
 
     def while_(self, *names: Any) -> WhileLoop:

@@ -21,7 +21,7 @@ from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Steps, steps_of
+from catad.traced.steps import Steps, TracedRange, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
 from catad.vector.loop import while_loop
@@ -196,13 +196,13 @@ class _Loop:
         if not self.replaced.isdisjoint(self.region.written):
             self.give_up()
         seen: set[int] = {id(buffer) for buffer in self.region.holds}
+        if any(id(root) in seen for name in self.slots for root in _roots(self.start[name])):
+            self.give_up()
         for name in self.slots:
-            for leaf in tree_leaves(left[name]):
-                if isinstance(leaf, Traced) and leaf.ndim:
-                    root = leaf.root
-                    if id(root) in seen and root in self.region.written:
-                        self.give_up()
-                    seen.add(id(root))
+            for root in _roots(left[name]):
+                if id(root) in seen and root in self.region.written:
+                    self.give_up()
+                seen.add(id(root))
 
     # -- laying out
 
@@ -216,6 +216,19 @@ class _Loop:
         steady = [slot for slot in slots if slot not in changed]
         lifted = [var for var in self.region.inputs if var.wire.number in self.region.outer]
         return changed, steady, lifted
+
+    def laid_out(self, test: Var) -> tuple[list[Slot], list[Slot], list[Var]]:
+        """The loop as a while loop, with all that its condition and its body read in the state; what it leaves in it."""
+        changed, steady, lifted = self.given()
+        rest = [*[_input(slot) for slot in steady], *lifted]
+        order = [*[_input(slot) for slot in changed], *rest]
+        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
+        holds = self.region.close(test, order, dom)
+        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
+        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
+        args = (tuple([slot.start for slot in changed]), tuple(outer))
+        made = computed(self.outer, while_loop(holds, body), args)
+        return changed, steady, list(made[0])
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -288,9 +301,6 @@ class ForLoop(_Loop):
     def item(self) -> Iterator[Any]:
         yield self.current
 
-    def completed(self) -> None:
-        """The step has run to its end."""
-
     def leave(self) -> None:
         """The body has been recorded."""
         if not self.close(sys._getframe(1)):
@@ -339,7 +349,7 @@ class WhileLoop(_Loop):
     def test(self, value: Any) -> Iterator[Any]:
         """One step where the condition holds; the first condition on data starts the recording."""
         if self.state in ("rolling", "again"):
-            self.holds = condition(self.trace, value)
+            self.holds = condition(self.trace.region, var_of(self.trace, value))
             self.state = "rolling"
             yield None
         elif is_condition(value) and self.simple:
@@ -349,26 +359,62 @@ class WhileLoop(_Loop):
         else:
             self.going = False
 
-    def completed(self) -> None:
-        """The step has run to its end."""
-
     def leave(self) -> None:
         """The condition and the body have been recorded."""
         if not self.close(sys._getframe(1)):
             self.state = "again"
             return
         self.state = "done"
-        changed, steady, lifted = self.given()
-        order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted]
-        rest = [*[_input(slot) for slot in steady], *lifted]
-        spaces = (tuple([_space(slot) for slot in changed]), tuple([var.space for var in rest]))
-        dom = Product((Product(spaces[0]), Product(spaces[1])))
-        test = self.region.close(self.holds, order, dom)
-        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
-        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(test, body), args)
-        self.finish(changed, steady, list(made[0]))
+        self.finish(*self.laid_out(self.holds))
+
+
+class CountedLoop(_Loop):
+    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
+
+    what = "for loop over a range of data"
+    can_unroll = False
+
+    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        self.range = items
+        self.state = "roll"
+        if not self.simple:
+            iter(items)  # an error: Python has no number of steps
+        self.counter = Slot(var_of(self.trace, items.start), int)
+
+    def next(self, *stops: Any) -> bool:
+        if self.state == "done":
+            return False
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+        else:
+            self.open()
+        self.current = self.stand_in(self.counter)
+        self.state = "rolling"
+        return True
+
+    def item(self) -> Iterator[Any]:
+        stop, step = self.range.stop, self.range.step
+        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
+        yield self.current
+
+    def leave(self) -> None:
+        """The body has been recorded."""
+        self.counter.value = var_of(self.trace, self.current + self.range.step)
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        self.finish(*self.laid_out(self.holds))
+
+    def all_slots(self) -> list[Slot]:
+        return [self.counter, *super().all_slots()]
+
+
+def _roots(value: Any) -> list[Buffer]:
+    """The memory of the arrays in a tree."""
+    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.ndim]
 
 
 def _input(slot: Slot) -> Var:

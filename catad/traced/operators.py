@@ -206,7 +206,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
 
 
 def _operand(other: Any) -> bool:
-    return isinstance(other, (Traced, Masked, bool, int, float, np.ndarray, np.generic, list, tuple)) or hasattr(other, "dtype")
+    return isinstance(other, (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)) or hasattr(other, "dtype")
 
 
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:

@@ -210,6 +210,7 @@ class Findings:
         self.unrolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
+        self.paths = 0
 
 
 class Restart(BaseException):

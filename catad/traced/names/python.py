@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from catad.traced.branch import choose_values
+from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked
 from catad.traced.operators import cast, pointwise, weakened
 from catad.traced.stand_in import Traced, fresh
-from catad.traced.steps import backwards, enumerated, paired
+from catad.traced.steps import TracedRange, backwards, enumerated, paired
 from catad.traced.table import python_meaning
 
 
@@ -89,6 +90,13 @@ def round_(driver: Any, x: Any, ndigits: Any = None) -> Any:
 
 @python_meaning(range)
 def range_(driver: Any, *args: Any) -> Any:
+    for arg in args:
+        if _is_data(arg):
+            unroll_for(driver.trace, arg.var)
+    if any(_is_data(arg) and arg.dtype.kind in "iu" and not arg.ndim for arg in args):
+        start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+        if isinstance(step, int) and step:
+            return TracedRange(start, stop, step)
     return range(*[arg.__index__() if isinstance(arg, Traced) else arg for arg in args])
 
 
