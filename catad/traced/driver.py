@@ -14,7 +14,7 @@ from catad import errors
 from catad.traced.branch import Branch, choose_values
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
-from catad.traced.indexing import getitem, setitem
+from catad.traced.indexing import getitem
 from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.operators import in_place, pointwise
@@ -90,7 +90,7 @@ class Driver:
             self.setattr_(thing, name, made)
 
     def changes_python(self) -> None:
-        """A list, a dictionary or an object is changed: that happens once, so no branch may be merged, no loop rolled around it."""
+        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it."""
         give_up_merging(self.trace.region)
 
     # -- conditions

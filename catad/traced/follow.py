@@ -1,5 +1,8 @@
-"""Calls of a traced function: what is a function of NumPy, of `math` or of Python has a meaning for stand-ins; plain functions of the
-user are followed, that is rewritten as the function itself; everything else is called as it is."""
+"""Calls of a traced function.
+
+Functions of NumPy, of `math` and of Python have a meaning for stand-ins. Plain functions of the user are followed: they are rewritten
+as the traced function itself is. Everything else is called as it is.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from catad import errors
 from catad.frozen import written_by_user
 from catad.terms import D
 from catad.traced.masked import Masked
+from catad.traced.operators import direct
 from catad.traced.protocols import called, universal
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import Traced, constant
@@ -26,16 +30,16 @@ from catad.traced.unbound import settled
 if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
-_CHANGING = frozenset(
-    "append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__".split()
-)
+_METHODS = "append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__"
+_CHANGING = frozenset(_METHODS.split())  # of lists, dictionaries and sets
 
 
 def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`function(*args, **kwargs)`."""
     if type(function) is np.ufunc:
-        if not kwargs and len(args) == function.nin and any(isinstance(arg, (Traced, Masked)) for arg in args):
-            return pointwise(driver.trace, function, *args)
+        made = None if kwargs else direct(driver.trace, function, args)
+        if made is not None:
+            return made
         if any_traced((args, kwargs)):
             return universal(driver.trace, function, "__call__", args, kwargs)
         return _plain(driver, function, args, kwargs)

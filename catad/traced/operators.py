@@ -33,8 +33,8 @@ _SAME = (
     "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor ceil "
     "trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees radians "
     "ldexp"
-).split()
-_WORDS |= {name: name for name in _SAME}
+)
+_WORDS |= {name: name for name in _SAME.split()}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
@@ -76,7 +76,7 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
 def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> Any:
     """A universal function of stand-ins, arrays and numbers."""
     if dtype is None:
-        made = _direct(trace, ufunc, args)
+        made = direct(trace, ufunc, args)
         if made is not None:
             return made
     if not supported(ufunc):
@@ -90,7 +90,7 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> A
 _plain: dict[Any, D] = {}  # words that take their operands as they are, by the dtypes of these
 
 
-def _direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
+def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
     """One line, where the same operation was recorded before on the same dtypes, and needed no conversion."""
     key: list[Any] = [ufunc]
     at = []
@@ -112,7 +112,7 @@ def _direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | No
 
 
 def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None], term: D) -> None:
-    """What `_direct` may do the next time."""
+    """What `direct` may do the next time."""
     if all(type(arg) is Traced if var is not None else type(arg) is float for arg, var in zip(args, vars_, strict=True)):
         if len(_plain) > _MOST:
             _plain.clear()
@@ -249,8 +249,11 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
+_OPERANDS = (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
+
+
 def _operand(other: Any) -> bool:
-    return isinstance(other, (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)) or hasattr(other, "dtype")
+    return isinstance(other, _OPERANDS) or hasattr(other, "dtype")
 
 
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:

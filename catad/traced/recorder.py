@@ -95,8 +95,7 @@ class Region:
         else:
             number = value.item() if weak is not None else None
             made = self.record(late().const(value) if number is None else _number(value), (), None)
-        made = Var(self, made.wire, weak, value) if (made.weak, made.constant is None) != (weak, False) else made
-        return made
+        return made if made.weak is weak and made.constant is not None else Var(self, made.wire, weak, value)
 
     def record(self, term: D, args: Any, place: Place | None = None) -> Any:
         """The variables of the result of a term; the arguments, nested as its domain, may lie in outer regions."""

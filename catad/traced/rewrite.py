@@ -1,7 +1,7 @@
 """Rewriting a function so that its calls, its indexing and its control flow ask a driver.
 
-The text of the function stays what it is: its statements keep their places, and run as Python. Only these change, where `__catad__`
-is the driver (`driver.py`):
+The statements of the function keep their places, and run as Python. Only these change, where `__catad__` is the driver
+(`driver.py`):
 
     f(x)                        __catad__.call(f, x)
     a[k], a[k] = v, a[k] += v   __catad__.getitem, setitem, aug_item

@@ -9,7 +9,7 @@ NumPy's are. Arithmetic and indexing are in `operators.py`, functions of NumPy i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
