@@ -128,7 +128,10 @@ class Driver:
         value = getattr(operator, op)(left, right)
         if len(pairs) == 2:
             return value
-        rest = lambda: self.chain(right, *pairs[2:])  # noqa: E731
+
+        def rest() -> Any:
+            return self.chain(right, *pairs[2:])
+
         if not _is_condition(value):
             return rest() if value else value
         return choose_values(self, value, rest, lambda: value)
@@ -177,5 +180,5 @@ def _name_of(array: Any) -> str:
     for scope in scopes:
         for name, value in list(scope.items()):
             if value is array and not name.startswith("__catad"):
-                return name
+                return str(name)
     return "a captured array"

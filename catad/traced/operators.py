@@ -30,9 +30,9 @@ _WORDS = {
     "equal": "eq", "not_equal": "ne", "arctan2": "atan2",
 }  # fmt: skip
 _SAME = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor ceil "
-    "trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees radians "
-    "ldexp"
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor "
+    "ceil trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees "
+    "radians ldexp"
 )
 _WORDS |= {name: name for name in _SAME.split()}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
@@ -65,7 +65,7 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
     """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
     if all(isinstance(one, type) for one in types):
         types = tuple([np.dtype(one) for one in types])
-    asks = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
+    asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
     found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
     for dtype in found:
         if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
@@ -303,9 +303,9 @@ for _name, _ufunc in [
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
         setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
-for _name, _ufunc in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
+for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked):
-        setattr(_class, f"__{_name}__", lambda self, ufunc=_ufunc: pointwise(self.trace, ufunc, self))
+        setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace, ufunc, self))
 setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace, self, other))  # noqa: B010
 setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace, other, self))  # noqa: B010
 setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010
