@@ -132,6 +132,14 @@ def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
 
 
+def whole_power() -> str:
+    return text(
+        "an integer to the power of integers that may be negative",
+        given="signed exponents that depend on data, for which NumPy raises ValueError where one is negative",
+        do="convert an operand, x.astype(np.float64) ** n, or let the exponents be unsigned, n.astype(np.uint64)",
+    )
+
+
 def shape_depends_on_data(what: str) -> str:
     return text(
         "the shape of a result would depend on data",

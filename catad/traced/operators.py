@@ -37,6 +37,7 @@ _SAME = (
 _WORDS |= {name: name for name in _SAME}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
+SPECIAL: dict[np.ufunc, Callable[..., Any]] = {}  # those that are several lines: NotImplemented where they are one
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
 
 
@@ -57,7 +58,7 @@ def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
 
 def supported(ufunc: np.ufunc) -> bool:
     """True for universal functions that catad knows."""
-    return ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
+    return ufunc in SPECIAL or ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
 
 
 @lru_cache(4096)
@@ -78,17 +79,31 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> A
     if not supported(ufunc):
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
     mask = common_mask(args)
-    operands = [arg.full if isinstance(arg, Masked) else arg for arg in args]
-    made = _recorded(trace, ufunc, operands, dtype)
+    plain = [arg.full if isinstance(arg, Masked) else arg for arg in args]
+    special = SPECIAL.get(ufunc)
+    made = NotImplemented if special is None else special(trace, *plain)
+    if made is NotImplemented:
+        made = _recorded(trace, ufunc, plain, dtype)
+    elif dtype is not None:
+        made = made.astype(dtype)
     return made if mask is None else Masked(mask, made)
+
+
+def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], ...]:
+    """NumPy's dtypes of the operands and results of a universal function; Python numbers are weak."""
+    return _dtypes(ufunc, tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args]), None)
+
+
+def _type_of(arg: Any, var: Var | None) -> Any:
+    found = type(arg) if var is None else var.weak or var.space.dtype
+    return np.dtype(bool) if found is bool else found
 
 
 def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) -> Traced:
     """One line, with the operands cast to what NumPy computes in."""
     numbers = [_is_number(arg) for arg in args]
     vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
-    types = tuple([type(arg) if var is None else var.weak or var.space.dtype for arg, var in zip(args, vars_, strict=True)])
-    types = tuple([np.dtype(bool) if one is bool else one for one in types])
+    types = tuple([_type_of(arg, var) for arg, var in zip(args, vars_, strict=True)])
     weak = all(isinstance(one, type) for one in types) or (
         all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
         and all(var is None or var.weak for var in vars_)
