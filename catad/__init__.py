@@ -40,6 +40,7 @@ from catad.errors import (
     ScalarError,
     SolveError,
     SpaceError,
+    TraceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
 from catad.lifted import lift
@@ -73,6 +74,7 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.function import function
 from catad.vector.at import at
 from catad.vector.checkpoint import checkpoint
 from catad.vector.choose import choose
@@ -227,6 +229,8 @@ def __dir__() -> list[str]:
     return [*__all__, "testing", "__version__"]
 
 
+# Type checkers read this list as it stands, so it is written out. The linter finds an import that is missing here, and a test
+# finds a name that is not imported.
 __all__ = [
     "ArgumentError",
     "CatadError",
@@ -255,6 +259,7 @@ __all__ = [
     "Space",
     "SpaceError",
     "Tensor",
+    "TraceError",
     "Unit",
     "abs",
     "absolute",
@@ -330,6 +335,7 @@ __all__ = [
     "fmod",
     "fold",
     "fork",
+    "function",
     "gamma",
     "gather",
     "ge",

@@ -39,6 +39,19 @@ class Tree(NamedTuple):
         parts = [part.restore(one) for part, one in zip(self.parts, value, strict=True)]
         return put_together(self.kind, self.said, parts)
 
+    def of_arrays(self) -> Tree:
+        """The same form with arrays in the places of numbers."""
+        if self.kind == "number":
+            return LEAF
+        return Tree(self.kind, self.said, tuple([part.of_arrays() for part in self.parts]))
+
+    def __str__(self) -> str:
+        if self.kind in ("leaf", "number"):
+            return "an array" if self.kind == "leaf" else f"a number ({self.said.__name__})"
+        if self.kind == "static":
+            return repr(self.said)
+        return f"{self.kind.__name__}({', '.join(map(str, self.parts))})"
+
     @property
     def is_plain(self) -> bool:
         """True where the tree is its own plain form: arrays in tuples."""

@@ -23,11 +23,17 @@ from catad.planner.problems.graph_plan import plan_graph
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
+from catad.terms import identity
+from catad.traced.names.making import from_nested as stand_in_array
+from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
+from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
+from catad.vector.shape import broadcast_to, reshape
+from catad.vector.ufuncs.logic import where
 from catad.wiring import codomain, wire
 
 __all__ = [
@@ -35,6 +41,7 @@ __all__ = [
     "Program",
     "add",
     "astype",
+    "broadcast_to",
     "by_hand",
     "cells_of",
     "code_of",
@@ -50,10 +57,13 @@ __all__ = [
     "exr",
     "finished",
     "general_solver",
+    "identity",
     "identity_map",
     "joined",
+    "lanes",
     "linearised",
     "linearize",
+    "looped",
     "map",
     "matmul",
     "neg",
@@ -65,6 +75,7 @@ __all__ = [
     "plan_chain",
     "plan_graph",
     "program_of",
+    "reshape",
     "reverse_differential",
     "run",
     "run_product",
@@ -73,9 +84,11 @@ __all__ = [
     "source",
     "space_of",
     "sparse",
+    "stand_in_array",
     "sub",
     "tangent",
     "times",
+    "where",
     "wire",
     "with_numbers",
 ]

@@ -1,4 +1,4 @@
-"""Where the matrix of a structure may differ from zero: a test for any rows and columns, and a sample of the entries.
+"""Places where the matrix of a structure may differ from zero: a test for any rows and columns, and a sample of the entries.
 
 Both follow the families (labels, progressions, the grid of a block) and never write a matrix out, so they cost the same for
 10^12 entries as for ten. Rows and columns are positions in the flattened result and argument.
@@ -195,13 +195,13 @@ def _block(structure: Block, slots: Any) -> Mask:
 
 
 def _places(structure: Block) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Where the rows and the columns of the grid begin and end."""
+    """The rows and the columns at which the parts of the grid begin and end."""
     widths = structure.widths or (None, None)
     return _bounds([s.size for s in structure.cod], widths[1]), _bounds([s.size for s in structure.dom], widths[0])
 
 
 def _bounds(sizes: Sequence[int], widths: Sequence[int] | None) -> list[tuple[int, int]]:
-    """Where each group of leaves begins and ends in the flattened vector."""
+    """The begin and the end of each group of leaves in the flattened vector."""
     out, leaf, start = [], 0, 0
     for width in widths or [1] * len(sizes):
         end = start + sum(sizes[leaf : leaf + width])

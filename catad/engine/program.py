@@ -25,7 +25,7 @@ from catad.linear.structure import Structure
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
-from catad.trip_counts import TripCountChanged, with_trip_counts
+from catad.trip_counts import TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
 
@@ -48,7 +48,7 @@ class Program:
         self.largest = max([wiring.wires[k].size for k in used], default=0)  # numbers of the largest array
 
     def on(self, engine: Engine) -> Run:
-        """What runs on an engine, made once."""
+        """The run of the program on an engine, made once."""
         found = self._runs.get(engine)
         if found is None:
             found = self._runs[engine] = self._run(engine.steps(self.wiring), self.wiring.outputs)
@@ -80,14 +80,14 @@ class Program:
         return self.ready(xp, leaves)(xp, leaves)
 
     def ready(self, xp: Any, leaves: Sequence[Array]) -> Run:
-        """What runs on these arrays."""
+        """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
         engine = engine_of(xp, self.largest)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
-        """What primitives check on the values of the first call: neutral elements, associativity.
+        """Checks primitives on the values of the first call: neutral elements, associativity.
 
         Only what they are given is computed for it.
         """
@@ -147,7 +147,11 @@ def run(term: D, x: Value) -> Value:
         if entry is not None:
             program, cod = entry.value
             try:
-                out = program(np, leaves)
+                if not entry.loops:
+                    out = program(np, leaves)
+                else:
+                    with assuming(dict(entry.loops)):  # those for which it was laid out
+                        out = program(np, leaves)
             except TripCountChanged as error:
                 found = error
             else:

@@ -14,4 +14,5 @@ from catad.errors.planner import *  # noqa: F403
 from catad.errors.scalar import *  # noqa: F403
 from catad.errors.solve import *  # noqa: F403
 from catad.errors.testing import *  # noqa: F403
+from catad.errors.traced import *  # noqa: F403
 from catad.errors.vector import *  # noqa: F403

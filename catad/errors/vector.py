@@ -27,7 +27,7 @@ def cannot_broadcast_to(space: object, shape: object, term: object) -> str:
 
 
 def zero_step() -> str:
-    return text("a slice has a step other than 0", given="step 0")
+    return text("the step of a slice cannot be 0", given="step 0")
 
 
 def bad_fill(value: object) -> str:
@@ -217,11 +217,11 @@ def endless_loop(steps: int, loop: object) -> str:
 
 
 def monoid_twice(op: object) -> str:
-    return text("a monoid has its neutral element and its free numbers already", given=abbreviated(op), do="give it alone")
+    return text("a monoid already has its neutral element and its free numbers", given=abbreviated(op), do="give only the monoid")
 
 
 def domain_with_params(op: object) -> str:
-    return text("laws of an operator with free numbers cannot be checked on a domain alone", where=abbreviated(op))
+    return text("laws of an operator with free numbers (params) cannot be checked on a domain", where=abbreviated(op))
 
 
 def wrong_inverse(inverse: object, total: object, x: object, got: object, want: object) -> str:

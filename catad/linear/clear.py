@@ -40,7 +40,7 @@ class Run(NamedTuple):
         return slice(self.start, self.start + self.step * self.length, self.step)
 
     def common(self, other: Run) -> int:
-        """How many positions two runs of one axis have in common."""
+        """The number of positions that two runs of one axis have in common."""
         return meet(self.start, self.step, self.length, other.start, other.step, other.length)[4]
 
 

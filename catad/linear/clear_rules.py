@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @rule(Clear, Clear)
 def _clears(first: Clear, second: Clear, shared: Shared) -> MapProduct | None:
-    """Of two regions of which one is in the other, the larger."""
+    """The larger of two regions of which one is in the other."""
     commons = [a.common(c) for a, c in zip(first.region, second.region, strict=True)]
     for inner, outer in ((first, second), (second, first)):
         if all(n == axis.length for n, axis in zip(commons, inner.region, strict=True)):
@@ -30,7 +30,7 @@ def _clears(first: Clear, second: Clear, shared: Shared) -> MapProduct | None:
 
 @rule(Clear, Reindex)
 def _clear_then_move(first: Clear, second: Reindex, shared: Shared) -> MapProduct | None:
-    """What is read outside of the region is read as it is, what is read inside is zero."""
+    """Reads outside of the region are as they were, and reads inside are zero."""
     read = [run(ax.n_in, ax.a, ax.s, ax.m) for ax in second.axes]
     commons = [axis.common(own) for axis, own in zip(first.region, read, strict=True)]
     if 0 in commons:

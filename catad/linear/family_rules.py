@@ -58,7 +58,7 @@ def _deltas(first: Delta, second: Delta, shared: Shared) -> MapProduct | None:
 
 
 def _spans(d: Delta) -> bool:
-    """Whether a map is dense and its array has every axis: it can take another map into its columns or rows."""
+    """True where a map is dense and its array has every axis: it can take another map into its columns or rows."""
     return d.is_dense and d.slot is not None and set(d.slot) >= {*d.out, *d.ins}
 
 
@@ -66,7 +66,7 @@ SPREAD = 2  # times as many rows as entries that are moved to them: a dense map 
 
 
 def _spreads(second: Structure) -> bool:
-    """Whether a map puts its argument among zeros that are more than it."""
+    """True where a map puts its argument among zeros that are more than it."""
     return second.only_moves and second.rows > SPREAD * second.nnz
 
 

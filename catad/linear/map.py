@@ -129,7 +129,7 @@ class LinearMap(Operator):
 
     @property
     def stored(self) -> int:
-        """How many numbers are kept (dimensionless)."""
+        """The number of numbers that the map keeps (dimensionless)."""
         return self.structure.stored
 
     def __repr__(self) -> str:
@@ -291,7 +291,7 @@ def _meeting(first: LinearMap, second: LinearMap) -> tuple[LinearMap, LinearMap]
 
 
 def _shared(first: LinearMap, second: LinearMap) -> Shared:
-    """Which slots of two maps are the same array."""
+    """The pairs of slots of two maps that are the same array."""
     return frozenset((i, j) for i, a in enumerate(first.slots) for j, c in enumerate(second.slots) if a is c)
 
 

@@ -40,7 +40,7 @@ Compute = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "Wire"]
 
 @dataclass(frozen=True)
 class Source:
-    """Where a slot of a product comes from: slot `index` of a factor as it is, or computed from the slots of both."""
+    """The source of a slot of a product: slot `index` of a factor as it is, or computed from the slots of both."""
 
     side: str  # "left", "right" or "computed"
     index: int = -1

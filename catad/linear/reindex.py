@@ -44,7 +44,7 @@ class Axis(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole axis stays where it is."""
+        """True where the whole axis stays where it is."""
         return self.n_in == self.n_out == self.m and self.a == self.c == 0 and self.s == self.t
 
 

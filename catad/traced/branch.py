@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 
 
 class Branch:
-    """An `if` statement. `taken` says which side runs now, `again` that names must be put back, `merged` that names have values."""
+    """An `if` statement. `taken` says which side runs now, `again` that names must be put back, `merged` that names have values.
 
-    def __init__(self, driver: Driver, test: Any, names: tuple[str, ...], site: Any) -> None:
-        self.trace, self.names, self.site = driver.trace, names, site
+    `filled` are names that are read only where they were bound, as a flag says: on the other side they hold zeros.
+    """
+
+    def __init__(self, driver: Driver, test: Any, names: tuple[str, ...], filled: tuple[str, ...], site: Any) -> None:
+        self.trace, self.names, self.filled, self.site = driver.trace, names, filled, site
         self.test = test
         self.again = self.merged = False
         self.sides: list[Region] = []
@@ -81,7 +84,7 @@ class Branch:
         built: dict[str, Build] = {}
         for name in self.names:
             a, b = first[name], second[name]
-            if name.startswith("__catad_result") and (a is UNBOUND) != (b is UNBOUND):
+            if name in self.filled and (a is UNBOUND) != (b is UNBOUND):
                 a, b = _filled(sides, a, b)
             try:
                 built[name] = sides.pairs.add(a, b)
@@ -115,7 +118,7 @@ class Sides:
             for k, region in enumerate((self.first, self.second))
         ]
         term = choose(exl, exr >> programs[0], exr >> programs[1])
-        outs = computed(trace.region, term, (condition(trace, self.test), tuple(given)))
+        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)))
         for buffer, k in self.written:
             buffer.write(trace.region, outs[k])
         return list(outs)
@@ -143,12 +146,11 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     return build(sides.recorded())
 
 
-def condition(trace: Trace, test: Any) -> Var:
+def condition(region: Region, var: Var) -> Var:
     """A condition as a truth value without axes."""
-    var = var_of(trace, test)
     if var.space.dtype != np.dtype(bool):
-        var = computed(trace.region, late().astype(np.dtype(bool)), var)
-    return computed(trace.region, late().reshape(()), var) if var.space.shape else var
+        var = computed(region, late().astype(np.dtype(bool)), var)
+    return computed(region, late().reshape(()), var) if var.space.shape else var
 
 
 def is_condition(value: Any) -> bool:

@@ -14,12 +14,13 @@ from catad import errors
 from catad.traced.branch import Branch, choose_values
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
-from catad.traced.indexing import getitem, setitem
-from catad.traced.loop import ForLoop, WhileLoop
+from catad.traced.indexing import getitem
+from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.operators import in_place, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, constant
+from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
 
 Later = Callable[[], Any]
@@ -89,7 +90,7 @@ class Driver:
             self.setattr_(thing, name, made)
 
     def changes_python(self) -> None:
-        """A list, a dictionary or an object is changed: that happens once, so no branch may be merged, no loop rolled around it."""
+        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it."""
         give_up_merging(self.trace.region)
 
     # -- conditions
@@ -139,17 +140,16 @@ class Driver:
 
     # -- statements
 
-    def branch(self, test: Any, names: tuple[str, ...]) -> Branch:
-        frame = sys._getframe(1)
-        return Branch(self, test, names, _site(frame))
+    def branch(self, test: Any, names: tuple[str, ...], filled: tuple[str, ...]) -> Branch:
+        return Branch(self, test, names, filled, _site(sys._getframe(1)))
 
-    def for_(self, items: Any, names: tuple[str, ...], live: tuple[str, ...], simple: bool) -> ForLoop:
-        frame = sys._getframe(1)
-        return ForLoop(self, items, names, live, simple, _site(frame))
+    def for_(self, items: Any, *names: Any) -> ForLoop | CountedLoop:
+        if isinstance(items, TracedRange):
+            return CountedLoop(self, items, Names(*names), _site(sys._getframe(1)))
+        return ForLoop(self, items, Names(*names), _site(sys._getframe(1)))
 
-    def while_(self, names: tuple[str, ...], live: tuple[str, ...], simple: bool) -> WhileLoop:
-        frame = sys._getframe(1)
-        return WhileLoop(self, names, live, simple, _site(frame))
+    def while_(self, *names: Any) -> WhileLoop:
+        return WhileLoop(self, Names(*names), _site(sys._getframe(1)))
 
 
 def _site(frame: Any) -> Any:

@@ -89,8 +89,14 @@ class _Writer:
         if stops and isinstance(node, ast.While):
             node.test = _at(ast.BoolOp(ast.And(), [_none_of(stops), node.test]), node.test)
         elif stops:
-            node.body = [_at(ast.If(_none_of(stops), node.body, []), node)]
-            node.stops = stops  # type: ignore[union-attr]
+            assert isinstance(node, ast.For)
+            item = self.fresh("item")
+            bound = _at(ast.Assign([node.target], _load(item)), node.target)
+            guard = _at(ast.If(_none_of(stops), [bound, *node.body], []), node)
+            guard.filled = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]  # bound in the first step
+            node.target = _at(ast.Name(item, ast.Store()), node.target)
+            node.body = [guard]
+            node.stops = stops  # type: ignore[attr-defined]
         after: list[ast.stmt] = []
         if orelse and stops:
             node.orelse = []

@@ -174,7 +174,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
     if isinstance(value, (list, tuple)):
         value = late().stand_in_array(trace, value)
-    if key is Ellipsis or (isinstance(key, slice) and key == slice(None)) or key == ():
+    if key is Ellipsis or (isinstance(key, slice) and key == slice(None)) or (isinstance(key, tuple) and not key):
         assign(x, value)
         return
     found = parsed(x, key)

@@ -1,18 +1,17 @@
 """`for` and `while`: loops whose body is recorded once, as the body of `ct.sweep` or `ct.while_loop`.
 
-The state of a loop are the names that its body binds and the arrays of outer regions that it writes into. The body is recorded until
-this is settled: the state takes the dtype that its values need, and arrays are found by writing into them. Loops over Python things,
-short loops, and loops whose steps must be known as numbers run in Python, step by step.
+The state of a loop are the names that its body binds and the arrays of outer regions that it writes into. The body is recorded
+until this is settled: the state takes the dtype that its values need, and arrays are found by writing into them. Loops over Python
+things, short loops, and loops whose steps must be known as numbers run in Python, step by step.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
 
 from catad.spaces import Product, Tensor
 from catad.traced.branch import condition, is_condition, names_of
@@ -21,7 +20,7 @@ from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Steps, steps_of
+from catad.traced.steps import Steps, TracedRange, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
 from catad.vector.loop import while_loop
@@ -32,6 +31,16 @@ if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
 _PASSES = 8  # recordings of a body until its state is settled
+
+
+class Names(NamedTuple):
+    """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
+    that the loop has nothing in it that keeps it from being recorded."""
+
+    bound: tuple[str, ...]
+    live: tuple[str, ...]
+    same: tuple[str, ...]
+    simple: bool
 
 
 class Slot:
@@ -51,8 +60,9 @@ class _Loop:
     what = "loop"
     can_unroll = True
 
-    def __init__(self, driver: Driver, names: tuple[str, ...], live: tuple[str, ...], simple: bool, site: Any) -> None:
-        self.trace, self.names, self.live, self.simple, self.site = driver.trace, names, frozenset(live), simple, site
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
+        self.same = names.same
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
@@ -68,6 +78,8 @@ class _Loop:
         self.outer = self.trace.region
         self.start = names_of(frame, self.names)
         for name, value in self.start.items():
+            if name in self.same and isinstance(value, Traced) and value.ndim:
+                continue  # it is written into, and found as an array
             leaves = numeric_leaves(value)
             if leaves is not None:
                 self.slots[name] = [Slot(var, var.weak) for var in (var_of(self.trace, leaf) for leaf in leaves)]
@@ -82,6 +94,7 @@ class _Loop:
         region.loop = self
         self.starts = {}
         self.trace.region = region
+        self.replaced: set[Buffer] = set()  # that stand for arrays of before the loop, which other names may have, too
         self.inside: dict[str, Any] = {}
         for name, slots in self.slots.items():
             made = iter([self.stand_in(slot) for slot in slots])
@@ -95,7 +108,10 @@ class _Loop:
     def stand_in(self, slot: Slot) -> Traced:
         slot.input = self.region.input(slot.start.space, slot.weak, slot.start.name)
         self.starts[slot.input.wire.number] = slot.start
-        return fresh(self.trace, slot.input)
+        made = fresh(self.trace, slot.input)
+        if made.ndim:
+            self.replaced.add(made.root)
+        return made
 
     def before(self, name: str) -> Any:
         """What a name holds at the start of a step."""
@@ -176,14 +192,16 @@ class _Loop:
 
     def check_aliases(self, left: dict[str, Any]) -> None:
         """Names that share an array, which the body writes into, are not two parts of a state."""
+        if not self.replaced.isdisjoint(self.region.written):
+            self.give_up()
         seen: set[int] = {id(buffer) for buffer in self.region.holds}
+        if any(id(root) in seen for name in self.slots for root in _roots(self.start[name])):
+            self.give_up()
         for name in self.slots:
-            for leaf in tree_leaves(left[name]):
-                if isinstance(leaf, Traced) and leaf.ndim:
-                    root = leaf.root
-                    if id(root) in seen and root in self.region.written:
-                        self.give_up()
-                    seen.add(id(root))
+            for root in _roots(left[name]):
+                if id(root) in seen and root in self.region.written:
+                    self.give_up()
+                seen.add(id(root))
 
     # -- laying out
 
@@ -197,6 +215,19 @@ class _Loop:
         steady = [slot for slot in slots if slot not in changed]
         lifted = [var for var in self.region.inputs if var.wire.number in self.region.outer]
         return changed, steady, lifted
+
+    def laid_out(self, test: Var) -> tuple[list[Slot], list[Slot], list[Var]]:
+        """The loop as a while loop, with all that its condition and its body read in the state; what it leaves in it."""
+        changed, steady, lifted = self.given()
+        rest = [*[_input(slot) for slot in steady], *lifted]
+        order = [*[_input(slot) for slot in changed], *rest]
+        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
+        holds = self.region.close(test, order, dom)
+        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
+        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
+        args = (tuple([slot.start for slot in changed]), tuple(outer))
+        made = computed(self.outer, while_loop(holds, body), args)
+        return changed, steady, list(made[0])
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -227,12 +258,10 @@ class ForLoop(_Loop):
 
     what = "for loop"
 
-    def __init__(
-        self, driver: Driver, items: Any, names: tuple[str, ...], live: tuple[str, ...], simple: bool, site: Any
-    ) -> None:
-        super().__init__(driver, names, live, simple, site)
-        steps = steps_of(self.trace, items) if simple else items if isinstance(items, Steps) else None
-        can_roll = simple and site not in self.trace.findings.unrolled
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        steps = steps_of(self.trace, items) if self.simple else items if isinstance(items, Steps) else None
+        can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
         self.items: Iterator[Any] = iter(items)
         self.state = "roll" if self.steps is not None else "python"
@@ -243,9 +272,8 @@ class ForLoop(_Loop):
             if any(not isinstance(stop, Traced) and stop for stop in stops):
                 self.exhausted = False
                 return False
-            for self.current in self.items:
-                return True
-            return False
+            self.current = next(self.items, UNBOUND)
+            return self.current is not UNBOUND
         if self.state == "roll":
             self.rolled = True
             self.begin(sys._getframe(1))
@@ -270,9 +298,6 @@ class ForLoop(_Loop):
 
     def item(self) -> Iterator[Any]:
         yield self.current
-
-    def completed(self) -> None:
-        """The step has run to its end."""
 
     def leave(self) -> None:
         """The body has been recorded."""
@@ -301,8 +326,8 @@ class WhileLoop(_Loop):
     what = "while loop"
     can_unroll = False
 
-    def __init__(self, driver: Driver, names: tuple[str, ...], live: tuple[str, ...], simple: bool, site: Any) -> None:
-        super().__init__(driver, names, live, simple, site)
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
         self.state = "python"
         self.going = True
 
@@ -322,7 +347,7 @@ class WhileLoop(_Loop):
     def test(self, value: Any) -> Iterator[Any]:
         """One step where the condition holds; the first condition on data starts the recording."""
         if self.state in ("rolling", "again"):
-            self.holds = condition(self.trace, value)
+            self.holds = condition(self.trace.region, var_of(self.trace, value))
             self.state = "rolling"
             yield None
         elif is_condition(value) and self.simple:
@@ -332,26 +357,62 @@ class WhileLoop(_Loop):
         else:
             self.going = False
 
-    def completed(self) -> None:
-        """The step has run to its end."""
-
     def leave(self) -> None:
         """The condition and the body have been recorded."""
         if not self.close(sys._getframe(1)):
             self.state = "again"
             return
         self.state = "done"
-        changed, steady, lifted = self.given()
-        order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted]
-        rest = [*[_input(slot) for slot in steady], *lifted]
-        spaces = (tuple([_space(slot) for slot in changed]), tuple([var.space for var in rest]))
-        dom = Product((Product(spaces[0]), Product(spaces[1])))
-        test = self.region.close(self.holds, order, dom)
-        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
-        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(test, body), args)
-        self.finish(changed, steady, list(made[0]))
+        self.finish(*self.laid_out(self.holds))
+
+
+class CountedLoop(_Loop):
+    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
+
+    what = "for loop over a range of data"
+    can_unroll = False
+
+    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        self.range = items
+        self.state = "roll"
+        if not self.simple:
+            iter(items)  # an error: Python has no number of steps
+        self.counter = Slot(var_of(self.trace, items.start), int)
+
+    def next(self, *stops: Any) -> bool:
+        if self.state == "done":
+            return False
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+        else:
+            self.open()
+        self.current = self.stand_in(self.counter)
+        self.state = "rolling"
+        return True
+
+    def item(self) -> Iterator[Any]:
+        stop, step = self.range.stop, self.range.step
+        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
+        yield self.current
+
+    def leave(self) -> None:
+        """The body has been recorded."""
+        self.counter.value = var_of(self.trace, self.current + self.range.step)
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        self.finish(*self.laid_out(self.holds))
+
+    def all_slots(self) -> list[Slot]:
+        return [self.counter, *super().all_slots()]
+
+
+def _roots(value: Any) -> list[Buffer]:
+    """The memory of the arrays in a tree."""
+    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.ndim]
 
 
 def _input(slot: Slot) -> Var:

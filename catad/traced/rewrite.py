@@ -1,7 +1,7 @@
 """Rewriting a function so that its calls, its indexing and its control flow ask a driver.
 
-The text of the function stays what it is: its statements keep their places, and run as Python. Only these change, where `__catad__`
-is the driver (`driver.py`):
+The statements of the function keep their places, and run as Python. Only these change, where `__catad__` is the driver
+(`driver.py`):
 
     f(x)                        __catad__.call(f, x)
     a[k], a[k] = v, a[k] += v   __catad__.getitem, setitem, aug_item
@@ -85,9 +85,6 @@ def _make(function: FunctionType) -> CodeType | None:
         type_params=[],
     )
     module = ast.Module([outer], [])
-    for node in ast.walk(module):
-        if isinstance(node, (ast.expr, ast.stmt, ast.arg, ast.ExceptHandler)) and not hasattr(node, "lineno"):
-            ast.copy_location(node, definition)
     ast.fix_missing_locations(module)
     compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
     (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType)]
@@ -148,9 +145,22 @@ def bound_names(nodes: Sequence[ast.AST]) -> list[str]:
     return list(found)
 
 
-def read_names(nodes: Sequence[ast.AST]) -> set[str]:
-    """The names that statements read, nested functions included."""
-    return {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+def augmented_only(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind by `name op= value` alone: an array stays the same array."""
+    augmented: dict[str, None] = {}
+    others: list[ast.AST] = []
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            augmented[node.target.id] = None
+            others.append(node.value)
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
+            stack.extend(ast.iter_child_nodes(node))
+        else:
+            others.append(node)
+    rebound = set(bound_names(others))
+    return [name for name in augmented if name not in rebound]
 
 
 def contains(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
@@ -337,7 +347,10 @@ class Rewriter(ast.NodeTransformer):
             node.body, node.orelse = self.block(node.body), self.block(node.orelse)
             return node
         branch = self.fresh("branch")
-        start = _assign(branch, ast.Call(_driver("branch"), [self.visit(node.test), _names(names)], []))
+        filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
+        where = node.test
+        call = ast.Call(_driver("branch"), [self.visit(node.test), _names(names), _names(filled)], [])
+        start = _assign(branch, ast.copy_location(call, where))
         again = ast.If(_attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
         body = ast.If(_attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
         leave = ast.Expr(_method(branch, "leave"))
@@ -359,12 +372,13 @@ class Rewriter(ast.NodeTransformer):
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
-        args = [self.visit(node.iter), _names(names), _names(live), ast.Constant(simple)]
-        start = _assign(driver, ast.Call(_driver("for_"), args, []))
+        same = augmented_only([*node.body, node.target])
+        args = [self.visit(node.iter), _names(names), _names(live), _names(same), ast.Constant(simple)]
+        start = _assign(driver, ast.copy_location(ast.Call(_driver("for_"), args, []), node.iter))
         item = self.fresh("item")
         target = self.unpack(node.target, _load(item), node)
         once = ast.For(ast.Name(item, ast.Store()), _method(driver, "item"), [*target, *self.block(node.body)],
-                       [ast.Expr(_method(driver, "completed"))], None)  # fmt: skip
+                       [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)
 
     def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
@@ -372,10 +386,11 @@ class Rewriter(ast.NodeTransformer):
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
-        start = _assign(driver, ast.Call(_driver("while_"), [_names(names), _names(live), ast.Constant(simple)], []))
-        test = _method(driver, "test", self.visit(node.test))
+        args = [_names(names), _names(live), _names(augmented_only(node.body)), ast.Constant(simple)]
+        start = _assign(driver, ast.Call(_driver("while_"), args, []))
+        test = ast.copy_location(_method(driver, "test", self.visit(node.test)), node.test)
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
-                       [ast.Expr(_method(driver, "completed"))], None)  # fmt: skip
+                       [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)
 
     def loop(

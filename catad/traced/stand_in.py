@@ -9,12 +9,11 @@ NumPy's are. Arithmetic and indexing are in `operators.py`, functions of NumPy i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad import errors
-from catad.errors.places import Place, called
 from catad.spaces import Tensor, flatten
 from catad.terms import D
 from catad.traced.decisions import decide, give_up_merging, unroll_for
@@ -24,11 +23,10 @@ from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "origin", "place", "region", "var")
+    __slots__ = ("aliases", "origin", "region", "var")
 
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
-        self.place: Place | None = called()
         self.aliases: Aliases | None = None
 
     def holds(self, region: Region) -> Var:
@@ -89,6 +87,7 @@ class View(NamedTuple):
     write: D | None
     further: tuple[Var, ...] = ()
     why: str = ""  # it cannot be written through
+    keeps_order: bool = False  # the entries are all those of the base, in the same order
 
 
 class Traced:
@@ -162,9 +161,17 @@ class Traced:
     def shape(self) -> tuple[int, ...]:
         return self.var.space.shape
 
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise errors.TraceError(errors.attribute_is_set("shape"))
+
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.var.space.dtype
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        raise errors.TraceError(errors.attribute_is_set("dtype"))
 
     @property
     def ndim(self) -> int:
@@ -257,14 +264,6 @@ class Traced:
 
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in Traced.__slots__:
-            object.__setattr__(self, name, value)
-        elif name in ("shape", "dtype", "strides", "real", "flat"):
-            raise errors.TraceError(errors.attribute_is_set(name))
-        else:
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
 
 def _not_an_integer(number: Any) -> int:

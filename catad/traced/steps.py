@@ -85,6 +85,19 @@ class Pairs(Steps):
         return zip(*self.parts, strict=False)
 
 
+class TracedRange:
+    """A range whose bounds depend on data. Only a `for` loop can go through it."""
+
+    def __init__(self, start: Any, stop: Any, step: int) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(range(*[end.__index__() for end in (self.start, self.stop)]))
+
+    def __len__(self) -> int:
+        return len(range(*[end.__index__() for end in (self.start, self.stop)]))
+
+
 def steps_of(trace: Trace, items: Any) -> Steps | None:
     """The steps through some things; None where Python has to go through them."""
     if isinstance(items, Steps):

@@ -35,7 +35,7 @@ class FlatIndex(Integers):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Of the slices."""
+        """The counts of the slices."""
         return tuple([axis.length for axis in self.axes if axis.kind == "slice"])
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

@@ -240,7 +240,7 @@ def _with_total(b: Builder, wires: Sequence[Wire], results: Sequence[Wire], axis
 
 
 def folded(b: Builder, monoid: Monoid, x: Sequence[Wire], axis: int, free: Sequence[Wire]) -> list[Wire]:
-    """Lay a fold out: independent parts apart, a sum for `+`, the last of the prefixes where there are free numbers."""
+    """Lay a fold out: each independent part by itself, a sum for `+`, the last of the prefixes where there are free numbers."""
     made: dict[int, Wire] = {}
     for own, part in parts(monoid):
         wires = [x[k] for k in own]
@@ -303,12 +303,12 @@ def fold(
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
     Operands keep their order. With `params=k` the operator takes k more numbers, which follow the elements in the domain:
     `(elements, p, ...)`; derivatives with respect to them are right. `op` may be a `ct.monoid`, or a morphism on arrays such
-    as `ct.matmul`, whose elements lie along axis 0. Errors as `scan`.
+    as `ct.matmul`, whose elements lie along axis 0. Raises the errors of `ct.scan`.
 
-    Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 4.1 and 4.2). Passes over the
-    n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 3 where the whole product
-    is a normal number, else 1 and 4; a minimum or maximum 1 and 4; a declared inverse 1 and 3;
-    `logaddexp` 4 and 6; any other operator on numbers 1 and 7, of which two are exclusive scans and four move their ends.
+    Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 4.1 and 4.2). Passes over
+    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 3 where the product of all is a normal number,
+    else 1 and 4; a minimum or maximum 1 and 4; a declared inverse 1 and 3; `logaddexp` 4 and 6; any other operator on numbers
+    1 and 7, of which two are exclusive scans and four move their ends.
 
     The result has the shape of the elements without `axis`, or with size 1 there if `keepdims` is true, and their dtype.
 

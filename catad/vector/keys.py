@@ -69,7 +69,7 @@ class Key(tuple[Part, ...]):
 
     @property
     def arguments(self) -> int:
-        """How many indices come as arguments."""
+        """The number of indices that come as arguments."""
         return sum(part is arg for part in self)
 
 
@@ -107,7 +107,7 @@ def _bound(given: Any) -> int | None:
 
 
 class Along(NamedTuple):
-    """What a key takes along one axis of the array: positions `start + step * k`, 0 <= k < length, or those of an argument."""
+    """The positions that a key takes along one axis of an array: `start + step * k`, 0 <= k < length, or those of an argument."""
 
     size: int
     start: int = 0
@@ -121,7 +121,7 @@ class Along(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """What a key selects of an array: one `Along` for each axis, and the axes of the result.
+    """The part of an array that a key selects: one `Along` for each axis, and the axes of the result.
 
     These are numbers of axes of the array, `NEW` for a new one, and `BROADCAST` for all those of the index arrays.
     """
@@ -139,7 +139,7 @@ NEW, BROADCAST = -1, -2
 
 
 def selection(key: Key, space: Tensor, with_axes: Sequence[bool], term: D) -> Selection:
-    """What a key selects of an array, where the index arrays have axes or none.
+    """The part of an array that a key selects, where the index arrays have axes or none.
 
     Raises `SpaceError` for more indices than axes, `IndexRangeError` for an integer out of range.
     """

@@ -203,7 +203,7 @@ def replicate(n: int) -> D:
 
 
 def moved(b: Builder, x: Wire, axes: Sequence[Axis], fill: float = 0.0) -> Wire:
-    """One `StridedCopy` box, or none where every axis stays whole."""
+    """One `StridedCopy` box, or none where every axis stays as it is."""
     if all(ax.is_whole for ax in axes):
         return x
     return b.add(StridedCopy(tuple(axes), fill), x)[0]
@@ -265,8 +265,9 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
 
 @constructor()
 def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
-    """ScatterAdded `value` before and after along one axis; negative widths remove entries. The dtype stays, so it must hold the
-    value.
+    """Put copies of `value` before and after an array along one axis.
+
+    A negative width removes entries. The dtype stays, so it must hold the value.
 
     Shapes: (..., n, ...) to (..., before + n + after, ...). The transpose removes entries. Raises `NumberRangeError` where
     the dtype does not hold the value, `SpaceError` where the axis is missing or has fewer entries than are removed,

@@ -1,0 +1,167 @@
+"""Making arrays: they are constants, which can be written into."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.late import late
+from catad.traced.follow import any_traced, wrapped
+from catad.traced.masked import Masked
+from catad.traced.operators import assign, cast
+from catad.traced.recorder import Trace, Uniform
+from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
+from catad.traced.table import meaning, method, python_meaning
+from catad.vector.shape import stack
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    if isinstance(shape, (int, np.integer)) or isinstance(shape, Traced):
+        return (shape.__index__(),)
+    return tuple([n.__index__() for n in shape])
+
+
+def _filled(trace: Trace, shape: Any, value: Any, dtype: Any) -> Traced:
+    """An array of one number."""
+    if isinstance(value, Traced) and value.var.constant is None:
+        var = value.var if dtype is None else cast(trace, value.var, np.dtype(dtype))
+        return fresh(trace, computed(trace.region, late().broadcast_to(_shape(shape)), var))
+    if np.ndim(value):
+        return constant(trace, np.full(_shape(shape), value, dtype))
+    number = checked_array(np.full((), value, dtype))[()]
+    return constant(trace, Uniform(number, _shape(shape)))
+
+
+@python_meaning(np.zeros)
+def zeros(driver: Any, shape: Any, dtype: Any = float, order: str = "C", **ignored: Any) -> Any:
+    return _filled(driver.trace, shape, 0, dtype)
+
+
+@python_meaning(np.empty, np.ndarray)
+def empty(driver: Any, shape: Any, dtype: Any = float, order: str = "C", **ignored: Any) -> Any:
+    return _filled(driver.trace, shape, 0, dtype)
+
+
+@python_meaning(np.ones)
+def ones(driver: Any, shape: Any, dtype: Any = None, order: str = "C", **ignored: Any) -> Any:
+    return _filled(driver.trace, shape, 1, float if dtype is None else dtype)
+
+
+@python_meaning(np.full)
+def full(driver: Any, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **ignored: Any) -> Any:
+    return _filled(driver.trace, shape, fill_value, dtype)
+
+
+def _like(value: Any) -> Any:
+    def made(driver: Any, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **more: Any) -> Any:
+        source = a if isinstance(a, Traced) else np.asarray(a)
+        size = source.shape if shape is None else shape
+        return _filled(driver.trace, size, value, source.dtype if dtype is None else dtype)
+
+    return made
+
+
+for _function, _value in ((np.zeros_like, 0), (np.empty_like, 0), (np.ones_like, 1)):
+    python_meaning(_function)(_like(_value))
+
+
+@python_meaning(np.full_like)
+def full_like(
+    driver: Any, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    source = a if isinstance(a, Traced) else np.asarray(a)
+    return _filled(driver.trace, source.shape if shape is None else shape, fill_value, source.dtype if dtype is None else dtype)
+
+
+@python_meaning(np.array)
+def array(driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any) -> Any:
+    if not any_traced(thing):
+        made = np.array(thing, dtype=dtype, ndmin=ndmin)
+        return constant(driver.trace, made) if made.dtype.kind in "biuf" else made
+    made = from_nested(driver.trace, thing, dtype)
+    if isinstance(thing, Traced) and copy is not True and made.dtype == thing.dtype and made.ndim >= ndmin:
+        return thing
+    while made.ndim < ndmin:
+        made = made[None]
+    return made
+
+
+@python_meaning(np.asarray, np.ascontiguousarray, np.asanyarray, np.asfortranarray)
+def asarray(driver: Any, thing: Any, dtype: Any = None, order: Any = None, **more: Any) -> Any:
+    if isinstance(thing, Traced):
+        return thing if dtype is None or np.dtype(dtype) == thing.dtype else thing.astype(dtype)
+    if any_traced(thing):
+        return from_nested(driver.trace, thing, dtype)
+    made = np.asarray(thing, dtype=dtype)
+    return wrapped(driver, made, (thing,), "np.asarray")
+
+
+def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
+    """`np.array` of nested lists with stand-ins in them."""
+    if isinstance(thing, Masked):
+        raise errors.TraceError(errors.shape_depends_on_data("np.array(x[mask])"))
+    if isinstance(thing, (list, tuple)) and any_traced(thing):
+        parts = [from_nested(trace, part) for part in thing]
+        shapes = {part.shape for part in parts}
+        if len(shapes) > 1:
+            raise ValueError(
+                "setting an array element with a sequence. The requested array has an inhomogeneous shape: "
+                f"{sorted(shapes)} side by side"
+            )
+        common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
+        vars_ = tuple([cast(trace, part.var, common) for part in parts])
+        return fresh(trace, computed(trace.region, stack(), vars_))
+    var = var_of(trace, thing if isinstance(thing, Traced) else np.asarray(thing))
+    made = cast(trace, var, np.dtype(dtype) if dtype is not None else var.space.dtype)
+    return fresh(trace, made)
+
+
+@meaning(np.copy)
+@method("copy")
+def copy(trace: Trace, x: Any, order: str = "K", subok: bool = False) -> Any:
+    return fresh(trace, _strong(trace, var_of(trace, x)))
+
+
+def _strong(trace: Trace, var: Any) -> Any:
+    return cast(trace, var, var.space.dtype)
+
+
+@method("astype")
+def astype(trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    wanted = checked_array(np.empty(0, dtype)).dtype
+    if wanted == x.dtype and not copy:
+        return x
+    return fresh(trace, cast(trace, x.var, wanted))
+
+
+def _scalar_type(kind: Any) -> Any:
+    def made(driver: Any, x: Any = 0) -> Any:
+        if isinstance(x, Traced):
+            return fresh(driver.trace, cast(driver.trace, x.var, np.dtype(kind)))
+        return kind(x) if not any_traced(x) else from_nested(driver.trace, x, np.dtype(kind))
+
+    return made
+
+
+for _kind in (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_):
+    python_meaning(_kind)(_scalar_type(_kind))
+
+
+@method("fill")
+def fill(trace: Trace, x: Any, value: Any) -> None:
+    x[...] = value
+
+
+@meaning(np.copyto)
+def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+
+
+    if where is True:
+        assign(dst, src, casting)
+    else:
+        dst[np.broadcast_to(where, dst.shape)] = src
+
+
+
