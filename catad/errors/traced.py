@@ -96,7 +96,7 @@ def write_through_view(why: str) -> str:
 
 
 def needs_a_number(stand_in: Any, what: str) -> str:
-    var = stand_in.var
+    var = stand_in.var_
     made = shown(var.place)
     named = f"{var.name}, " if var.name else ""
     return text(

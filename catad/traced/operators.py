@@ -112,7 +112,7 @@ def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | Non
     at = []
     for arg in args:
         if type(arg) is Traced:
-            var = arg.var
+            var = arg.var_
             if var.weak is not None or var.constant is not None:
                 return None
             key.append(var.space.dtype)
@@ -251,7 +251,7 @@ def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:
 
 def _trace_of(*args: Any) -> Trace:
     found = next(arg for arg in args if isinstance(arg, (Traced, Masked)))
-    trace: Trace = found.trace
+    trace: Trace = found.trace_
     return trace
 
 
@@ -259,7 +259,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not _operand(other):
             return NotImplemented
-        return pointwise(self.trace, ufunc, *((other, self) if swapped else (self, other)))
+        return pointwise(self.trace_, ufunc, *((other, self) if swapped else (self, other)))
 
     return method
 
@@ -282,7 +282,7 @@ def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
 
 def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
     """Write a value into the whole of an array: broadcast to its shape, in its dtype."""
-    trace = target.trace
+    trace = target.trace_
     if isinstance(value, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
     var = var_of(trace, value)
@@ -320,9 +320,9 @@ for _name, _ufunc in [
         setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
 for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked):
-        setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace, ufunc, self))
-setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace, self, other))  # noqa: B010
-setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace, other, self))  # noqa: B010
+        setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
+setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace_, self, other))  # noqa: B010
+setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace_, other, self))  # noqa: B010
 setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010
 setattr(Traced, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
 setattr(Traced, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010

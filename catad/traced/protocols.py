@@ -80,7 +80,7 @@ def write_out(target: Any, made: Any) -> None:
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function that NumPy hands to a stand-in."""
-    return universal(self.trace, ufunc, method, inputs, kwargs)
+    return universal(self.trace_, ufunc, method, inputs, kwargs)
 
 
 def array_function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,7 +88,7 @@ def array_function(self: Any, function: Any, types: Any, args: tuple[Any, ...], 
     found = FUNCTIONS.get(function)
     if found is None:
         raise unknown(f"{_module(function)}.{function.__name__}")
-    return called(found, self.trace, function.__name__, args, kwargs)
+    return called(found, self.trace_, function.__name__, args, kwargs)
 
 
 def _module(function: Any) -> str:
@@ -125,10 +125,10 @@ def attribute(self: Traced, name: str) -> Any:
 
 def _bound(self: Any, found: Callable[..., Any], name: str) -> Any:
     if getattr(found, "is_property", False):
-        return found(self.trace, self)
+        return found(self.trace_, self)
 
     def method(*args: Any, **kwargs: Any) -> Any:
-        return called(found, self.trace, name, (self, *args), kwargs)
+        return called(found, self.trace_, name, (self, *args), kwargs)
 
     return method
 

@@ -25,8 +25,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _filled(trace: Trace, shape: Any, value: Any, dtype: Any) -> Traced:
     """An array of one number."""
-    if isinstance(value, Traced) and value.var.constant is None:
-        var = value.var if dtype is None else cast(trace, value.var, np.dtype(dtype))
+    if isinstance(value, Traced) and value.var_.constant is None:
+        var = value.var_ if dtype is None else cast(trace, value.var_, np.dtype(dtype))
         return fresh(trace, computed(trace.region, late().broadcast_to(_shape(shape)), var))
     if np.ndim(value):
         return constant(trace, np.full(_shape(shape), value, dtype))
@@ -111,7 +111,7 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
                 f"{sorted(shapes)} side by side"
             )
         common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
-        vars_ = tuple([cast(trace, part.var, common) for part in parts])
+        vars_ = tuple([cast(trace, part.var_, common) for part in parts])
         return fresh(trace, computed(trace.region, stack(), vars_))
     var = var_of(trace, thing if isinstance(thing, Traced) else np.asarray(thing))
     made = cast(trace, var, np.dtype(dtype) if dtype is not None else var.space.dtype)
@@ -133,13 +133,13 @@ def astype(trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: str =
     wanted = checked_array(np.empty(0, dtype)).dtype
     if wanted == x.dtype and not copy:
         return x
-    return fresh(trace, cast(trace, x.var, wanted))
+    return fresh(trace, cast(trace, x.var_, wanted))
 
 
 def _scalar_type(kind: Any) -> Any:
     def made(driver: Any, x: Any = 0) -> Any:
         if isinstance(x, Traced):
-            return fresh(driver.trace, cast(driver.trace, x.var, np.dtype(kind)))
+            return fresh(driver.trace, cast(driver.trace, x.var_, np.dtype(kind)))
         return kind(x) if not any_traced(x) else from_nested(driver.trace, x, np.dtype(kind))
 
     return made

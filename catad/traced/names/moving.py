@@ -204,7 +204,7 @@ def _has_traced(value: Any) -> bool:
 def as_nested(value: Any) -> Any:
     """Nested lists with stand-ins in them as one stand-in."""
     first = next(one for one in _flat(value) if isinstance(one, Traced))
-    return as_traced(first.trace, value)
+    return as_traced(first.trace_, value)
 
 
 def _flat(value: Any) -> list[Any]:

@@ -23,7 +23,7 @@ from catad.vector.shape import sum as sum_
 
 def one_line(trace: Trace, term: D, x: Traced) -> Traced:
     """A line with one argument."""
-    return fresh(trace, computed(trace.region, term, x.var))
+    return fresh(trace, computed(trace.region, term, x.var_))
 
 
 def axes_of(x: Traced, axis: Any) -> tuple[int, ...] | None:
@@ -38,7 +38,7 @@ def _named(axes: tuple[int, ...] | None) -> Any:
 def strong(trace: Trace, a: Any) -> Traced:
     """A stand-in with the dtype of its array, also for a Python number."""
     x = as_traced(trace, a)
-    return x if x.var.weak is None else fresh(trace, cast(trace, x.var, x.dtype))
+    return x if x.var_.weak is None else fresh(trace, cast(trace, x.var_, x.dtype))
 
 
 def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Traced:

@@ -42,8 +42,8 @@ def contiguous(x: Traced) -> bool:
 def view(x: Traced, read: D, write: D | None, why: str = "", keeps_order: bool = False) -> Traced:
     """A view through a term, written through by another one; a number has no views."""
     if not x.ndim and not x.is_view:
-        return fresh(x.trace, computed(x.trace.region, read, x.var))
-    return Traced(x.trace, None, View(x, read, write, (), why, keeps_order))
+        return fresh(x.trace_, computed(x.trace_.region, read, x.var_))
+    return Traced(x.trace_, None, View(x, read, write, (), why, keeps_order))
 
 
 def write_back(back: D) -> D:
@@ -63,7 +63,7 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     term = reshape(full)
     if contiguous(x):
         return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
-    return fresh(x.trace, computed(x.trace.region, term, x.var))
+    return fresh(x.trace_, computed(x.trace_.region, term, x.var_))
 
 
 @meaning(np.reshape, shares=True)

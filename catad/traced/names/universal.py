@@ -29,7 +29,7 @@ def _power(trace: Trace, x: Any, n: Any) -> Any:
     known = n.constant if isinstance(n, Traced) else np.asarray(n)
     if dtype.kind == "f":
         is_root = known is not None and not known.ndim and known == 0.5
-        if is_root and not (isinstance(x, Traced) and x.var.weak) and not isinstance(x, (int, float)):
+        if is_root and not (isinstance(x, Traced) and x.var_.weak) and not isinstance(x, (int, float)):
             return pointwise(trace, np.sqrt, x.astype(dtype, copy=False))
         return NotImplemented
     if known is not None and known.size and known.min() < 0 and (dtype.kind == "i" or not isinstance(n, int)):
@@ -172,7 +172,7 @@ def _folded(trace: Trace, ufunc: np.ufunc, x: Traced, axis: Any, keepdims: bool,
     line, kept = lines(x, axis)
     if not line.shape[-1] and ufunc in (np.fmax, np.fmin):
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    made: Any = fresh(trace, computed(trace.region, fold(ufunc, neutral, axis=line.ndim - 1), line.var))
+    made: Any = fresh(trace, computed(trace.region, fold(ufunc, neutral, axis=line.ndim - 1), line.var_))
     made = made.reshape(kept) if keepdims else made
     return made if initial is None else pointwise(trace, ufunc, made, initial)
 
@@ -201,7 +201,7 @@ def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: 
         x = x if dtype is None else x.astype(dtype)
         wanted = ufunc.resolve_dtypes((x.dtype, x.dtype, None))
         x = x.astype(wanted[0], copy=False)
-        made = fresh(trace, computed(trace.region, scan(ufunc, _neutral(ufunc, x.dtype), axis=axis), x.var))
+        made = fresh(trace, computed(trace.region, scan(ufunc, _neutral(ufunc, x.dtype), axis=axis), x.var_))
     return made if out is None else _put(made, out)
 
 
@@ -224,13 +224,13 @@ def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> N
     if ufunc not in _AT:
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.at", "add, multiply, maximum and minimum have .at"))
     value = pointwise(trace, np.negative, as_traced(trace, b)) if ufunc is np.subtract else as_traced(trace, b)
-    var = value.var if b is None or value.var.weak is None else cast(trace, value.var, a.dtype)
+    var = value.var_ if b is None or value.var_.weak is None else cast(trace, value.var_, a.dtype)
     wide = ufunc.resolve_dtypes((a.dtype, var.space.dtype, None))[-1]
     if not np.can_cast(wide, a.dtype, "same_kind"):
         raise errors.SpaceError(errors.cannot_cast(wide, a.dtype, "same_kind"))
     key = parsed(a, indices if isinstance(indices, (tuple, slice)) else as_traced(trace, indices))
     term = getattr(at[key.parts], _AT[ufunc])
-    a.write(computed(trace.region, term, (a.var, *key.indices, var)))
+    a.write(computed(trace.region, term, (a.var_, *key.indices, var)))
 
 
 @_of_ufunc("reduceat")
