@@ -33,7 +33,7 @@ def universal(trace: Trace, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...
     kwargs.pop("casting", None)
     inputs, positional = inputs[: ufunc.nin], inputs[ufunc.nin :]
     targets = (out if isinstance(out, tuple) else (out,)) if out is not None else positional
-    axes = {key: kwargs.pop(key) for key in ("axis", "axes", "keepdims") if key in kwargs and ufunc.signature}
+    axes: dict[str, Any] = {key: kwargs.pop(key) for key in ("axis", "axes", "keepdims") if key in kwargs and ufunc.signature}
     for key in kwargs:
         if key not in ("order", "subok"):
             raise errors.TraceError(errors.unknown_parameter(name, key))
@@ -99,7 +99,9 @@ def _module(function: Any) -> str:
 def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the meaning of a function; a parameter that it has not is a named error."""
     kwargs = dict(kwargs)
-    target = kwargs.pop("out", None) if "out" not in found.__code__.co_varnames else None
+    code = found.__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    target = kwargs.pop("out", None) if "out" not in parameters else None
     try:
         made = found(trace, *args, **kwargs)
     except TypeError as error:

@@ -64,10 +64,10 @@ CASES = [
     ("mean", lambda x: (x[x > 9].mean(), x[x > 0].any(), (x[x > 0] > 1).all()), A),
     ("sum", lambda x: np.sum(x, axis=1, out=np.zeros(3)), A),
     ("logaddexp.reduce", lambda x: (np.logaddexp.reduce(x), np.logaddexp.reduce(x, axis=1), np.logaddexp.reduce(x, axis=None)), A),
-    ("hypot.reduce", lambda x: np.hypot.reduce(x, axis=1), A),
+    ("!hypot.reduce", lambda x: np.hypot.reduce(x, axis=1), A),
     ("fmax.reduce", lambda x: (np.fmax.reduce(x, axis=1), np.fmin.reduce(x, keepdims=True)), N),
     ("fmax.reduce", lambda x: np.fmax.reduce(x, axis=1), ALL_NAN),
     ("bitwise.reduce", lambda x: (np.bitwise_or.reduce(x), np.bitwise_and.reduce(x, axis=1), np.bitwise_xor.reduce(x, axis=None)), np.array([[1, 2, 7], [5, 6, 12]])),
     ("logical_xor.reduce", lambda x: np.logical_xor.reduce(x > 0), A),
-    ("reduce", lambda x: np.subtract.reduce(x), A),
+    ("!subtract.reduce", lambda x: np.subtract.reduce(x), A),
 ]

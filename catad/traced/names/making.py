@@ -13,7 +13,7 @@ from catad.traced.masked import Masked
 from catad.traced.operators import assign, cast
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
-from catad.traced.table import meaning, method, python_meaning
+from catad.traced.table import meaning, meaning_anywhere, method, python_meaning
 from catad.vector.shape import stack
 
 
@@ -34,45 +34,46 @@ def _filled(trace: Trace, shape: Any, value: Any, dtype: Any) -> Traced:
     return constant(trace, Uniform(number, _shape(shape)))
 
 
-@python_meaning(np.zeros)
-def zeros(driver: Any, shape: Any, dtype: Any = float, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, 0, dtype)
+def _maker(number: Any, function: Any) -> None:
+    def made(trace: Trace, shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+        return _filled(trace, shape, number, float if dtype is None else dtype)
+
+    meaning_anywhere(function)(made)
 
 
-@python_meaning(np.empty, np.ndarray)
-def empty(driver: Any, shape: Any, dtype: Any = float, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, 0, dtype)
-
-
-@python_meaning(np.ones)
-def ones(driver: Any, shape: Any, dtype: Any = None, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, 1, float if dtype is None else dtype)
-
-
-@python_meaning(np.full)
-def full(driver: Any, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, fill_value, dtype)
-
-
-def _like(value: Any) -> Any:
-    def made(driver: Any, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **more: Any) -> Any:
+def _liker(number: Any, function: Any) -> None:
+    def made(
+        trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    ) -> Any:
         source = a if isinstance(a, Traced) else np.asarray(a)
         size = source.shape if shape is None else shape
-        return _filled(driver.trace, size, value, source.dtype if dtype is None else dtype)
+        return _filled(trace, size, number, source.dtype if dtype is None else dtype)
 
-    return made
-
-
-for _function, _value in ((np.zeros_like, 0), (np.empty_like, 0), (np.ones_like, 1)):
-    python_meaning(_function)(_like(_value))
+    meaning_anywhere(function)(made)
 
 
-@python_meaning(np.full_like)
-def full_like(
-    driver: Any, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+for _number, _function, _like in (
+    (0, np.zeros, np.zeros_like), (0, np.empty, np.empty_like), (1, np.ones, np.ones_like), (0, np.ndarray, None),
+):  # fmt: skip
+    _maker(_number, _function)
+    if _like is not None:
+        _liker(_number, _like)
+
+
+@meaning_anywhere(np.full)
+def full(
+    trace: Trace, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
+    return _filled(trace, shape, fill_value, dtype)
+
+
+@meaning_anywhere(np.full_like)
+def full_like(
+    trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
     source = a if isinstance(a, Traced) else np.asarray(a)
-    return _filled(driver.trace, source.shape if shape is None else shape, fill_value, source.dtype if dtype is None else dtype)
+    return _filled(trace, source.shape if shape is None else shape, fill_value, source.dtype if dtype is None else dtype)
 
 
 @python_meaning(np.array)

@@ -113,7 +113,7 @@ _REDUCTIONS = {
 }  # fmt: skip
 _CUMULATIVE = {np.add: np.cumsum, np.multiply: np.cumprod}
 _NEUTRAL: dict[np.ufunc, Any] = {
-    np.logaddexp: -math.inf, np.hypot: 0.0, np.fmax: math.nan, np.fmin: math.nan, np.bitwise_or: 0, np.bitwise_xor: 0,
+    np.logaddexp: -math.inf, np.fmax: math.nan, np.fmin: math.nan, np.bitwise_or: 0, np.bitwise_xor: 0,
     np.bitwise_and: -1, np.maximum: -math.inf, np.minimum: math.inf, np.logical_and: True, np.logical_or: False,
     np.logical_xor: False,
 }  # fmt: skip
@@ -145,6 +145,8 @@ def reduce(
         raise ValueError("reduce only supported for binary functions")
     options: dict[str, Any] = {} if initial is None else {"initial": initial}
     options |= {} if where is True else {"where": where}
+    if x.dtype.kind == "b":
+        ufunc = {np.fmax: np.maximum, np.fmin: np.minimum}.get(ufunc, ufunc)
     if ufunc not in _REDUCTIONS:
         made = _folded(trace, ufunc, x if dtype is None else x.astype(dtype), axis, keepdims, **options)
     elif ufunc in (np.logical_and, np.logical_or):
