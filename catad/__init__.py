@@ -80,6 +80,7 @@ from catad.vector.checkpoint import checkpoint
 from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
+from catad.vector.cumulative import cumprod, cumsum
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
@@ -87,8 +88,11 @@ from catad.vector.index import gather, scatter, scatter_add
 from catad.vector.keys import arg
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
+from catad.vector.moments import mean, std, var
 from catad.vector.monoid import Monoid, monoid
+from catad.vector.norm import norm
 from catad.vector.pointwise import astype, times
+from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
@@ -103,6 +107,7 @@ from catad.vector.shape import (
     sum,
     transpose,
 )
+from catad.vector.softmax import logsumexp, softmax
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
 from catad.vector.subscript import index
@@ -261,6 +266,8 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "all",
+    "any",
     "arccos",
     "arccosh",
     "arcsin",
@@ -269,6 +276,8 @@ __all__ = [
     "arctan2",
     "arctanh",
     "arg",
+    "argmax",
+    "argmin",
     "argsort",
     "asin",
     "asinh",
@@ -297,6 +306,8 @@ __all__ = [
     "cosh",
     "count",
     "cross",
+    "cumprod",
+    "cumsum",
     "degrees",
     "differential",
     "digamma",
@@ -367,10 +378,14 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "logsumexp",
     "lt",
     "map",
     "matmul",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
     "mod",
     "monoid",
@@ -379,6 +394,7 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "norm",
     "num_threads",
     "pad",
     "plan",
@@ -387,6 +403,7 @@ __all__ = [
     "pow",
     "power",
     "primitive",
+    "prod",
     "product",
     "profile",
     "proj",
@@ -416,12 +433,14 @@ __all__ = [
     "sin",
     "sinh",
     "slice",
+    "softmax",
     "softplus",
     "sort",
     "space_of",
     "sqrt",
     "square",
     "stack",
+    "std",
     "stencil",
     "sub",
     "subtract",
@@ -442,6 +461,7 @@ __all__ = [
     "u64",
     "use_engine",
     "value_and_grad",
+    "var",
     "vjp",
     "where",
     "while_loop",

@@ -96,7 +96,7 @@ def write_through_view(why: str) -> str:
 
 
 def needs_a_number(stand_in: Any, what: str) -> str:
-    var = stand_in.var
+    var = stand_in.var_
     made = shown(var.place)
     named = f"{var.name}, " if var.name else ""
     return text(
@@ -130,6 +130,14 @@ def unknown_function(name: str, nearest: str = "") -> str:
 
 def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
+
+
+def whole_power() -> str:
+    return text(
+        "an integer to the power of integers that may be negative",
+        given="signed exponents that depend on data, for which NumPy raises ValueError where one is negative",
+        do="convert an operand, x.astype(np.float64) ** n, or let the exponents be unsigned, n.astype(np.uint64)",
+    )
 
 
 def shape_depends_on_data(what: str) -> str:

@@ -96,12 +96,12 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_seen", "_view", "buffer", "trace")
+    __slots__ = ("__weakref__", "_seen", "_view", "buffer", "trace_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
-        self.trace, self._view = trace, view
+        self.trace_, self._view = trace, view
         self.buffer = buffer
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
 
@@ -135,16 +135,16 @@ class Traced:
     # -- values
 
     @property
-    def var(self) -> Var:
+    def var_(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
-        trace = self.trace
+        trace = self.trace_
         if not trace.open or the_trace() is not trace:
             raise errors.TraceError(errors.used_elsewhere(self))
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
         view = self._view
-        base = view.base.var
+        base = view.base.var_
         if self._seen is None or self._seen[0] is not base or self._seen[1].region is not trace.region:
             self._seen = base, read_through(trace.region, view.read, base, view.further)
         return self._seen[1]
@@ -155,14 +155,14 @@ class Traced:
             assert self.buffer is not None
             if self.buffer.origin is not None:
                 raise errors.TraceError(errors.write_to_captured(self.buffer.origin))
-            self.buffer.write(self.trace.region, var)
+            self.buffer.write(self.trace_.region, var)
             return
         view = self._view
         if view.write is None:
             raise errors.TraceError(errors.write_through_view(view.why))
-        region = self.trace.region
+        region = self.trace_.region
         further = tuple([region.own(one) for one in view.further])
-        view.base.write(computed(region, view.write, (view.base.var, *further, var)))
+        view.base.write(computed(region, view.write, (view.base.var_, *further, var)))
 
     @property
     def root(self) -> Buffer:
@@ -182,11 +182,11 @@ class Traced:
 
     @property
     def space(self) -> Tensor:
-        return self.var.space
+        return self.var_.space
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.var.space.shape
+        return self.var_.space.shape
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -194,7 +194,7 @@ class Traced:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.var.space.dtype
+        return self.var_.space.dtype
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
@@ -202,11 +202,11 @@ class Traced:
 
     @property
     def ndim(self) -> int:
-        return self.var.space.ndim
+        return self.var_.space.ndim
 
     @property
     def size(self) -> int:
-        return self.var.space.size
+        return self.var_.space.size
 
     @property
     def itemsize(self) -> int:
@@ -214,7 +214,7 @@ class Traced:
 
     @property
     def nbytes(self) -> int:
-        return self.var.space.nbytes
+        return self.var_.space.nbytes
 
     def __len__(self) -> int:
         if not self.shape:
@@ -224,23 +224,23 @@ class Traced:
     @property
     def constant(self) -> Any:
         """The array, where it depends on no argument; else None."""
-        constant = self.var.constant
+        constant = self.var_.constant
         return None if constant is None else array_of(constant)
 
     @property
     def builder(self) -> Adapter:
         """What morphisms ask when they are called on stand-ins (`D.__call__`)."""
-        return Adapter(self.trace)
+        return Adapter(self.trace_)
 
     def __repr__(self) -> str:
-        if not self.trace.open:
+        if not self.trace_.open:
             return "<stand-in of a trace that is over>"
-        var = self.var
+        var = self.var_
         name = f"{var.name}: " if var.name else ""
         return f"<{name}{var.space}>" if var.constant is None else f"<{name}{var.space}, constant {array_of(var.constant)}>"
 
     def __format__(self, spec: str) -> str:
-        constant = None if not self.trace.open else self.constant
+        constant = None if not self.trace_.open else self.constant
         return repr(self) if constant is None or constant.ndim else format(constant[()], spec)
 
     def __iter__(self) -> Iterator[Any]:
@@ -255,7 +255,7 @@ class Traced:
         constant = self.constant
         if constant is not None:
             return constant
-        unroll_for(self.trace, self.var)
+        unroll_for(self.trace_, self.var_)
         raise errors.TraceError(errors.needs_a_number(self, what))
 
     def __int__(self) -> int:
@@ -287,7 +287,7 @@ class Traced:
                 if self.size
                 else "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
             )
-        return decide(self.trace, self.var)
+        return decide(self.trace_, self.var_)
 
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
@@ -359,7 +359,7 @@ def apply_term(trace: Trace, term: D, value: Any) -> Any:
 def var_of(trace: Trace, value: Any) -> Var:
     """The variable of a stand-in, an array or a number."""
     if isinstance(value, Traced):
-        return value.var
+        return value.var_
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return trace.region.constant(np.asarray(value), type(value))
     return trace.region.constant(checked_array(value))
