@@ -9,6 +9,7 @@ the word of its factors, so it does not depend on the bracketing.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -44,7 +45,7 @@ class D:
     (np.float64(81.0), np.float64(108.0))
     """
 
-    __slots__ = ("__weakref__", "_cache", "_hash", "_place")
+    __slots__ = ("__weakref__", "_cache", "_front", "_hash", "_place")
     _hash: int
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
     if TYPE_CHECKING:  # an attribute or a property of the classes
@@ -55,6 +56,7 @@ class D:
         children = ()
     _place: Place | None  # where a composite was composed, or a constructor called: for messages
     _cache: TermCache  # what was made of the term
+    _front: Any  # how the term takes dicts and other trees, where a Python function in it does (`catad.fronts`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return late().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
@@ -183,8 +185,17 @@ class D:
 
     # -- functors
 
-    def __call__(self, *args: Value) -> Result:
-        """The value at a point; `f(x, y)` is `f((x, y))`."""
+    def __call__(self, *args: Value, **kwargs: Value) -> Result:
+        """The value at a point; `f(x, y)` is `f((x, y))`. Python functions in it take arguments as they are written (`ct.function`)."""
+        try:
+            front = self._front
+        except AttributeError:
+            front = late().front_of(self)
+        if front is not None:
+            called: Result = late().call_term(self, args, kwargs)
+            return called
+        if kwargs:
+            raise errors.SpaceError(errors.no_keywords(self, kwargs))
         if not args:
             raise errors.SpaceError(errors.no_arguments(self))
         x = args[0] if len(args) == 1 else args
@@ -409,10 +420,24 @@ def same(f: D, g: D) -> bool:
 
 
 def morphism(thing: object, who: str) -> D:
-    """The argument of an operator or a function that takes morphisms; an error says what to write for another thing."""
+    """The argument of an operator or a function that takes morphisms; of a Python function, the morphism that it computes.
+
+    An error says what to write for another thing.
+    """
     if isinstance(thing, D):
         return thing
+    if is_function(thing):
+        return late().function_term(thing)
     raise errors.SpaceError(errors.not_a_morphism(who, thing))
+
+
+def is_function(thing: object) -> bool:
+    """True for a function of the user or of NumPy, a method, a partial, or an object with `__call__`."""
+    if isinstance(thing, type) or not callable(thing) or isinstance(thing, D):
+        return False
+    if isinstance(thing, FunctionType):
+        return errors.public_name(thing) is None
+    return str(type(thing).__module__).partition(".")[0] != "catad"
 
 
 def then(f: D, g: D, where: Place | None = None) -> D:
