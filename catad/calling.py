@@ -42,6 +42,7 @@ class Point(NamedTuple):
     leaves: list[Any]
     dom: Space
     tree: Tree | None
+    speaks: bool = True  # trees; else they are arrays in tuples
 
     @property
     def value(self) -> Any:
@@ -176,6 +177,12 @@ def restored(tree: Tree | None, value: Any) -> Any:
 # -- calls
 
 
+def applied(term: D, value: Any) -> Any:
+    """The result of a term on wires or on stand-ins of a trace, which stands for it."""
+    builder = next(leaf.builder for leaf in flatten(value) if hasattr(type(leaf), "builder"))
+    return builder.apply(term, builder.wires(value))
+
+
 class _Unknown(Exception):
     """A call that must be taken apart before its program can be found."""
 
@@ -262,8 +269,7 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: list[Any], found: TripCountChanged | None) -> Any:
     at = point(term, args, kwargs)
     if at.is_symbolic:
-        builder = next(leaf.builder for leaf in at.leaves if hasattr(type(leaf), "builder"))
-        return restored(at.tree, builder.apply(at.term, builder.wires(at.value)))
+        return restored(at.tree, applied(at.term, at.value))
     order = _order(term._front, args, kwargs) if kwargs else None
     if key is not None and len(read) == len(at.leaves):
         ordered = read if order is None else [read[k] for k in order]

@@ -79,6 +79,12 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
     return next((front for front in leading if front is not None and front.function is not None), Front(None))
 
 
+def is_of_plain_function(term: D) -> bool:
+    """True where the arguments are those of a plain Python function, which stood where a morphism is expected."""
+    front = front_of(term)
+    return front is not None and front.function is not None and front.function.is_plain
+
+
 OF_PAIRS = (Cross, Tangent, Differential, ReverseDifferential)  # their arguments are not those of their parts
 
 
@@ -187,11 +193,12 @@ def _(term: Proj, form: Form, dom: Space) -> Specialised:
 
 
 def _as_tuples(tree: Tree) -> Any:
-    return tuple(map(_as_tuples, tree.parts)) if tree.kind is tuple else tree
+    """The tuples of a tree, with functions that give the other parts."""
+    return tuple(map(_as_tuples, tree.parts)) if tree.kind is tuple else lambda: tree
 
 
 def _as_tree(nested: Any) -> Tree:
-    return nested if isinstance(nested, Tree) else tuple_tree([_as_tree(part) for part in nested])
+    return tuple_tree([_as_tree(part) for part in nested]) if isinstance(nested, tuple) else nested()
 
 
 @specialised.register

@@ -28,6 +28,7 @@ _BASE = 1_000_003_193_817
 
 
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
+MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
 
 class D:
     """A differentiable function, as a term.
@@ -136,28 +137,28 @@ class D:
 
     # -- composition
 
-    def __rshift__(self, other: D) -> D:
+    def __rshift__(self, other: MorphismLike) -> D:
         return then(self, morphism(other, ">>"), here())
 
-    def __rrshift__(self, other: D) -> D:
+    def __rrshift__(self, other: MorphismLike) -> D:
         return then(morphism(other, ">>"), self, here())
 
-    def __lshift__(self, other: D) -> D:
+    def __lshift__(self, other: MorphismLike) -> D:
         return then(morphism(other, "<<"), self, here())
 
-    def __rlshift__(self, other: D) -> D:
+    def __rlshift__(self, other: MorphismLike) -> D:
         return then(self, morphism(other, "<<"), here())
 
-    def __and__(self, other: D) -> D:
+    def __and__(self, other: MorphismLike) -> D:
         return Fork((self, morphism(other, "&")), here(), by_and=True)
 
-    def __rand__(self, other: D) -> D:
+    def __rand__(self, other: MorphismLike) -> D:
         return Fork((morphism(other, "&"), self), here(), by_and=True)
 
-    def __mul__(self, other: D) -> D:
-        if not isinstance(other, D):
+    def __mul__(self, other: MorphismLike) -> D:
+        if not isinstance(other, D) and not is_function(other):
             raise errors.SpaceError(errors.scaled_on_the_right(other))
-        return Cross((self, other), here())
+        return Cross((self, morphism(other, "*")), here())
 
     def __rmul__(self, number: Operand) -> D:
         if isinstance(number, np.ndarray):
@@ -166,14 +167,14 @@ class D:
 
     if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
 
-        def __add__(self, other: D | Operand) -> D: ...
-        def __radd__(self, other: D | Operand) -> D: ...
-        def __sub__(self, other: D | Operand) -> D: ...
-        def __rsub__(self, other: D | Operand) -> D: ...
-        def __truediv__(self, other: D | Operand) -> D: ...
-        def __rtruediv__(self, other: D | Operand) -> D: ...
-        def __pow__(self, other: D | Operand) -> D: ...
-        def __rpow__(self, other: D | Operand) -> D: ...
+        def __add__(self, other: MorphismLike | Operand) -> D: ...
+        def __radd__(self, other: MorphismLike | Operand) -> D: ...
+        def __sub__(self, other: MorphismLike | Operand) -> D: ...
+        def __rsub__(self, other: MorphismLike | Operand) -> D: ...
+        def __truediv__(self, other: MorphismLike | Operand) -> D: ...
+        def __rtruediv__(self, other: MorphismLike | Operand) -> D: ...
+        def __pow__(self, other: MorphismLike | Operand) -> D: ...
+        def __rpow__(self, other: MorphismLike | Operand) -> D: ...
 
     def __neg__(self) -> D:
         return then(self, late().neg, here())
@@ -453,7 +454,7 @@ def then(f: D, g: D, where: Place | None = None) -> D:
     return Compose(f, g, where)
 
 
-def compose(*terms: D) -> D:
+def compose(*terms: MorphismLike) -> D:
     """The composition of terms, the first applied first; without terms, the identity.
 
     Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
@@ -470,7 +471,7 @@ def compose(*terms: D) -> D:
     return out
 
 
-def fork(*terms: D) -> D:
+def fork(*terms: MorphismLike) -> D:
     """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
 
     Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
@@ -480,12 +481,10 @@ def fork(*terms: D) -> D:
     >>> ct.fork(ct.sin, ct.cos)(0.0)
     (np.float64(0.0), np.float64(1.0))
     """
-    for term in terms:
-        morphism(term, "ct.fork")
-    return Fork(terms, here())
+    return Fork(tuple([morphism(term, "ct.fork") for term in terms]), here())
 
 
-def cross(*terms: D) -> D:
+def cross(*terms: MorphismLike) -> D:
     """`(x, y, ...)` to `(f x, g y, ...)`.
 
     Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
@@ -495,9 +494,7 @@ def cross(*terms: D) -> D:
     >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)
     (np.float64(0.0), np.float64(1.0))
     """
-    for term in terms:
-        morphism(term, "ct.cross")
-    return Cross(terms, here())
+    return Cross(tuple([morphism(term, "ct.cross") for term in terms]), here())
 
 
 identity = Id()  # public as `ct.id`

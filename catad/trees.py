@@ -81,6 +81,11 @@ class Tree(NamedTuple):
         return self.kind == "leaf" or (self.kind is tuple and all(part.is_plain for part in self.parts))
 
     @property
+    def is_static(self) -> bool:
+        """True for a static value, and for a container of such values alone: there is nothing in it that is traced."""
+        return self.kind == "static" or (bool(self.parts) and all(part.is_static for part in self.parts))
+
+    @property
     def leaves(self) -> list[Tree]:
         """The leaves and numbers, in the order of the plain form."""
         if self.kind in ("leaf", "number"):

@@ -8,7 +8,7 @@ from catad.engine.ahead import source
 from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
 from catad.engine.run import finished
-from catad.fronts import at_space, front_of
+from catad.fronts import at_space, front_of, is_of_plain_function
 from catad.functors import differential, linearised, reverse_differential, tangent
 from catad.linear.constructors import identity as identity_map
 from catad.linear.constructors import join as joined
@@ -33,7 +33,7 @@ from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
-from catad.vector.shape import broadcast_to, reshape
+from catad.vector.shape import broadcast_to, reshape, transpose
 from catad.vector.ufuncs.logic import where
 from catad.wiring import codomain, wire
 
@@ -65,6 +65,7 @@ __all__ = [
     "general_solver",
     "identity",
     "identity_map",
+    "is_of_plain_function",
     "joined",
     "linearised",
     "linearize",
@@ -92,6 +93,7 @@ __all__ = [
     "sub",
     "tangent",
     "times",
+    "transpose",
     "where",
     "wire",
     "with_numbers",

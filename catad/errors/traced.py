@@ -273,6 +273,17 @@ def no_such_argument(argnum: int, args: Sequence[Any], term: Any) -> str:
     )
 
 
+def argument_twice(argnums: Any) -> str:
+    return text("argnums names an argument twice", given=argnums, do="name each argument once")
+
+
+def no_linear_map(what: str, instead: str) -> str:
+    return text(
+        f"{what} gives a linear map with its numbers, which are not known while a function is traced",
+        do=f"inside a traced function use {instead}",
+    )
+
+
 def static_argument(argnum: int, tree: Any, term: Any) -> str:
     return text(
         "there is nothing to differentiate in this argument: it is static",

@@ -31,7 +31,7 @@ class Form(NamedTuple):
     @property
     def dynamic(self) -> list[int]:
         """Which arguments have arrays or numbers: they are the factors of the domain."""
-        return [k for k, tree in enumerate(self.trees) if tree.leaves]
+        return [k for k, tree in enumerate(self.trees) if not tree.is_static]
 
     @property
     def tree(self) -> Tree:

@@ -66,7 +66,7 @@ class Function(D):
     `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
     """
 
-    __slots__ = ("__dict__", "bound", "fn", "free", "signature", "static", "unroll")
+    __slots__ = ("__dict__", "bound", "fn", "free", "is_plain", "signature", "static", "unroll")
 
     def __init__(
         self,
@@ -77,6 +77,7 @@ class Function(D):
         bound: tuple[tuple[str, Static], ...] = (),
     ) -> None:
         self.fn, self.static, self.free, self.unroll, self.bound = fn, static, free, unroll, bound
+        self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
         self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
         functools.update_wrapper(self, fn, updated=())  # type: ignore[arg-type]
@@ -109,7 +110,7 @@ class Function(D):
                 tree = Tree("static", Static(value))
             else:
                 one, tree = plain(value)
-                if tree.leaves:
+                if not tree.is_static:
                     values.append(one)
             trees.append(tree)
         n = len(positional)
@@ -342,4 +343,5 @@ def function(
 def function_term(fn: Any) -> Function:
     """The morphism of a Python function that stands where a morphism is expected."""
     made: Function = function(fn)
+    made.is_plain = True
     return made

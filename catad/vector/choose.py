@@ -9,7 +9,7 @@ from catad import errors
 from catad.calls import constructor
 from catad.linear.either import Choose
 from catad.spaces import Tensor, flatten, rebuild
-from catad.terms import D, morphism
+from catad.terms import D, MorphismLike, morphism
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Chosen(D):
 
 
 @constructor(morphisms="p f g")
-def choose(p: D, f: D, g: D) -> D:
+def choose(p: MorphismLike, f: MorphismLike, g: MorphismLike) -> D:
     """f of the argument where p holds of it, else g of it: `x -> f(x) if p(x) else g(x)`.
 
     p is a morphism from the argument to a boolean scalar. f and g take the argument to one space, of any shapes and dtypes.
@@ -58,6 +58,4 @@ def choose(p: D, f: D, g: D) -> D:
     >>> ct.grad(f)(np.array([4.0, 9.0])), ct.grad(f)(np.array([4.0, -9.0]))
     (array([0.25      , 0.16666667]), array([0., 0.]))
     """
-    for part in (p, f, g):
-        morphism(part, "ct.choose")
-    return Chosen(p, f, g)
+    return Chosen(*[morphism(part, "ct.choose") for part in (p, f, g)])

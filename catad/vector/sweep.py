@@ -11,7 +11,7 @@ from catad.linear.sweep import Sweep
 from catad.rearrange import exl, exr
 from catad.spaces import Product, Space, flatten, rebuild
 from catad.syntax import call
-from catad.terms import D, fork, morphism
+from catad.terms import D, MorphismLike, fork, morphism
 from catad.vector.batching import element_of, first_of
 from catad.wiring import at_point, share
 
@@ -69,7 +69,7 @@ class Swept(D):
 
 
 @constructor(morphisms="f")
-def sweep(f: D, n: int, reverse: bool = False) -> D:
+def sweep(f: MorphismLike, n: int, reverse: bool = False) -> D:
     """The loop of n steps of `f : (state, given, input) -> (state, output)`, `(state, given, inputs) -> (state, outputs)`.
 
     The state goes from step to step. `given` is what every step reads, such as weights: the derivative keeps it once, and adds up
