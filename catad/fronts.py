@@ -13,7 +13,7 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.functors import Differential, Gradient, ReverseDifferential, Tangent
+from catad.functors import Differential, Factors, Gradient, ReverseDifferential, Tangent
 from catad.rearrange import Proj, Structural
 from catad.spaces import Product, Space
 from catad.terms import Compose, Cross, D, Fork, Id, compose
@@ -62,7 +62,8 @@ def front_of(term: D) -> Front | None:
         else:
             top._front = _front(top, parts)
             stack.pop()
-    return term._front
+    found: Front | None = term._front
+    return found
 
 
 _OTHER = specialised.dispatch(D)
@@ -230,7 +231,7 @@ def _factored(form: Form, dom: Space) -> Space:
     return Product((dom,)) if len(form.dynamic) == 1 else dom
 
 
-def _picked(tree: Tree, argnums: int | tuple[int, ...] | None) -> Tree | None:
+def _picked(tree: Tree, argnums: Factors) -> Tree | None:
     if argnums is None:
         return tree
     if tree.kind is not tuple:
@@ -242,7 +243,7 @@ def _picked(tree: Tree, argnums: int | tuple[int, ...] | None) -> Tree | None:
     return chosen[0] if isinstance(argnums, int) else tuple_tree(chosen)  # type: ignore[arg-type]
 
 
-def argument_numbers(argnums: int | tuple[int, ...], form: Form, dom: Space, term: D) -> list[int]:
+def argument_numbers(argnums: int | tuple[int | None, ...], form: Form, dom: Space, term: D) -> list[int]:
     """The arguments that are meant, each by its position; they must have something to differentiate."""
     found = []
     for i in (argnums,) if isinstance(argnums, int) else argnums:
@@ -255,7 +256,7 @@ def argument_numbers(argnums: int | tuple[int, ...], form: Form, dom: Space, ter
     return found
 
 
-def factor_numbers(argnums: int | tuple[int, ...], places: Sequence[int], form: Form) -> int | tuple[int | None, ...] | None:
+def factor_numbers(argnums: int | tuple[int | None, ...], places: Sequence[int], form: Form) -> Factors:
     """The factors of the domain that some arguments are; None where the one argument is the domain."""
     dynamic = form.dynamic
     if isinstance(argnums, int):

@@ -331,7 +331,8 @@ class ReverseDifferential(_Derived):
         return _filled(b, dom, network.T.apply(b, slots, cotangents))
 
 
-Argnums = int | tuple[int, ...] | None
+Argnums = int | tuple[int, ...] | None  # by which arguments
+Factors = int | tuple[int | None, ...] | None  # by which factors of the domain; in a tuple None is the whole
 
 
 @share
@@ -345,7 +346,7 @@ class Gradient(D):
     __slots__ = ("argnums", "children")
     children: tuple[D, ...]
 
-    def __init__(self, f: D, argnums: int | tuple[int | None, ...] | None) -> None:
+    def __init__(self, f: D, argnums: Factors) -> None:
         self.children = (f,)
         self.argnums = argnums
 
@@ -375,7 +376,7 @@ class Gradient(D):
         return call(grad, name, inside, argnums=self.argnums)
 
 
-def differentiated(dom: Space, argnums: int | tuple[int | None, ...] | None, term: D) -> list[int | None]:
+def differentiated(dom: Space, argnums: Factors, term: D) -> list[int | None]:
     """The factors of a domain that numbers, also negative ones, mean; None for the whole domain, which also is its factor 0 where it
     is no product. Each must have something to differentiate."""
     if not any(leaf.is_float for leaf in dom.leaves):

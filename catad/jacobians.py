@@ -12,7 +12,7 @@ from catad.arrays import common_module
 from catad.calls import constructor
 from catad.derive import coefficients_at, taken_point
 from catad.fronts import argument_numbers, factor_numbers, form_at, front_of, specialised, tuple_tree
-from catad.functors import Argnums, Gradient, by_argument, differentiated, fused, leaves_of_factors, linear_graph
+from catad.functors import Argnums, Factors, Gradient, by_argument, differentiated, fused, leaves_of_factors, linear_graph
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Part = tuple[Space, "tuple[int, ...]", "Tree | None"]
 
 
-def part_of(f: D, argnums: Argnums, form: Form, dom: Space) -> Part:
+def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
     """What some arguments are in a domain: their space, the positions of their leaves, and their tree."""
     front = front_of(f)
     tree = None if front is None else form.tree
@@ -143,7 +143,7 @@ class DenseJacobian(D):
     __slots__ = ("argnums", "children", "reverse")
     children: tuple[D, ...]
 
-    def __init__(self, f: D, reverse: bool, argnums: int | tuple[int | None, ...] | None) -> None:
+    def __init__(self, f: D, reverse: bool, argnums: Factors) -> None:
         self.children, self.reverse, self.argnums = (f,), reverse, argnums
 
     def data(self) -> Hashable:
@@ -154,7 +154,7 @@ class DenseJacobian(D):
         settled = late().at_space(self, dom)
         if settled is not self:
             return (yield settled, x)
-        space, by, _ = part_of(f, self.argnums, form_at(f, dom), dom)  # type: ignore[arg-type]
+        space, by, _ = part_of(f, self.argnums, form_at(f, dom), dom)
         with b.at(x):
             wiring = fused(f, dom)
         if not any(leaf.is_float for leaf in space.leaves) or not any(leaf.is_float for leaf in wiring.cod.leaves):
@@ -217,7 +217,7 @@ def _rows(b: Builder, structure: Any, slots: Sequence[Wire]) -> dict[tuple[int, 
 def _(term: DenseJacobian, form: Form, dom: Space) -> tuple[D, Tree | None]:
     f = term.children[0]
     inner, result = specialised(f, form, dom)
-    space, _, tree = part_of(f, term.argnums, form, dom)  # type: ignore[arg-type]
+    space, _, tree = part_of(f, term.argnums, form, dom)
     argnums: Any = term.argnums
     front = front_of(f)
     if argnums is not None and front is not None and front.function is not None:

@@ -28,9 +28,11 @@ from catad.syntax import code_of, packed
 from catad.terms import identity
 from catad.traced.function import function_term
 from catad.traced.names.making import from_nested as stand_in_array
+from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
+from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
 from catad.vector.shape import broadcast_to, reshape, transpose
@@ -67,8 +69,10 @@ __all__ = [
     "identity_map",
     "is_of_plain_function",
     "joined",
+    "lanes",
     "linearised",
     "linearize",
+    "looped",
     "map",
     "matmul",
     "neg",

@@ -30,7 +30,7 @@ class TraceError(CatadError, TypeError):
     """
 
 
-def written_at(error: CatadError, place: Place | None) -> None:
+def at_line(error: CatadError, place: Place | None) -> None:
     """Say in an error where the line stands in the source of a traced function."""
     error.composed = shown(place)
     error.excerpt = None if place is None else excerpt(place)
@@ -63,7 +63,7 @@ def no_trace_runs(who: str) -> str:
 def out_of_reach(buffer: Any) -> str:
     return text(
         "an array that was made inside a branch or a loop is used outside of it",
-        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.place)}" if shown(buffer.place) else ""),
+        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.var.place)}" if shown(buffer.var.place) else ""),
         expected="values that come out of a branch or a loop by the names that it binds",
         do="bind the array to a name before the branch or the loop",
     )
@@ -73,7 +73,7 @@ def used_elsewhere(stand_in: Any) -> str:
     root = stand_in.root
     return text(
         "a stand-in for an array is used after its trace, or in another trace",
-        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.place)}" if shown(root.place) else ""),
+        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
         expected="the results that the function returns",
         do="return the value from the traced function; do not keep it in a global, a closure or an object",
     )
@@ -174,7 +174,7 @@ def loop_cannot_be_unrolled(what: str) -> str:
     )
 
 
-def too_many_paths(places: Sequence[str | None]) -> str:
+def too_many_branches(places: Sequence[str | None]) -> str:
     return text(
         "the function has more than 64 paths that data choose",
         given="decisions at " + ", ".join(dict.fromkeys([place or "?" for place in places])),
@@ -200,7 +200,7 @@ def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
     )
 
 
-def not_a_function(given: Any) -> str:
+def not_a_plain_function(given: Any) -> str:
     return text(
         "ct.function takes a plain Python function",
         given=abbreviated(given),

@@ -80,7 +80,7 @@ class Function(D):
         self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
         self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
-        functools.update_wrapper(self, fn, updated=())  # type: ignore[arg-type]
+        functools.update_wrapper(self, fn, updated=())
 
     def data(self) -> Hashable:
         return (Key(self.fn), self.static, self.free, self.unroll, self.bound)
@@ -136,7 +136,7 @@ class Function(D):
         free = {name: found.pop(name) for name in self.free}
         given = {**found, **{name: value.value for name, value in self.bound}}
         own = inspect.signature(self.fn)
-        whole = inspect.BoundArguments(own, {name: given[name] for name in own.parameters if name in given})  # type: ignore[arg-type]
+        whole = inspect.BoundArguments(own, {name: given[name] for name in own.parameters if name in given})
         return whole.args, whole.kwargs, free
 
     def bind(self, **values: Any) -> Function:
@@ -157,7 +157,8 @@ class Function(D):
         """The program at a space, or at the spaces of some values."""
         if len(args) == 1 and not kwargs and isinstance(args[0], Space):
             return self.program(args[0])
-        return late().program_at(self, args, kwargs)
+        made: Program = late().program_at(self, args, kwargs)
+        return made
 
     def program(self, dom: Space, form: Form | None = None) -> Program:
         """The program at a domain, for a form of the arguments; it is traced once."""
@@ -174,7 +175,8 @@ class Function(D):
         options = "".join([f", {key}={getattr(self, key)!r}" for key in ("static", "free") if getattr(self, key)])
         options += f", unroll={self.unroll}" if self.unroll != UNROLL else ""
         bound = ", ".join([f"{key}={name(value.value, key)}" for key, value in self.bound])
-        made = f"ct.function({name(self.fn, self.__name__)}{options})"
+        wish = str(getattr(self.fn, "__name__", "fn"))
+        made = f"ct.function({name(self.fn, wish)}{options})"
         return f"{made}.bind({bound})" if bound else made
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
@@ -227,7 +229,8 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title)
-        return root.close(path.result, list(root.inputs), dom, notes)
+        made: Program = root.close(path.result, list(root.inputs), dom, notes)
+    return made
 
 
 def _explored(run: Callable[[Findings], Path]) -> Any:
@@ -325,7 +328,7 @@ def function(
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)
     if isinstance(fn, (D, type)) or not callable(fn):
-        raise errors.ArgumentError(errors.not_a_function(fn))
+        raise errors.ArgumentError(errors.not_a_plain_function(fn))
     inner = fn.func if isinstance(fn, functools.partial) else fn
     if any(test(inner) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
         raise errors.ArgumentError(errors.is_async(inner))

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.errors.places import Place, called
 from catad.spaces import Tensor, flatten
 from catad.terms import D
 from catad.traced.decisions import decide, give_up_merging, unroll_for
@@ -24,11 +23,10 @@ from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "origin", "place", "region", "var")
+    __slots__ = ("aliases", "origin", "region", "var")
 
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
-        self.place: Place | None = called()
         self.aliases: Aliases | None = None
 
     def holds(self, region: Region) -> Var:
@@ -107,6 +105,33 @@ class Traced:
         self.buffer = buffer
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
 
+    if TYPE_CHECKING:  # `operators.py`, `indexing.py` and `protocols.py` set these
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __invert__(self) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+
     # -- values
 
     @property
@@ -163,9 +188,17 @@ class Traced:
     def shape(self) -> tuple[int, ...]:
         return self.var.space.shape
 
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise errors.TraceError(errors.attribute_is_set("shape"))
+
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.var.space.dtype
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        raise errors.TraceError(errors.attribute_is_set("dtype"))
 
     @property
     def ndim(self) -> int:
@@ -218,7 +251,7 @@ class Traced:
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[k] for k in range(self.shape[0]))  # type: ignore[index]
+        return (self[k] for k in range(self.shape[0]))
 
     # -- where numbers would be needed
 
@@ -264,14 +297,6 @@ class Traced:
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in Traced.__slots__:
-            object.__setattr__(self, name, value)
-        elif name in ("shape", "dtype", "strides", "real", "flat"):
-            raise errors.TraceError(errors.attribute_is_set(name))
-        else:
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-
 
 def _not_an_integer(number: Any) -> int:
     raise TypeError("only integer scalar arrays can be converted to a scalar index")
@@ -297,7 +322,8 @@ class Adapter:
 
 def read_through(region: Region, term: D, base: Var, further: tuple[Var, ...]) -> Var:
     """The variable that a view reads; of a constant at once."""
-    return computed(region, term, (base, *further) if further else base)
+    made: Var = computed(region, term, (base, *further) if further else base)
+    return made
 
 
 def computed(region: Region, term: D, args: Any) -> Any:
