@@ -44,6 +44,9 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
     u, v = numbers(rng, n), numbers(rng, n)
     flip = ct.linearize(ct.flip(), np.zeros(n))[1]
     shift = ct.linearize(ct.pad(1, -1), np.zeros(n))[1]
+    small = ct.sum() >> ct.map(lambda s: s < 1.0)
+    sides = ct.fork(ct.id, ct.const(d)) >> ct.mul, ct.fork(ct.id, ct.const(m)) >> ct.einsum("j,ij->i")
+    either, other = [ct.linearize(ct.choose(p, *sides), np.zeros(n))[1] for p in (small, small >> ct.logical_not)]
     diagonal, dense = ct.scale(d), linear.dense(m)
     free = linear.matrix_free(
         ct.fork(ct.exl, ct.exr) >> ct.einsum("ij,j->i"), ct.fork(ct.exl, ct.exr) >> ct.einsum("ij,i->j"), space, space, m
@@ -64,6 +67,8 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
         "recurrence backwards": (linear.recurrence(links).T, recurrence_matrix(links).T),
         "cumulative_sum": (linear.cumulative_sum(space), np.tri(n)),
         "matrix_free": (free, m),
+        "either": (either, np.diag(d)),
+        "either, the other": (other, m),
         "sum": (diagonal + flip, np.diag(d) + np.eye(n)[::-1]),
         "chain": (
             linear.recurrence(links) >> linear.gather(index, space),
