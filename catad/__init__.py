@@ -14,7 +14,7 @@ import types as _types
 import typing as _typing
 
 from catad import engine, linear, primitive
-from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
+from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
@@ -40,8 +40,10 @@ from catad.errors import (
     ScalarError,
     SolveError,
     SpaceError,
+    TraceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
+from catad.jacobians import hessian, jacfwd, jacobian, jacrev
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
@@ -73,18 +75,25 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.function import function
+from catad.vector.at import at
 from catad.vector.checkpoint import checkpoint
 from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
+from catad.vector.cumulative import cumprod, cumsum
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
 from catad.vector.index import gather, scatter, scatter_add
+from catad.vector.keys import arg
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
+from catad.vector.moments import mean, std, var
 from catad.vector.monoid import Monoid, monoid
+from catad.vector.norm import norm
 from catad.vector.pointwise import astype, times
+from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
@@ -99,8 +108,10 @@ from catad.vector.shape import (
     sum,
     transpose,
 )
+from catad.vector.softmax import logsumexp, softmax
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
+from catad.vector.subscript import index
 from catad.vector.sweep import sweep
 from catad.vector.ufuncs.arithmetic import (
     abs,
@@ -219,6 +230,8 @@ def __dir__() -> list[str]:
     return [*__all__, "testing", "__version__"]
 
 
+# Type checkers read this list as it stands, so it is written out. The linter finds an import that is missing here, and a test
+# finds a name that is not imported.
 __all__ = [
     "ArgumentError",
     "CatadError",
@@ -247,12 +260,15 @@ __all__ = [
     "Space",
     "SpaceError",
     "Tensor",
+    "TraceError",
     "Unit",
     "abs",
     "absolute",
     "acos",
     "acosh",
     "add",
+    "all",
+    "any",
     "arccos",
     "arccosh",
     "arcsin",
@@ -260,12 +276,16 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "arg",
+    "argmax",
+    "argmin",
     "argsort",
     "asin",
     "asinh",
     "assoc_l",
     "assoc_r",
     "astype",
+    "at",
     "atan",
     "atan2",
     "atanh",
@@ -287,6 +307,8 @@ __all__ = [
     "cosh",
     "count",
     "cross",
+    "cumprod",
+    "cumsum",
     "degrees",
     "differential",
     "digamma",
@@ -314,6 +336,7 @@ __all__ = [
     "fmod",
     "fold",
     "fork",
+    "function",
     "gamma",
     "gather",
     "ge",
@@ -330,6 +353,7 @@ __all__ = [
     "i32",
     "i64",
     "id",
+    "index",
     "inl",
     "inr",
     "iota",
@@ -338,7 +362,9 @@ __all__ = [
     "isnan",
     "it",
     "iterate",
+    "jacfwd",
     "jacobian",
+    "jacrev",
     "jam",
     "jvp",
     "ldexp",
@@ -355,10 +381,14 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "logsumexp",
     "lt",
     "map",
     "matmul",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
     "mod",
     "monoid",
@@ -367,6 +397,7 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "norm",
     "num_threads",
     "pad",
     "plan",
@@ -375,6 +406,7 @@ __all__ = [
     "pow",
     "power",
     "primitive",
+    "prod",
     "product",
     "profile",
     "proj",
@@ -404,12 +436,14 @@ __all__ = [
     "sin",
     "sinh",
     "slice",
+    "softmax",
     "softplus",
     "sort",
     "space_of",
     "sqrt",
     "square",
     "stack",
+    "std",
     "stencil",
     "sub",
     "subtract",
@@ -430,6 +464,7 @@ __all__ = [
     "u64",
     "use_engine",
     "value_and_grad",
+    "var",
     "vjp",
     "where",
     "while_loop",

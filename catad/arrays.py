@@ -48,7 +48,7 @@ def common_module(arrays: Sequence[Any]) -> Any:
 
 
 def is_weak(thing: Any) -> bool:
-    """Whether this is a Python number, which takes its dtype from what it meets."""
+    """True where this is a Python number, which takes its dtype from what it meets."""
     return isinstance(thing, (bool, int, float)) and not isinstance(thing, np.generic)
 
 
@@ -94,7 +94,7 @@ def as_number(xp: Any, number: float, dtype: np.dtype[Any]) -> Array:
 
 
 def holds(dtype: np.dtype[Any], number: Any) -> bool:
-    """Whether a dtype holds a number: integers and truth values only those that stay what they are; floats all."""
+    """True where a dtype holds a number: integers and truth values only those that stay what they are; floats all."""
     if dtype.kind == "f":
         return True
     if dtype.kind == "b":

@@ -73,7 +73,7 @@ def copied(array: Any, order: Literal["C", "K"] = "C") -> Any:
 
 
 def is_new(array: Any) -> bool:
-    """Whether a NumPy array is no view of another: its memory is NumPy's or of the kind above."""
+    """True where a NumPy array is no view of another: its memory is NumPy's or of the kind above."""
     return array.base is None or type(array.base) is _Block
 
 
@@ -111,6 +111,6 @@ def release() -> None:
 
 
 def address(array: Any) -> int:
-    """Where an array begins in memory."""
+    """The address at which an array begins in memory."""
     found: int = array.__array_interface__["data"][0]
     return found

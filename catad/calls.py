@@ -61,7 +61,7 @@ def _misplaced(arg: Any, array: bool, morphism: bool) -> bool:
 
 
 def is_data(thing: Any) -> bool:
-    """Whether a thing is an array of some library, or stands for one; a NumPy scalar is a number."""
+    """True where a thing is an array of some library, or stands for one; a NumPy scalar is a number."""
     if isinstance(thing, (type, np.generic, Space)) or callable(thing):  # linear maps have shapes, too
         return False
     return hasattr(thing, "dtype") and hasattr(thing, "shape")

@@ -32,22 +32,22 @@ _INSTALLED = tuple(
 
 @lru_cache(4096)
 def _installed(name: str, file: str | None) -> bool:
-    """Whether a module belongs to Python or to an installed library."""
+    """True where a module belongs to Python or to an installed library."""
     if file is None:
         return name.partition(".")[0] in sys.stdlib_module_names and name != "__main__"
     return file.startswith(_INSTALLED) or "site-packages" in file
 
 
-def _by_user(scope: Mapping[str, Any]) -> bool:
-    """Whether the user wrote the module with these globals."""
+def written_by_user(scope: Mapping[str, Any]) -> bool:
+    """True where the user wrote the module with these globals."""
     name, file = scope.get("__name__"), scope.get("__file__")
     return not _installed(name if isinstance(name, str) else "", file if isinstance(file, str) else None)
 
 
 def _users_class(kind: type) -> bool:
-    """Whether a class is the user's own, down to `object`, and keeps its attributes in a dictionary."""
+    """True where a class is the user's own, down to `object`, and keeps its attributes in a dictionary."""
     return all(
-        one is object or (one.__flags__ & 1 << 9 and _by_user(vars(sys.modules.get(one.__module__, builtins))))
+        one is object or (one.__flags__ & 1 << 9 and written_by_user(vars(sys.modules.get(one.__module__, builtins))))
         for one in kind.__mro__
     )
 
@@ -90,12 +90,12 @@ def _names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
 
 @lru_cache(1024)
 def _assigns_globals(code: CodeType) -> bool:
-    """Whether a function has `global`; then it works on the globals themselves."""
+    """True where a function has `global`; then it works on the globals themselves."""
     return any(step.opname == "STORE_GLOBAL" for one in _codes(code) for step in dis.get_instructions(one))
 
 
 def _changes_itself(function: Any) -> bool:
-    """Whether a method stores into its object."""
+    """True where a method stores into its object."""
     code = getattr(function, "__code__", None)
     return code is not None and code.co_varnames[:1] != () and code.co_varnames[0] in _names(code)[1]
 
@@ -150,7 +150,7 @@ class _Walk:
         return copy(thing)
 
     def _maker(self, thing: Any) -> Any:
-        """How a thing is copied; None for what stays as it is."""
+        """The function that copies a thing; None for what stays as it is."""
         kind = type(thing)
         if isinstance(thing, np.generic) or array_module(thing) is not None:
             return self._array
@@ -159,19 +159,19 @@ class _Walk:
         if isinstance(thing, tuple) and (kind is tuple or hasattr(kind, "_make")):
             return self._tuple
         if kind is FunctionType:
-            return self._function if _by_user(thing.__globals__) else None
+            return self._function if written_by_user(thing.__globals__) else None
         if kind is MethodType:
             return self._method
         if kind is functools.partial:
             return self._partial
         if kind is ModuleType:
-            return self._module if _by_user(vars(thing)) else None
+            return self._module if written_by_user(vars(thing)) else None
         plain = hasattr(thing, "__dict__") and not isinstance(thing, type)
         return self._object if plain and _users_class(kind) and not self._counts(thing) else None
 
     @staticmethod
     def _counts(thing: Any) -> bool:
-        """Whether calling an object changes it."""
+        """True where calling an object changes it."""
         return callable(thing) and _changes_itself(type(thing).__call__)
 
     def keep(self, thing: Any, copy: Any, *key: Hashable) -> Any:

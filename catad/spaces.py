@@ -75,7 +75,7 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many numbers a value of the space holds (dimensionless)."""
+        """The number of numbers in a value of the space (dimensionless)."""
         return sum(leaf.size for leaf in self.leaves)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -134,7 +134,7 @@ class Tensor(Space):
 
     @property
     def is_float(self) -> bool:
-        """Whether values of the space can be differentiated."""
+        """True where values of the space can be differentiated."""
         return self.dtype.kind == "f"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -296,7 +296,7 @@ def tangent_space(space: Space) -> Space:
 
 
 def rebuild(space: Space, leaves: Sequence[Any], node: Callable[[tuple[Any, ...]], Any] = tuple) -> Any:
-    """ScatterAdded leaves in the places of the tensors of a space: a nested tuple, or what `node` makes of the parts."""
+    """Builds a value from its leaves, one for each tensor of a space: a nested tuple, or what `node` makes of the parts."""
     if isinstance(space, Tensor):
         return leaves[0]
     it = iter(leaves)
@@ -367,8 +367,8 @@ def as_leaves(value: Value) -> list[Any]:
 def space_of(value: Value) -> Space:
     """The space in which a value lies.
 
-    A value is an array, a number, or a tuple of values. Python numbers take the dtype of the arrays beside them; alone, they are
-    float64, int64 or bool. Raises `SpaceError` for anything else, and for arrays of other dtypes.
+    A value is an array, a number, or a tuple of values. Python numbers take the dtype of the arrays beside them; without
+    arrays, they are float64, int64 or bool. Raises `SpaceError` for anything else, and for arrays of other dtypes.
 
     >>> import catad as ct, numpy as np
     >>> ct.space_of((np.zeros(3, np.float32), 2.0))

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class TripCount(NamedTuple):
-    """How a while loop is laid out.
+    """The way in which a while loop is laid out.
 
     `exactness` is "exact", all its steps are taken; "lanes", a batch takes as many as its longest lane needs; or "bound", it is
     met several times with other numbers, and takes the most.
@@ -55,7 +55,7 @@ class TripCountChanged(Exception):
 
 
 def trip_count(loop: Hashable) -> TripCount:
-    """How a while loop is laid out now; whatever is being laid out depends on it from here on."""
+    """The way in which a while loop is laid out now; whatever is being laid out depends on it from here on."""
     found = _trip_count(loop)
     if _here.read is not None:
         _here.read[loop] = found
@@ -73,12 +73,12 @@ def _trip_count(loop: Hashable) -> TripCount:
 
 
 def hold(loops: Loops) -> bool:
-    """Whether loops are laid out now as they were when these were read."""
+    """True where loops are laid out now as they were when these were read."""
     return all(_trip_count(loop) == known for loop, known in loops)
 
 
 def note(loops: Loops) -> None:
-    """What is being laid out uses something that depends on these loops."""
+    """Notes that what is being laid out uses something that depends on these loops."""
     if _here.read is not None:
         _here.read.update(loops)
 

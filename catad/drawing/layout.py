@@ -1,4 +1,4 @@
-"""Where boxes and wires go: layers from left to right, few crossings, straight wires.
+"""Places of boxes and wires: layers from left to right, few crossings, straight wires.
 
 The method of Sugiyama, Tagawa and Toda (Methods for visual understanding of hierarchical system structures, 1981): a wire
 that passes a layer gets a place in it; the order in each layer follows the barycentres of the neighbours; heights then
@@ -169,7 +169,7 @@ def _ends_of(links: Sequence[Link], place: dict[Item, float]) -> list[tuple[floa
 
 
 def _crossings(links: Sequence[Link], place: dict[Item, float]) -> int:
-    """How many pairs of links cross: inversions of their right ends in the order of the left ones."""
+    """The number of pairs of links that cross: inversions of their right ends in the order of the left ones."""
     seen: list[float] = []
     total = 0
     for _, right in _ends_of(links, place):

@@ -1,4 +1,4 @@
-"""Where the matrix of a structure may differ from zero: a test for any rows and columns, and a sample of the entries.
+"""Places where the matrix of a structure may differ from zero: a test for any rows and columns, and a sample of the entries.
 
 Both follow the families (labels, progressions, the grid of a block) and never write a matrix out, so they cost the same for
 10^12 entries as for ten. Rows and columns are positions in the flattened result and argument.
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.clear import Clear, ClearAt
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched
@@ -119,6 +120,26 @@ def _reshape(structure: Reshape, slots: Any) -> Mask:
 
 
 @mask.register
+def _clear(structure: Clear, slots: Any) -> Mask:
+    """The diagonal, without the region."""
+
+    def entries(i: Any, j: Any) -> Entries:
+        inside, flat = np.ones(len(i), dtype=bool), i
+        for axis in reversed(structure.region):
+            step, rest = np.divmod(flat % axis.size - axis.start, axis.step)
+            inside &= (rest == 0) & (step >= 0) & (step < axis.length)
+            flat = flat // axis.size
+        return (i[:, None] == j[None, :]) & ~inside[:, None]
+
+    return entries
+
+
+@mask.register
+def _clear_at(structure: ClearAt, slots: Any) -> Mask:
+    return lambda i, j: i[:, None] == j[None, :]
+
+
+@mask.register
 def _network(structure: Network, slots: Any) -> Mask:
     return mask(structure.stages, slots)
 
@@ -174,13 +195,13 @@ def _block(structure: Block, slots: Any) -> Mask:
 
 
 def _places(structure: Block) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Where the rows and the columns of the grid begin and end."""
+    """The rows and the columns at which the parts of the grid begin and end."""
     widths = structure.widths or (None, None)
     return _bounds([s.size for s in structure.cod], widths[1]), _bounds([s.size for s in structure.dom], widths[0])
 
 
 def _bounds(sizes: Sequence[int], widths: Sequence[int] | None) -> list[tuple[int, int]]:
-    """Where each group of leaves begins and ends in the flattened vector."""
+    """The begin and the end of each group of leaves in the flattened vector."""
     out, leaf, start = [], 0, 0
     for width in widths or [1] * len(sizes):
         end = start + sum(sizes[leaf : leaf + width])
@@ -268,6 +289,14 @@ def _of_reindex(structure: Reindex, slots: Any, count: int) -> Positions:
     pairs = [(ax, step) for ax, (_, step) in zip(structure.axes, steps, strict=True)]
     i = _flat([(ax.n_out, ax.c + ax.t * step) for ax, step in pairs])
     return i + 0 * n, _flat([(ax.n_in, ax.a + ax.s * step) for ax, step in pairs]) + 0 * n
+
+
+@samples.register(Clear)
+@samples.register(ClearAt)
+def _of_projection(structure: Clear | ClearAt, slots: Any, count: int) -> Positions:
+    n = _spread(structure.columns, count)
+    kept = np.diagonal(mask(structure, slots)(n, n)) if len(n) <= BETWEEN else np.ones(len(n), dtype=bool)
+    return n[kept], n[kept]
 
 
 @samples.register

@@ -141,7 +141,7 @@ class _Drawing:
         return tuple(out)
 
     def shares(self, terms: Sequence[D], budget: int) -> list[int]:
-        """How many boxes each of some parts may have: all that it wants, or an equal share of what the small ones leave."""
+        """The number of boxes for each of some parts: all that it wants, or an equal share of what the small ones leave."""
         wants = [self.sizes[id(term)] for term in terms]
         out, left = [0] * len(wants), budget
         for rank, i in enumerate(sorted(range(len(wants)), key=lambda i: wants[i])):

@@ -14,5 +14,5 @@ __all__ = ["Engine", "register"]
 
 
 def __dir__() -> list[str]:
-    """The public names alone."""
+    """The public names only."""
     return list(__all__)

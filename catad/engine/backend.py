@@ -37,15 +37,15 @@ class Engine(Protocol):
     language: str | None = None
 
     def runs(self, xp: Any) -> bool:
-        """Whether it runs arrays of this library; those of others run on the array code of each box."""
+        """True where it runs arrays of this library; those of others run on the array code of each box."""
         ...
 
     def available(self) -> bool:
-        """Whether it can run here. Where it cannot, programs run on the array code, and the engine says why, once."""
+        """True where it can run here. Where it cannot, programs run on the array code, and the engine says why, once."""
         return True
 
     def steps(self, wiring: Wiring) -> list[Step]:
-        """What runs a wiring: for each step a callable, the wires that it reads, and those that it writes.
+        """The steps that run a wiring: for each step a callable, the wires that it reads, and those that it writes.
 
         The callable is given the array library, then an array for each wire that it reads; it returns an array, or a sequence of
         arrays where it writes several wires. Steps are in an order in which they can run. Boxes without arguments are constants,

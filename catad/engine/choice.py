@@ -1,4 +1,4 @@
-"""Which engine runs: by the arrays and their sizes, or as the user says; and the engines that there are."""
+"""The choice of the engine, by the arrays and their sizes or as the user says, and the engines that there are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
 def names() -> tuple[str, ...]:
-    """What `use_engine` takes."""
+    """The names that `use_engine` takes."""
     return AUTO, *_engines
 
 
@@ -33,7 +33,7 @@ def register(engine: Engine) -> None:
     >>> ct.engine.register(Slow())
     Traceback (most recent call last):
         ...
-    catad.errors.EngineError: this is no engine
+    catad.errors.EngineError: this is not an engine
     ...
     """
     if isinstance(engine, type):
@@ -61,7 +61,7 @@ def chosen() -> str:
 
 
 def engine_of(xp: Any, largest: int) -> Engine:
-    """What runs a program on arrays of a library now, given the number of numbers in its largest array."""
+    """The engine that runs a program on arrays of a library now, given the number of numbers in its largest array."""
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]
@@ -73,7 +73,7 @@ def engine_of(xp: Any, largest: int) -> Engine:
 
 
 def running(xp: Any) -> str:
-    """A name for what runs arrays of a library now: the engine in force, or the library where the array code alone runs it."""
+    """A name for what runs arrays of a library now: the engine in force, or the library where only the array code runs it."""
     known = any(engine.runs(xp) for engine in _engines.values() if engine is not REFERENCE)
     name: str = chosen() if known else xp.__name__
     return name
@@ -88,7 +88,7 @@ def compiling(language: str | None) -> Engine:
 
 
 def languages() -> tuple[str, ...]:
-    """What `D.source` takes."""
+    """The names of languages that `D.source` takes."""
     return *dict.fromkeys([one.language for one in _engines.values() if one.language is not None]), "steps"
 
 

@@ -58,7 +58,7 @@ def counting() -> count | None:
 
 @contextmanager
 def not_counting() -> Iterator[None]:
-    """What is run inside is counted already."""
+    """Programs that run inside this block are not counted: the caller has counted them already."""
     token = _active.set(None)
     try:
         yield

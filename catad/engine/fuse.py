@@ -101,7 +101,7 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
 
 
 def _readers(wiring: Wiring) -> dict[int, list[int]]:
-    """Which boxes read each wire, by identity; the end of the wiring counts as a reader."""
+    """The boxes that read each wire, by identity; the end of the wiring counts as a reader."""
     readers: dict[int, list[int]] = {k: [-1] for k in wiring.outputs}
     for box in wiring.boxes:
         for k in box.ins:

@@ -24,7 +24,7 @@ _known: WeakKeyDictionary[Function, str] = WeakKeyDictionary()
 
 
 def key_of(printer: type, kernel: tuple[Any, ...], folders: tuple[str, ...]) -> str | None:
-    """The same text for the same kernel in every process; None where that cannot be promised, and its LLVM text must do.
+    """A key that is the same text for the same kernel in every process; None where that cannot be promised.
 
     `folders` are those of the machine's own printers, within the package.
 
@@ -67,7 +67,7 @@ def _function(function: Function) -> str:
 
 @cache
 def sources(folders: tuple[str, ...]) -> str | None:
-    """What tells the printers of one catad from those of another: names, sizes and times of its files; None without files."""
+    """A text that identifies the printers of this catad: names, sizes and times of its files; None without files."""
     root = os.path.dirname(version.__file__)
     found = []
     try:

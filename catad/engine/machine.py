@@ -1,4 +1,4 @@
-"""What the half of an engine that all machines share asks of a machine.
+"""The protocol of a machine: the questions of the half of an engine that all machines share.
 
 Which boxes share a pass is decided for all machines alike (`stages/`, `steps.py`, `runner.py`); a machine makes each pass run.
 """
@@ -49,7 +49,7 @@ class Compiled(Protocol):
 
 
 class Machine(Protocol):
-    """What runs stages.
+    """A machine: it compiles stages and runs them.
 
     `checks` say whether all numbers of an array are "normal", or each is a "number" and not NaN.
     """
@@ -61,7 +61,7 @@ class Machine(Protocol):
         ...
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """Compiled code for a box that no stage takes in; None where its array code is as good."""
+        """Compiled code for a box that no stage contains; None where its array code is as good."""
         ...
 
     def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:

@@ -17,7 +17,7 @@ _given: set[Hashable] = set()
 
 
 def notice(key: Hashable, text: str, stacklevel: int = 2) -> bool:
-    """Warn with `text`, unless a notice with this key was given before; whether it was given now.
+    """Warn with `text`, unless a notice with this key was given before; True where it was given now.
 
     `stacklevel` counts as in `warnings.warn`: 2 points at the caller of this function.
 

@@ -1,4 +1,4 @@
-"""Where the time goes: what each compiled step cost to compile and to run, beside what moving its bytes must cost.
+"""A profile of the time of a run: what each compiled step cost to compile and to run, beside what moving its bytes must cost.
 
 A stage that is bound by memory can at best run as fast as a copy. So a profile relates the bytes that a stage reads and
 writes per second to the same figure of `np.copyto` between buffers larger than the caches, measured in this process.
@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class Stage:
-    """What a profile knows about the stages of one name.
+    """The entry of a profile for the stages of one name.
 
     `calls`; `compile_seconds`, what their kernels cost to compile, each counted once, whenever that was; `run_seconds` and
     `bytes` (read and written), summed over the calls. `copy` measures what the machine copies in a second.
@@ -149,7 +149,7 @@ class Profile:
 def profile() -> Profile:
     """Record what the compiled steps cost that run inside `with ct.profile() as p:`, in all threads.
 
-    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. What runs on the reference engine is
+    `p.table()` is a table of text, `p.to_json()` JSON text, `p.stages` the records. Steps on the reference engine are
     not recorded. Profiles may be open inside each other; then each records.
 
     Seconds and bytes are summed over the calls of a stage. Raises `EngineError` where one profile is opened twice at a time.
@@ -164,7 +164,7 @@ def profile() -> Profile:
 
 
 def active() -> bool:
-    """Whether any profile is open: kernels take the time only then."""
+    """True where any profile is open: kernels take the time only then."""
     return bool(_open)
 
 

@@ -48,7 +48,7 @@ class Program:
         self.largest = max([wiring.wires[k].size for k in used], default=0)  # numbers of the largest array
 
     def on(self, engine: Engine) -> Run:
-        """What runs on an engine, made once."""
+        """The run of the program on an engine, made once."""
         found = self._runs.get(engine)
         if found is None:
             found = self._runs[engine] = self._run(engine.steps(self.wiring), self.wiring.outputs)
@@ -80,14 +80,14 @@ class Program:
         return self.ready(xp, leaves)(xp, leaves)
 
     def ready(self, xp: Any, leaves: Sequence[Array]) -> Run:
-        """What runs on these arrays."""
+        """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
         engine = engine_of(xp, self.largest)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
-        """What primitives check on the values of the first call: neutral elements, associativity.
+        """Checks primitives on the values of the first call: neutral elements, associativity.
 
         Only what they are given is computed for it.
         """

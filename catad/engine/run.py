@@ -124,7 +124,7 @@ def _given(result: Any, xp: Any) -> Any:
 
 
 def _segments(steps: Sequence[_Step]) -> tuple[list[tuple[Sequence[_Step], Nesting, _Step]], Sequence[_Step]]:
-    """For each step that runs programs those before it, its primitive and itself; and those after the last one."""
+    """Cuts steps at those that run programs: for each of these the steps before it, its primitive and itself; then the rest."""
     found = list[tuple[Sequence[_Step], Nesting, _Step]]()
     before = list[_Step]()
     for step in steps:

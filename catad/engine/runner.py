@@ -20,7 +20,7 @@ from catad.spaces import Tensor
 
 
 class Contiguous:
-    """How a contiguous array would lie in memory, at the address 0."""
+    """A contiguous array as it would lie in memory, at the address 0."""
 
     __slots__ = ("__array_interface__", "nbytes", "strides")
 

@@ -26,7 +26,7 @@ from catad.wiring import Box, Builder, Wire, Wiring
 
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
-    """What a machine runs one after the other: a callable on arrays, the wires that it reads, the wires that it writes."""
+    """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
     wiring = split(wiring)
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]

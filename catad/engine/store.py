@@ -59,7 +59,7 @@ def _named() -> str | None:
 
 
 def read(name: str) -> bytes | None:
-    """What was written under this name, or None where there is nothing, or nothing that can be trusted."""
+    """The payload that was written under this name, or None where there is none, or none that can be trusted."""
     place = folder()
     if place is None:
         return None
@@ -125,12 +125,12 @@ def _remove(path: str) -> None:
 
 
 def _head(name: str, payload: bytes) -> bytes:
-    """What a file of this name and payload starts with. The hash is of both, so that files cannot stand for each other."""
+    """The first bytes of a file of this name and payload. The hash is of both, so that files cannot stand for each other."""
     return _MAGIC + hashlib.sha256(b"\0".join((name.encode(), payload))).digest()
 
 
 def _trusted(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's own, and nobody else can write to it: code of others is not run."""
+    """True where a file or folder is this user's own, and nobody else can write to it: code of others is not run."""
     if sys.platform == "win32":
         return True
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022

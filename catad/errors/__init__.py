@@ -8,9 +8,11 @@ from catad.errors.calls import *  # noqa: F403
 from catad.errors.category import *  # noqa: F403
 from catad.errors.engine import *  # noqa: F403
 from catad.errors.extension import *  # noqa: F403
+from catad.errors.indexing import *  # noqa: F403
 from catad.errors.linear import *  # noqa: F403
 from catad.errors.planner import *  # noqa: F403
 from catad.errors.scalar import *  # noqa: F403
 from catad.errors.solve import *  # noqa: F403
 from catad.errors.testing import *  # noqa: F403
+from catad.errors.traced import *  # noqa: F403
 from catad.errors.vector import *  # noqa: F403

@@ -32,6 +32,7 @@ class CatadError(Exception):
 
     composed: str | None = None  # file and line where the box was composed with its neighbours
     made: str | None = None  # file and line where the box was made, by a constructor
+    excerpt: str | None = None  # the line of the source of a traced function, with a caret
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
@@ -45,7 +46,7 @@ class CatadError(Exception):
     def __str__(self) -> str:
         places = [("composed", self.composed), ("made", self.made), ("called", self.called)]
         lines = [f"  {label + ':':<10}{where}" for label, where in places if where is not None]
-        return "\n".join([self.message, *lines])
+        return "\n".join([self.message, *lines, *([] if self.excerpt is None else [self.excerpt])])
 
 
 class SpaceError(CatadError, TypeError):

@@ -23,7 +23,7 @@ def unknown_dtype(dtype: object) -> str:
 
 def too_many_axes(given: int, most: int) -> str:
     return text(
-        f"there are no arrays of {given} axes",
+        f"an array cannot have {given} axes",
         given=f"{given} axes; each batch (`ct.map`), and each loop whose coefficients are kept, adds one",
         expected=f"at most {most}, as NumPy's arrays have",
         do="nest fewer batches and loops in each other; a loop within `ct.checkpoint` keeps no coefficients",
@@ -42,10 +42,10 @@ def not_a_space(thing: object) -> str:
     )
 
 
-_CONVERSIONS = {  # by the package and the name of a class, or the package alone
+_CONVERSIONS = {  # by the package and the name of a class, or by the package only
     "numpy.MaskedArray": "a mask has no meaning here: x.filled(value), or x.compressed()",
     "numpy.matrix": "np.asarray(x); its `*` is then elementwise, and the product of matrices is ct.matmul",
-    "numpy.ndarray": "np.asarray(x), if its numbers alone are meant",
+    "numpy.ndarray": "np.asarray(x), if only its numbers are meant",
     "pandas": "x.to_numpy(); labels are then not aligned",
     "polars": "x.to_numpy()",
     "xarray": "x.to_numpy(); coordinates are then not aligned",
@@ -70,7 +70,7 @@ def not_a_value(thing: object) -> str:
     return text(
         "a value is an array, a number or a tuple of values",
         given=f"{shown} of type {kind.__name__}",
-        expected="an array of NumPy or CuPy, and nothing more than that",
+        expected="a plain array of NumPy or CuPy",
         do=next(filter(None, known), "convert it, e.g. np.asarray(x) (the parts of a product form a tuple)"),
     )
 
@@ -87,8 +87,8 @@ def number_out_of_range(number: object, dtype: object) -> str:
     return text(
         f"a Python number does not fit the dtype that it takes here, {dtype}",
         given=abbreviated(number, 60),
-        expected="a number of that dtype: a Python number takes the dtype of the arrays beside it, alone int64 or float64",
-        do="write it as a float, float(x), or give it a wider dtype of its own, or the arrays beside it",
+        expected="a number of that dtype: a Python number takes the dtype of the arrays beside it, else int64 or float64",
+        do="write it as a float, float(x), or give a wider dtype to it, e.g. np.int64(x), or to the arrays beside it",
     )
 
 
@@ -103,10 +103,10 @@ def mixed_devices(first: str, i: int, second: str, j: int) -> str:
 
 def too_deep(what: str) -> str:
     return text(
-        f"Python's stack ended while a morphism was {what}",
+        f"Python's recursion limit was reached while a morphism was {what}",
         given="morphisms that are nested too deep in each other, or a function of yours that calls itself too often",
-        expected="at most a few hundred loops or batches within each other; of checkpoints and chains, any number",
-        do="nest fewer loops, or write them as one; the cause above this error shows what called what",
+        expected="at most a few hundred loops or batches within each other; checkpoints and chains may be nested to any depth",
+        do="nest fewer loops, or write them as one; the error above this one shows the calls",
     )
 
 
@@ -139,7 +139,7 @@ def public_name(thing: object) -> str | None:
 
 
 def _as_a_morphism(thing: object) -> str:
-    """What to write for a thing where a morphism is expected."""
+    """Advice: the text to write for a thing where a morphism is expected."""
     public = public_name(thing)
     if public is not None:
         parameters = inspect.signature(thing).parameters.values()  # type: ignore[arg-type]
@@ -222,7 +222,7 @@ def spaces_do_not_meet(cod: object, dom: object, first: object, second: object) 
         "spaces do not meet",
         given=f"{abbreviated(first, 80)} gives {cod}",
         expected=f"{abbreviated(second, 80)} takes {dom}",
-        do="put a map between the two, or exchange one of them",
+        do="put a morphism between the two, or replace one of them",
     )
 
 
@@ -272,7 +272,7 @@ def not_a_pattern(pattern: str, space: object, term: object) -> str:
 
 
 def no_such_factor(index: int, space: object, term: object) -> str:
-    return text(f"there is no factor {index}", given=space, where=abbreviated(term), do="factors count from 0")
+    return text(f"there is no factor {index}", given=space, where=abbreviated(term), do="factors are counted from 0")
 
 
 def wrong_leaf_count(count: int, space: object, term: object) -> str:
@@ -292,7 +292,7 @@ def wrong_parameter_count(count: int, given: int, space: object, fn: object) -> 
 
 
 def unequal_spaces(spaces: object, term: object) -> str:
-    return text("values of one space are combined leaf by leaf", given=spaces, where=abbreviated(term))
+    return text("only values of one space can be combined leaf by leaf", given=spaces, where=abbreviated(term))
 
 
 def cannot_broadcast(spaces: object, term: object) -> str:
@@ -327,7 +327,7 @@ def hand_arity(fn: object, count: int) -> str:
         f"ct.D takes a function of one argument, and this one has {count}",
         given=defined(fn),
         expected="one parameter, which is a tuple where the domain is a product",
-        do="write lambda p: ... and take p apart, x, y = p",
+        do="write lambda p: ... and unpack p, x, y = p",
     )
 
 
@@ -365,7 +365,7 @@ def untraced(fn: object, error: BaseException) -> str:
     operation = None if where is None else written(where)
     return text(
         "a function given to ct.D cannot be traced, and is called as it is: it has first derivatives only, and is not fused",
-        given=f"{abbreviated(fn)}, in which {operation or 'an operation'} takes arrays alone",
+        given=f"{abbreviated(fn)}, in which {operation or 'an operation'} takes arrays only",
         where=shown(where),
         do="write it with operations of catad (x * x, ct.exp(x), ct.matmul(a, b)), so that it can be traced; "
         "warnings.filterwarnings('ignore', category=ct.CatadNotice) if that is meant",
@@ -374,10 +374,10 @@ def untraced(fn: object, error: BaseException) -> str:
 
 def no_point(fn: object) -> str:
     return text(
-        "a function given to ct.D cannot be traced, and what it gives is not known before it is called",
+        "a function given to ct.D cannot be traced, and its result is not known before it is called",
         given=abbreviated(fn),
         expected="a call at a point, which finds the space of its value and the structure of its linear map",
-        do="call the morphism at a point first, f(x), say what it gives, ct.D(fn, spaces=...), or write the function with "
+        do="call the morphism at a point first, f(x), say what it returns, ct.D(fn, spaces=...), or write the function with "
         "operations of catad, so that it can be traced",
     )
 

@@ -12,7 +12,7 @@ def no_llvm(why: str) -> str:
         "the compiled engine is not available; the reference engine runs instead",
         given=why,
         expected="llvmlite, and a system that lets programs write code and run it",
-        do='install llvmlite, or say `ct.use_engine("reference")` to choose what happens now',
+        do='install llvmlite, or say `ct.use_engine("reference")` to choose the reference engine',
     )
 
 
@@ -41,12 +41,12 @@ def undefined_functions(names: object, defined: object) -> str:
 
 
 def bad_thread_count(value: object) -> str:
-    return text("no number of threads", given=abbreviated(value), expected="a whole number, at least 1")
+    return text("the number of threads is not valid", given=abbreviated(value), expected="a whole number, at least 1")
 
 
 def bad_thread_variable(value: str) -> str:
     return text(
-        "CATAD_NUM_THREADS is no number of threads",
+        "CATAD_NUM_THREADS is not a valid number of threads",
         given=repr(value),
         expected="a whole number, at least 1; OMP_NUM_THREADS or the number of processors is used instead",
     )
@@ -71,7 +71,7 @@ def no_such_language(name: object, known: object) -> str:
 
 def no_engine(given: object, missing: Sequence[str]) -> str:
     return text(
-        "this is no engine",
+        "this is not an engine",
         given=abbreviated(given),
         expected=f"an object that has {', '.join(missing)} as well",
         do="derive its class from `ct.engine.Engine`, which has defaults for the rest",
@@ -87,7 +87,8 @@ def engine_is_a_class(given: type) -> str:
 
 
 def reserved_engine(name: object) -> str:
-    return text("an engine cannot have this name", given=abbreviated(name), expected="a text that no engine of catad has")
+    expected = "a string that is not the name of an engine of catad"
+    return text("an engine cannot have this name", given=abbreviated(name), expected=expected)
 
 
 def no_such_engine(name: object, known: object) -> str:

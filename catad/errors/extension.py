@@ -96,7 +96,7 @@ def product_rule_too_late(first: type, second: type, met: object) -> str:
     return text(
         "a product rule comes too late",
         given=f"a rule for {first.__name__} >> {second.__name__}",
-        expected=f"rules before the first product: {met} have met already, and what was made of them is kept",
+        expected=f"rules before the first product: {met} have been multiplied already, and the result is kept",
         do="write product rules where the family is defined",
     )
 

@@ -77,7 +77,7 @@ def not_a_train(thing: object) -> str:
 
 def wrong_columns(shape: object, space: Any, linear: object) -> str:
     return text(
-        "an array does not meet a linear map",
+        "an array does not fit a linear map",
         given=f"shape {shape}",
         expected=f"a value of {space!r}, a flattened vector of shape ({space.size},), or columns of shape ({space.size}, k)",
         where=linear,
@@ -149,7 +149,7 @@ def integers_alone(dom: object, f: object) -> str:
     )
 
 
-def no_such_argnum(i: int, dom: object, f: object) -> str:
+def no_such_argnum(i: object, dom: object, f: object) -> str:
     return text(f"argnums names factor {i}, which is not in the domain", given=dom, where=abbreviated(f))
 
 

@@ -12,11 +12,14 @@ from dis import opmap
 from itertools import islice
 from types import CodeType, FrameType
 
+import numpy
+
 Place = tuple[CodeType, int]
 
 _OURS = (
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
     *[os.path.join(os.path.dirname(os.__file__), name) for name in ("functools.py", "contextlib.py")],
+    os.path.dirname(numpy.__file__) + os.sep,
 )
 _OPERATOR = opmap["BINARY_OP"]
 
@@ -39,7 +42,7 @@ def called() -> Place | None:
 
 
 def _is_generated(frame: FrameType) -> bool:
-    """Whether the frame is that of a method which `dataclass` has made for a class of this package."""
+    """True where the frame is that of a method which `dataclass` has made for a class of this package."""
     return frame.f_code.co_filename == "<string>" and str(frame.f_globals.get("__name__")).startswith("catad.")
 
 
@@ -75,3 +78,42 @@ def written(where: Place) -> str | None:
         return None
     line = linecache.getline(code.co_filename, first).encode()  # columns count bytes
     return line[start:stop].decode() or None
+
+
+def excerpt(where: Place) -> str | None:
+    """The line of the source at a place, with a caret below the expression."""
+    code, offset = where
+    first, end, start, stop = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))
+    if first is None:
+        return None
+    line = linecache.getline(code.co_filename, first).rstrip("\n")
+    if not line.strip():
+        return None
+    if start is None or stop is None:
+        return f"    {line.strip()}"
+    raw = line.encode()  # columns count bytes
+    begin = len(raw[:start].decode(errors="replace"))
+    width = len(raw[start : stop if end == first else len(raw)].decode(errors="replace"))
+    indent = len(line) - len(line.lstrip())
+    return f"    {line.strip()}\n    {' ' * (begin - indent)}{'^' * max(width, 1)}"
+
+
+def column(where: Place | None) -> str | None:
+    """A place as `file:line:column`, columns counted from 1."""
+    place = shown(where)
+    if place is None or where is None:
+        return place
+    code, offset = where
+    start = next(islice(code.co_positions(), offset // 2, None), (None, None, None, None))[2]
+    return place if start is None else f"{place}:{start + 1}"
+
+
+def innermost(error: BaseException) -> Place | None:
+    """The innermost frame outside this package that an error came through."""
+    found: Place | None = None
+    step = error.__traceback__
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(_OURS):
+            found = step.tb_frame.f_code, step.tb_lasti
+        step = step.tb_next
+    return found

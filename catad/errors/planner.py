@@ -7,7 +7,7 @@ from catad.errors.base import abbreviated, text
 
 def unknown_mode(mode: object, where: str | None = None) -> str:
     return text(
-        "no such mode of multiplying",
+        "there is no such mode",
         given=abbreviated(mode),
         expected='"auto", "forward", "reverse", "elimination", a bracketing such as [[0, 1], 2], or a plan',
         where=where,
@@ -20,7 +20,7 @@ def unknown_want(want: object) -> str:
 
 def unknown_cost(cost: object) -> str:
     return text(
-        "no such cost",
+        "there is no such cost",
         given=f"cost={abbreviated(cost)}",
         expected='"operations", "time", a profile, or a function from two structures to a number',
     )
@@ -55,7 +55,7 @@ def bad_size(size: object, k: int) -> str:
 
 def bad_factor(factor: object, k: int) -> str:
     return text(
-        "not a factor of a chain",
+        "this is not a factor of a chain",
         given=f"{abbreviated(factor)} of type {type(factor).__name__}",
         expected="a linear map, a structure, or a size (rows, columns)",
         where=f"factor {k}",
@@ -95,25 +95,25 @@ def factors_do_not_meet(i: int, cod: str, k: int, dom: str) -> str:
         "neighbouring factors do not meet",
         given=f"factor {i} gives {cod}, factor {k} takes {dom}",
         where=f"between factor {i} and factor {k}",
-        do="list the factor that is applied first first: a matrix product A @ B @ C is [C, B, A]",
+        do="list the factors in the order in which they are applied: a matrix product A @ B @ C is [C, B, A]",
     )
 
 
 def too_little_memory(limit: object, least: int, exact: bool) -> str:
-    known = "would do" if exact else "is the least among the plans that were tried"
-    return text("no plan fits into the memory", given=f"memory={limit} bytes", expected=f"at least {least}: that {known}")
+    known = "this is enough" if exact else "the least among the plans that were tried"
+    return text("no plan fits into the memory", given=f"memory={limit} bytes", expected=f"at least {least}: {known}")
 
 
 def no_such_step(step: object, count: int) -> str:
-    return text("no such step of the plan", given=abbreviated(step), expected=f"0 to {count - 1}")
+    return text("the plan has no such step", given=abbreviated(step), expected=f"0 to {count - 1}")
 
 
 def other_kind_of_plan(wanted: str, kind: str) -> str:
-    return text("a plan of another kind", given=f'kind "{kind}"', expected=f'kind "{wanted}"')
+    return text("the plan is of another kind", given=f'kind "{kind}"', expected=f'kind "{wanted}"')
 
 
 def plan_of_sizes(subject: str) -> str:
-    return text("a plan for sizes alone has no maps", given=subject, do="plan a program, a linear map or a list of factors")
+    return text("a plan for sizes has no maps", given=subject, do="plan a program, a linear map or a list of factors")
 
 
 def no_picture(subject: str) -> str:
@@ -199,7 +199,7 @@ def text_recomputes() -> str:
 
 def no_cost_for_sizes(cost: object) -> str:
     return text(
-        "a plan of sizes alone has one cost",
+        "a plan of sizes has one cost only",
         given=f"cost={abbreviated(cost)}",
         expected='no cost=, or "operations"',
     )
@@ -265,7 +265,7 @@ def no_chain(thing: object) -> str:
     return text(
         "a chain cannot be read",
         given=f"{abbreviated(thing)} of type {type(thing).__name__}",
-        expected="a list of factors (rows, columns, edges), the one that is applied first first",
+        expected="a list of factors (rows, columns, edges), in the order in which they are applied",
     )
 
 
@@ -297,7 +297,7 @@ def no_checkpoint(steps: int) -> str:
     return text(
         "no plan fits into the memory",
         given=f"0 checkpoints for {steps} steps",
-        expected="at least 1: that would do, it is the initial state",
+        expected="at least 1, for the initial state",
     )
 
 

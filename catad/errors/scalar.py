@@ -53,21 +53,21 @@ def returns_nothing(name: str, always: bool = True) -> str:
 
 def assertion_on_data() -> str:
     return text(
-        "an assert on numbers that are known only when the arrays are",
+        "an assert on numbers that are known only with the arrays",
         expected="an assert on constants: one on arrays cannot stop an array program at one element",
         do="leave it out and test the arrays before the call, or return math.nan where it would fail",
     )
 
 
 def without_source(file: str, line: int | None, name: str) -> str:
-    """Where something stands in a function of which only the bytecode is known."""
+    """The place of something in a function of which only the bytecode is known."""
     return f"{file}{'' if line is None else f':{line}'}, in {name}, which has no source"
 
 
 def integer_power() -> str:
     return text(
-        "an integer to the power of an integer that is no constant",
-        given="integer ** integer, whose value is no integer where the exponent is negative",
+        "an integer to the power of an integer that is not a constant",
+        given="integer ** integer, whose value is not an integer where the exponent is negative",
         do="write float(x) ** n, or a constant exponent",
     )
 
@@ -93,12 +93,12 @@ def constant_out_of_range(value: object, dtype: object) -> str:
 
 
 def float_exponent(dtype: object) -> str:
-    return text("ldexp with an exponent that is no integer", given=dtype, do="write int(n)")
+    return text("ldexp with an exponent that is not an integer", given=dtype, do="write int(n)")
 
 
 def float_range(dtype: object) -> str:
     return text(
-        "range() of a number that is no integer",
+        "range() of a number that is not an integer",
         given=f"a value of dtype {dtype}",
         expected="an integer",
         do="write range(int(n)), or pass n with an integer dtype",
@@ -107,7 +107,7 @@ def float_range(dtype: object) -> str:
 
 def range_of_data() -> str:
     return text(
-        "a range whose length is known only when the arrays are",
+        "a range whose length is known only with the arrays",
         expected="constant ends, or a for loop over it in a function that has source",
         do="put the function into a file, with a for loop over the range",
     )
@@ -123,8 +123,8 @@ def unreadable(what: str, do: str | None, file: str, line: int, column: int, sou
 
 def needs_tree(name: str) -> str:
     return text(
-        f"{name} takes a parameter apart, but was read as a function of scalars",
-        expected="one number a parameter",
+        f"{name} unpacks a parameter, but was read as a function of scalars",
+        expected="one number for each parameter",
         do="give a neutral element or arguments with the same nesting, so that the nesting is known",
     )
 
@@ -170,7 +170,7 @@ def no_such_option(name: str, given: dict[str, object]) -> str:
     do = {"key": "compare with if and else, a if abs(a) > abs(b) else b", "dtype": "convert the result, np.float32(...)"}
     return text(
         f"{name}() with the argument {options}, which a scalar function cannot read",
-        expected="its operands alone",
+        expected="its operands only",
         do=next((do[option] for option in given if option in do), "write what is meant with if, else and arithmetic"),
     )
 

@@ -27,7 +27,7 @@ def cannot_broadcast_to(space: object, shape: object, term: object) -> str:
 
 
 def zero_step() -> str:
-    return text("a slice has a step other than 0", given="step 0")
+    return text("the step of a slice cannot be 0", given="step 0")
 
 
 def bad_fill(value: object) -> str:
@@ -217,11 +217,11 @@ def endless_loop(steps: int, loop: object) -> str:
 
 
 def monoid_twice(op: object) -> str:
-    return text("a monoid has its neutral element and its free numbers already", given=abbreviated(op), do="give it alone")
+    return text("a monoid already has its neutral element and its free numbers", given=abbreviated(op), do="give only the monoid")
 
 
 def domain_with_params(op: object) -> str:
-    return text("laws of an operator with free numbers cannot be checked on a domain alone", where=abbreviated(op))
+    return text("laws of an operator with free numbers (params) cannot be checked on a domain", where=abbreviated(op))
 
 
 def wrong_inverse(inverse: object, total: object, x: object, got: object, want: object) -> str:
@@ -285,6 +285,56 @@ def array_operator_axis(axis: int, op: object) -> str:
         given=f"axis={axis}",
         where=abbreviated(op),
         do="bring the axis to the front first, with ct.transpose",
+    )
+
+
+def nothing_to_choose(space: object, term: object) -> str:
+    return text(
+        "the greatest or least of no entry is not there",
+        given=space,
+        expected="at least one entry along the axes",
+        where=abbreviated(term),
+        do="for a value where there is none, fold with a neutral element: ct.fold(ct.maximum, -np.inf, axis=...)",
+    )
+
+
+def not_degrees_of_freedom(given: str) -> str:
+    return text("ddof is a number, which is taken from the count", given=given, expected="e.g. 0 or 1")
+
+
+def no_such_order(order: object) -> str:
+    return text(
+        "there is no norm of this order",
+        given=described(order),
+        expected='None, a number, inf, -inf, or "fro" for matrices',
+    )
+
+
+def no_such_norm(order: object, axes: int, space: object, term: object) -> str:
+    known = "a number, inf or -inf" if axes == 1 else '"fro", 1, -1, inf or -inf; others need singular values'
+    return text(
+        f"there is no norm of order {order!r} of {'vectors' if axes == 1 else 'matrices'} here",
+        given=space,
+        expected=known,
+        where=abbreviated(term),
+    )
+
+
+def no_axes_of_a_norm(count: int, space: object, term: object) -> str:
+    return text(
+        "a norm is that of vectors, along one axis, or of matrices, along two",
+        given=f"{count} axes of {space}",
+        where=abbreviated(term),
+        do="give axis=, or ord=None and axis=None for the square root of the sum of all squares",
+    )
+
+
+def array_operator_keepdims(op: object) -> str:
+    return text(
+        "the fold of an operator on arrays has the axes of one element",
+        given="keepdims=True",
+        where=abbreviated(op),
+        do="give the result another axis with ct.expand_dims",
     )
 
 

@@ -60,5 +60,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The public names alone."""
+    """The public names only."""
     return list(__all__)

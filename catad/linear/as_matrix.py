@@ -129,7 +129,7 @@ def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:
 
 
 def _is_full(structure: Structure) -> bool:
-    """Whether a product of sparse matrices takes more than the dense one: their entries meet too often."""
+    """True where a product of sparse matrices takes more than the dense one: their entries meet too often."""
     if structure.rows * structure.columns > DENSE_LIMIT:
         return False
     nnz, taken = structure.series[0][0].nnz, 0.0
@@ -174,6 +174,6 @@ def as_linear_operator(linear: LinearMap) -> Any:
 
 
 def _converted(method: Callable[[Array], Array], dtype: np.dtype[Any], array: Array) -> Array:
-    """What a method makes of an array in the dtype of the map: solvers hand over vectors of double precision to all maps."""
+    """The result of a method on an array in the dtype of the map: solvers hand over vectors of double precision to all maps."""
     array = as_array(array)
     return method(array.astype(dtype, copy=False) if array.dtype.kind in "biuf" else array)

@@ -386,7 +386,7 @@ class Sum(Structure):
 
 
 def reached_by(structure: Structure, flags: Sequence[bool]) -> list[bool]:
-    """Which leaves of the result depend on the flagged leaves of the argument, as far as the structure says."""
+    """Flags of the leaves of the result that depend on the flagged leaves of the argument, as far as the structure says."""
     if isinstance(structure, Zero) or not any(flags):
         return [False] * len(structure.cod)
     if isinstance(structure, Chain):

@@ -17,7 +17,7 @@ def renumbered(product: MapProduct, ls: Sequence[int], rs: Sequence[int]) -> Map
 
 
 def among(shared: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
-    """Which slots two parts share, of those that the wholes share."""
+    """The pairs of slots that two parts share, of those that their composites share."""
     return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if (a, c) in shared)
 
 
@@ -120,7 +120,7 @@ def _settled(parts: list[MapProduct], at: int) -> list[MapProduct]:
 
 
 def _among_all(pairs: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
-    """As `among`, over one numbering of all slots; equal numbers are the same slot."""
+    """The pairs of slots that two parts share, where all slots have one numbering; equal numbers are the same slot."""
     return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if a == c or (a, c) in pairs)
 
 

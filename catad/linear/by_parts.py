@@ -24,7 +24,7 @@ def _of(slots: Sequence[Array], part: Placed) -> list[Array]:
 
 
 def diagonal_of_grid(block: Block, xp: Any, slots: Sequence[Array], k: int) -> Array:
-    """The diagonals of the parts, each where it meets that of the whole."""
+    """The diagonals of the parts, each where it meets the diagonal of the grid."""
     where = matrix.span(block.rows, block.columns, k)
     out = xp.zeros(where.length, dtype=common_dtype(block.cod))
     for part, row, column in block.cells():

@@ -62,7 +62,7 @@ def images(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Sequen
 
 
 def block_size(structure: Structure) -> int:
-    """How many arguments go through a map at once."""
+    """The number of arguments that go through a map at once."""
     return max(1, BLOCK // max(1, structure.rows, structure.columns))
 
 
@@ -93,7 +93,7 @@ def mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
 
 
 def check_numbers(linear: LinearMap) -> None:
-    """Refuse a map of wires. The error is a plain one, by which `ct.D` knows code that takes arrays alone."""
+    """Refuse a map of wires. The error is a plain one, by which `ct.D` knows code that takes arrays only."""
     if any(isinstance(slot, Wire) for slot in linear.slots):
         raise TypeError("a linear map whose numbers are not there yet is no matrix")
 
@@ -144,7 +144,7 @@ def flattened(linear: LinearMap, b: Array) -> list[Array]:
 
 
 def is_value(space: Space, array: Any) -> bool:
-    """Whether what is multiplied with a map is meant as a value of a space, not as a flattened vector or as columns."""
+    """True where what is multiplied with a map is meant as a value of a space, not as a flattened vector or as columns."""
     shape = getattr(array, "shape", None)
     if shape is None or isinstance(array, Wire) or len(shape) not in (1, 2):
         return True

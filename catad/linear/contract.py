@@ -103,7 +103,7 @@ def contract(b: Builder, operands: Sequence[Labels], wires: Sequence[Wire], out:
 
 
 def _is_pointwise(operands: Sequence[Labels], out: Labels, sizes: Sequence[int]) -> bool:
-    """Whether NumPy's own broadcasting lines the axes up."""
+    """True where NumPy's own broadcasting lines the axes up."""
     if len(set(out)) != len(out) or set(out) != set(operands[0]) | set(operands[1]):
         return False
     return all(tuple(labels) == out[len(out) - len(labels) :] for labels in operands)
@@ -151,7 +151,7 @@ def _diagonals(xp: Any, x: Any, labels: Labels) -> Any:
 
 
 def _embedded(xp: Any, x: Any, final: Labels, out: Labels, sizes: tuple[int, ...]) -> Any:
-    """ScatterAdded the values on the diagonals of a new array of zeros."""
+    """Writes the values on the diagonals of a new array of zeros."""
     result = xp.zeros([sizes[label] for label in out], dtype=x.dtype)
     index = []
     for label in out:
@@ -163,7 +163,7 @@ def _embedded(xp: Any, x: Any, final: Labels, out: Labels, sizes: tuple[int, ...
 
 
 def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
-    """A kernel for two arrays: reduce each alone, one batched matrix product, then place the result."""
+    """A kernel for two arrays: reduce each by itself, one batched matrix product, then place the result."""
     first, second = (tuple(dict.fromkeys(labels)) for labels in operands)
     keep = set(out)
     a = tuple(label for label in first if label in keep or label in second)

@@ -200,12 +200,12 @@ class Delta(Structure):
 
     @property
     def is_monomial(self) -> bool:
-        """Whether the axes of the result are those of the argument, in whatever order."""
+        """True where the axes of the result are those of the argument, in whatever order."""
         return len(self.out) == len(self.ins) == len(set(self.out)) and set(self.out) == set(self.ins)
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether the map only multiplies each entry by a number."""
+        """True where the map only multiplies each entry by a number."""
         return (
             self.out == self.ins
             and len(set(self.out)) == len(self.out)
@@ -214,7 +214,7 @@ class Delta(Structure):
 
     @property
     def is_dense(self) -> bool:
-        """Whether argument and result share no label: each entry of the result may depend on each of the argument."""
+        """True where argument and result share no label: each entry of the result may depend on each of the argument."""
         return not set(self.out) & set(self.ins) and len(set(self.out)) == len(self.out)
 
     @property
@@ -260,7 +260,7 @@ class Delta(Structure):
 
     @property
     def holds_columns(self) -> bool:
-        """Whether the slot is one array with every axis of result and argument."""
+        """True where the slot is one array with every axis of result and argument."""
         if self.slot is None or not self.is_dense:
             return False
         return set(self.slot) == {*self.out, *self.ins} and len(set(self.ins)) == len(self.ins)

@@ -136,7 +136,7 @@ def _where(xp: Any, live: Any, there: Any, elsewhere: Any) -> Any:
 
 
 def _shown(valued: D, dom: Space, structure: Structure) -> list[int | None]:
-    """For each slot the leaf of the argument that it shows; None where it is made."""
+    """The leaf of the argument that each slot shows; None where the slot is made."""
     wiring = wire(valued, dom)
     at = {k: i for i, k in enumerate(wiring.inputs)}
     return [at.get(k) for k in wiring.outputs[len(wiring.outputs) - len(structure.slots) :]]

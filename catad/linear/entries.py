@@ -54,7 +54,7 @@ def of_moves(structure: Structure, xp: Any, slots: Sequence[Array]) -> Entries:
 
 
 def sources(structure: Structure, xp: Any, slots: Sequence[Array]) -> Array:
-    """Which entry of the argument, counted from 1, each entry of the result is; 0 for none. Exact below 2**53."""
+    """The entry of the argument, counted from 1, that each entry of the result is; 0 for none. Exact below 2**53."""
     wide = np.dtype(np.float64)
     dtypes = {f.name: wide for f in fields(structure) if f.name in ("dtype", "src_dtype", "dst_dtype")}  # type: ignore[arg-type]
     number = xp.arange(1, structure.columns + 1, dtype=wide).reshape(structure.dom[0].shape)
@@ -94,7 +94,7 @@ def concatenated(xp: Any, parts: Sequence[tuple[Entries, int, int]]) -> Entries:
 
 
 def added_counts(counts: Sequence[int | None]) -> int | None:
-    """How many entries parts have together, if each knows its own."""
+    """The number of entries of all parts, or None where a part does not know its number."""
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None
 
@@ -157,7 +157,7 @@ def probes(structure: Structure, xp: Any, slots: Sequence[Array]) -> Iterator[tu
 
 
 def band_width(structure: Structure) -> int:
-    """How many diagonals the band of a map has, and no more than its columns; at least 1."""
+    """The number of diagonals of the band of a map, and no more than its columns; at least 1."""
     lower, upper = structure.bandwidths
     return max(1, min(structure.columns, lower + upper + 1))
 
@@ -191,6 +191,6 @@ def offset_band(bandwidths: tuple[int, int], row: int, column: int) -> tuple[int
 
 
 def local(parts: Sequence[Placed]) -> tuple[list[Placed], tuple[int, ...]]:
-    """Placed parts with the slots that they use numbered from 0, and the numbers that these have in the whole."""
+    """Placed parts with the slots that they use numbered from 0, and the numbers that these have in the composite."""
     used = tuple(dict.fromkeys(k for _, own in parts for k in own))
     return [(part, tuple([used.index(k) for k in own])) for part, own in parts], used

@@ -58,7 +58,7 @@ def _deltas(first: Delta, second: Delta, shared: Shared) -> MapProduct | None:
 
 
 def _spans(d: Delta) -> bool:
-    """Whether a map is dense and its array has every axis: it can take another map into its columns or rows."""
+    """True where a map is dense and its array has every axis: it can take another map into its columns or rows."""
     return d.is_dense and d.slot is not None and set(d.slot) >= {*d.out, *d.ins}
 
 
@@ -66,11 +66,11 @@ SPREAD = 2  # times as many rows as entries that are moved to them: a dense map 
 
 
 def _spreads(second: Structure) -> bool:
-    """Whether a map puts its argument among zeros that are more than it."""
+    """True where a map puts its argument among zeros that are more than it."""
     return second.only_moves and second.rows > SPREAD * second.nnz
 
 
-def _push_columns(first: Delta, second: Structure, shared: Shared) -> MapProduct | None:
+def push_columns(first: Delta, second: Structure, shared: Shared) -> MapProduct | None:
     """Dense, then anything: the map is applied to each column; unless that only writes many more zeros."""
     if not _spans(first) or len(second.cod) != 1 or _spreads(second):
         return None
@@ -95,12 +95,12 @@ def _push_columns(first: Delta, second: Structure, shared: Shared) -> MapProduct
     return MapProduct(result, (computed(compute),))
 
 
-_pull_rows = flipped(_push_columns)
+_pull_rows = flipped(push_columns)
 
 
 @rule(Delta, Recurrence)
 def _dense_recurrence(first: Delta, second: Recurrence, shared: Shared) -> MapProduct | None:
-    return _push_columns(first, second, shared)
+    return push_columns(first, second, shared)
 
 
 @rule(Recurrence, Delta)
@@ -134,7 +134,7 @@ def _full_slot(d: Delta, b: Builder, slot: Wire) -> Wire:
 def _passes(first: Delta, second: Reindex | Reshape, shared: Shared) -> MapProduct | None:
     """A diagonal passes through a move: `move(d * x) = move(d) * move(x)`. A dense map has its columns moved."""
     if not first.is_diagonal or first.slot is None or first.dom_dtype != first.cod_dtype:
-        return _push_columns(first, second, shared)
+        return push_columns(first, second, shared)
     space = second.cod[0]
     axes = tuple(range(space.ndim))
     after = delta(axes, axes, axes, space.shape, space.dtype, space.dtype, first.slot_dtype, first.factor)
@@ -189,7 +189,7 @@ def _weight(b: Builder, parts: Sequence[tuple[Labels | None, Wire]], labels: Lab
 def _delta_gather(first: Delta, second: Gather, shared: Shared) -> MapProduct | None:
     """A diagonal before a gather is read by it and joins its weight; a dense map has its rows read."""
     if not first.is_diagonal:
-        return _push_columns(first, second, shared)
+        return push_columns(first, second, shared)
     how = second.how
     own = _diagonal_labels(first, how.src)
     indexed = how.src[how.axis]

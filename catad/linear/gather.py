@@ -36,7 +36,7 @@ FULL = 32  # numbers of a position, on average, that are added one after the oth
 
 
 class Indexing(NamedTuple):
-    """Which axes are indexed by what: labels of `src`, of the index array and of `dst`; `src[axis]` is the indexed one."""
+    """The labels of `src`, of the index array and of `dst`, which tie their axes; `src[axis]` is the indexed axis."""
 
     src: Labels
     axis: int
@@ -131,7 +131,7 @@ class ScatterAdded(Primitive):
         how = self.how
         size = math.prod(how.shape(how.src))
         flat = positions(xp, how, index, v.shape).reshape(-1)
-        return _add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
+        return add_up(xp, flat, v.reshape(-1), size).reshape(how.shape(how.src))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not ins[1].is_float:
@@ -159,7 +159,7 @@ def spread_over(b: Builder, wire: Wire, size: int) -> Wire:
 
 
 def positions(xp: Any, how: Indexing, index: Any, shape: tuple[int, ...]) -> Any:
-    """Where each entry of an array of the labels `dst` goes in the flattened `src`; its size for what is dropped."""
+    """The position in the flattened `src` of each entry of an array with labels `dst`; the size of `src` where it is dropped."""
     inside = (index >= 0) & (index < how.bins)
     flat: Any = _spread(xp, xp.where(inside, index, 0).astype(np.int64), how.by, how.dst) * _stride(how, how.axis)
     for k, label in enumerate(how.src):
@@ -184,7 +184,7 @@ def _along(xp: Any, how: Indexing, label: int) -> Any:
     return _spread(xp, xp.arange(how.sizes[label]), (label,), how.dst) if label in how.dst else None
 
 
-def _add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
+def add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
     """The sums of the values that share a position; position `size` is dropped. The order of addition is fixed."""
     if xp is np:
         if values.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""GMRES: a linear system by products with its map alone.
+"""GMRES: a linear system by products with its map only.
 
 The residual is smallest over the Krylov space of the products so far (Y. Saad and M. Schultz, *GMRES: a generalized minimal
 residual algorithm for solving nonsymmetric linear systems*, 1986); it begins again after so many products as vectors are kept.
@@ -106,7 +106,7 @@ class _Triangle:
         self.right[-1:] = [c * self.right[-1], -s * self.right[-1]]
 
     def solution(self) -> Any:
-        """By back substitution; a column that is zero gets no weight, as its map is singular there."""
+        """The solution by back substitution; a column that is zero gets no weight, as its map is singular there."""
         y = np.array(self.right[:-1])
         for k in reversed(range(self.size)):
             y[k] = y[k] / self.columns[k][k] if self.columns[k][k] else 0.0

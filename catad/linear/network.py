@@ -110,7 +110,7 @@ class Network(Structure):
         return self.stages.entry_count
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        """Those of the stages, multiplied, if there are no more than the array has numbers."""
+        """The entries of the stages, multiplied, if there are no more than the array has numbers."""
         count = self.entry_count
         if count is None:
             return super().entries(xp, slots)
@@ -200,7 +200,7 @@ class Network(Structure):
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether the map falls apart into maps between single leaves."""
+    """True where the map consists of maps between single leaves."""
     return node.part[0].leafwise is not None
 
 

@@ -29,7 +29,7 @@ def total(xp: Any, x: Any, axes: Sequence[int]) -> Any:
 
 
 def _in_one_run(x: Any, axes: Sequence[int]) -> bool:
-    """Whether NumPy goes through all that makes one sum in one inner loop, which adds pairwise."""
+    """True where NumPy goes through all that makes one sum in one inner loop, which adds pairwise."""
     if len(axes) == x.ndim and (x.ndim == 1 or x.flags.f_contiguous):
         return bool(x.flags.aligned)
     return bool(x.flags.c_contiguous and x.flags.aligned) and list(axes) == list(range(x.ndim - len(axes), x.ndim))
@@ -68,6 +68,6 @@ def matmul(xp: Any, x: Any, y: Any) -> Any:
 
 
 def inner(m: int, p: int) -> int:
-    """How long an inner axis is multiplied at once, with so many rows and columns."""
+    """The length of an inner axis that is multiplied at once, with so many rows and columns."""
     few = min(m, p)
     return max(INNER, min(FEW * few, PANEL), ROOM * few)

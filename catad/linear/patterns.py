@@ -1,4 +1,4 @@
-"""Where the entries of a map can be, in closed form, and how many colours that takes.
+"""The places where the entries of a map can be, in closed form, and the number of colours that they take.
 
 A `Pattern` says, axis by axis, how far the positions of result and argument may lie apart: entry (r, c) can differ from zero
 only where `low <= r - c <= high` on each axis. An axis with `low = high = 0` is tied (a diagonal), one with a narrow range is a
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Range(NamedTuple):
-    """On one axis: the sizes of argument and result, and the least and the largest `r - c` of an entry."""
+    """The pattern on one axis: the sizes of argument and result, and the least and the largest `r - c` of an entry."""
 
     n_in: int
     n_out: int
@@ -30,7 +30,7 @@ class Range(NamedTuple):
 
     @property
     def colours(self) -> int:
-        """How many columns of one row can differ from zero."""
+        """The number of columns of one row that can differ from zero."""
         return min(self.n_in, max(0, self.high - self.low + 1))
 
     @property
@@ -49,7 +49,7 @@ class Pattern(NamedTuple):
 
     @property
     def colours(self) -> int:
-        """How many columns, pushed together, determine the map."""
+        """The number of vectors that determine the map when they are pushed through it."""
         return math.prod(axis.colours for axis in self.axes)
 
     @property

@@ -112,7 +112,7 @@ def _first_wrong(xp: Any, states: State, x: Elements, step: Step) -> int:
 
 
 def _sparing(xp: Any, x: Elements, width: int, step: Step, join: Join) -> State:
-    """As `_in_pairs`, but two finite elements whose join is not finite stay apart, until hardly any can be joined."""
+    """Joins as `_in_pairs`, but no two finite elements whose join is not finite, until hardly any can be joined."""
     n = len(x[-1])
     if n <= SEQUENTIAL:
         return _stepped(xp, x, width, step)
@@ -124,14 +124,14 @@ def _sparing(xp: Any, x: Elements, width: int, step: Step, join: Join) -> State:
     left = n - m + int(apart.sum())
     if left > CROWDED * n:
         return _stepped(xp, x, width, step)
-    ends = xp.arange(m) + xp.cumsum(apart)  # where a pair, or the second of two apart, comes to stand
+    ends = xp.arange(m) + xp.cumsum(apart)  # where a pair, or the second of two that are not joined, comes to stand
     fewer = [_merged(xp, a, j, x[-1], apart, ends, left) for a, j in zip(x, joined, strict=True)]
     reached = _sparing(xp, fewer, width, step, join)
     return _filled_in(xp, x, [a[ends] for a in reached], step)
 
 
 def _sound(xp: Any, x: Elements) -> Any:
-    """Where elements are finite, broadcast over what they carry along."""
+    """Flags of the elements that are finite, broadcast over what they carry along."""
     sound: Any = True
     for a in x:
         if _constant(a):
@@ -142,7 +142,7 @@ def _sound(xp: Any, x: Elements) -> Any:
 
 
 def _merged(xp: Any, whole: Any, joined: Any, state: Any, apart: Any, ends: Any, left: int) -> Any:
-    """One array of the shorter sequence: joined pairs, both of those that stay apart, and the last of an odd number."""
+    """One array of the shorter sequence: joined pairs, both of those that are not joined, and the last of an odd number."""
     if _constant(whole) and _constant(joined) and whole == joined:
         return whole
     like = next((a for a in (joined, whole) if not _constant(a)), state)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.clear import Clear, ClearAt
 from catad.linear.delta import Delta
 from catad.linear.either import Either
 from catad.linear.gather import Gather, ScatterAdd
@@ -39,7 +40,7 @@ Compute = Callable[["Builder", Sequence["Wire"], Sequence["Wire"]], "Wire"]
 
 @dataclass(frozen=True)
 class Source:
-    """Where a slot of a product comes from: slot `index` of a factor as it is, or computed from the slots of both."""
+    """The source of a slot of a product: slot `index` of a factor as it is, or computed from the slots of both."""
 
     side: str  # "left", "right" or "computed"
     index: int = -1
@@ -150,7 +151,7 @@ Rule = Callable[[Any, Any], "Combined | None"]
 Pair = tuple[type[Any], type[Any]]
 FAMILIES: tuple[type[Any], ...] = (
     Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
-    Either,
+    Either, Clear, ClearAt,
 )  # fmt: skip
 RULES: dict[Pair, Multiply] = {}
 
@@ -291,7 +292,7 @@ def cost_of(b: Builder) -> int:
     return total
 
 
-from catad.linear import block_rules, family_rules  # noqa: E402, F401  (they register themselves in RULES)
+from catad.linear import block_rules, clear_rules, family_rules  # noqa: E402, F401  (they register themselves in RULES)
 
 TABLE = table(FAMILIES, RULES)
 MET: dict[Pair, Multiply] = {}  # the rules of pairs with a family from outside, as they meet

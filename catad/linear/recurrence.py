@@ -61,7 +61,7 @@ class Recurred(Primitive):
 
     @property
     def slots(self) -> int:
-        """How many arrays come before the components of b."""
+        """The number of arrays before the components of b."""
         return self.links + self.reset
 
     @property
@@ -132,7 +132,7 @@ class Recurred(Primitive):
         return Rule(product, coefficients)
 
     def _through(self, link: Tensor, out: Tensor, state: Tensor, slot: int, positions: int) -> Placed:
-        """How a link changes a component, through the component of the neighbouring step that stands in a slot."""
+        """The action of a link on a component, through the component of the neighbouring step that stands in a slot."""
         n = out.shape[self.axis]
         parts: list[Placed] = [(diagonal(link, state.dtype, out), (slot,))]
         if self.reset:
@@ -142,7 +142,7 @@ class Recurred(Primitive):
         return local(chain, parts)
 
     def _repeated(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Recurrence:
-        """The map that this applies, its copies apart."""
+        """The map that this applies, one for each copy."""
         reset = ins[self.links] if self.reset else None
         return Recurrence(repeated(self.grid, self.copies), self.axis, self.reverse, outs, tuple(ins[: self.links]), reset)
 
@@ -222,7 +222,7 @@ def _ordered_as(block: Grid, grid: Grid, own: tuple[int, ...]) -> tuple[int, ...
 
 
 def links_of(grid: Grid) -> int:
-    """How many slots the entries of a grid use."""
+    """The number of slots that the entries of a grid use."""
     return 1 + max((entry for row in grid for entry in row if entry >= 0), default=-1)
 
 
@@ -249,7 +249,7 @@ def solve(xp: Any, grid: Any, resets: Any, b: list[Any]) -> list[Any]:
 
 
 def stepping_pays(joining: int, stepping: int, calls: int, carried: int) -> bool:
-    """Whether steps one after the other cost less than joining neighbours, which takes fewer but larger array operations.
+    """True where steps one after the other cost less than joining neighbours, which takes fewer but larger array operations.
 
     Joining does `joining` scalar operations for each step and carried number, composing links included (d^3 of them where
     nothing is zero); stepping does `stepping`, but also `calls` array operations for each step. The constants are nanoseconds,
@@ -259,7 +259,7 @@ def stepping_pays(joining: int, stepping: int, calls: int, carried: int) -> bool
 
 
 def _work(grid: Any) -> tuple[int, int, int]:
-    """For `stepping_pays`: composing two links and applying them twice, applying once, and the array operations of that."""
+    """Work for `stepping_pays`: composing two links and applying them twice, applying once, and the array operations of that."""
     d = len(grid)
     there = [[not _is(e, 0) for e in row] for row in grid]
     entries = sum(map(sum, there))
@@ -331,7 +331,7 @@ class Recurrence(Structure):
         return out
 
     def patterns(self) -> Patterns:
-        """All earlier steps (all later ones, backwards), of the components that are coupled; carried axes stay apart."""
+        """All earlier steps (all later ones, backwards), of the components that are coupled; carried axes are not mixed."""
         axes = [Range(n, n, 0, 0) for n in self.states[0].shape]
         n = axes[self.axis].n_in
         axes[self.axis] = Range(n, n, 1 - n, 0) if self.reverse else Range(n, n, 0, n - 1)

@@ -44,7 +44,7 @@ class Axis(NamedTuple):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the whole axis stays where it is."""
+        """True where the whole axis stays where it is."""
         return self.n_in == self.n_out == self.m and self.a == self.c == 0 and self.s == self.t
 
 
@@ -66,13 +66,13 @@ def whole(n: int) -> Axis:
 
 def then(first: Axis, second: Axis) -> Axis:
     """First one move, then the other: the progression of the middle positions that both use."""
-    k, k_step, j, j_step, count = _meet(first.c, first.t, first.m, second.a, second.s, second.m)
+    k, k_step, j, j_step, count = meet(first.c, first.t, first.m, second.a, second.s, second.m)
     a, s = first.a + first.s * k, first.s * k_step
     c, t = second.c + second.t * j, second.t * j_step
     return axis(first.n_in, second.n_out, a, s, c, t, count)
 
 
-def _meet(c: int, t: int, m: int, a: int, s: int, n: int) -> tuple[int, int, int, int, int]:
+def meet(c: int, t: int, m: int, a: int, s: int, n: int) -> tuple[int, int, int, int, int]:
     """All (k, j) with `c + t k = a + s j`, `0 <= k < m`, `0 <= j < n`, as starts, steps and a count."""
     g = math.gcd(t, s)
     if m == 0 or n == 0 or (a - c) % g:

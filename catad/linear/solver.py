@@ -24,7 +24,7 @@ SUBSTITUTED = 64  # unknowns of a triangular system that are solved at once
 
 @dataclass(frozen=True)
 class Solver:
-    """How a linear map is solved: `method`, how the work grows with the n unknowns (`order`), and the solvers of its parts.
+    """The way to solve a linear map: `method`, the growth of the work with the n unknowns (`order`), the solvers of its parts.
 
     >>> import catad as ct, numpy as np
     >>> ct.linear.cumulative_sum(ct.f64[3]).solver
@@ -155,5 +155,5 @@ def laid(array: Array, labels: Sequence[object], order: Sequence[object]) -> Arr
 
 
 def product(sizes: Sequence[int], labels: Sequence[int]) -> int:
-    """How many index tuples some labels have."""
+    """The number of index tuples of some labels."""
     return math.prod(sizes[label] for label in labels)

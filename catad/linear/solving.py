@@ -7,7 +7,7 @@ same method:
     band         few diagonals, as many products as these; LU of the band (SciPy)
     dense        few unknowns, or as many numbers are stored as the array would have; LU, or substitution if it is triangular
     sparse       few entries, which the structure knows; LU of SuperLU (SciPy)
-    iterative    GMRES, by products with the map alone
+    iterative    GMRES, by products with the map only
 """
 
 from __future__ import annotations

@@ -119,11 +119,11 @@ class Structure(ABC):
     @property
     @abstractmethod
     def nnz(self) -> int:
-        """How many entries of the matrix are not zero by structure (dimensionless)."""
+        """The number of entries of the matrix that are not zero by structure (dimensionless)."""
 
     @cached_property
     def stored(self) -> int:
-        """How many numbers the slots hold (dimensionless)."""
+        """The number of numbers in the slots (dimensionless)."""
         return sum(slot.size for slot in self.slots)
 
     @cached_property
@@ -146,29 +146,29 @@ class Structure(ABC):
 
     @property
     def is_monomial(self) -> bool:
-        """Whether no row and no column has more than one entry that can differ from zero."""
+        """True where no row and no column has more than one entry that can differ from zero."""
         return False
 
     @property
     def is_diagonal(self) -> bool:
-        """Whether the map only multiplies each entry by a number."""
+        """True where the map only multiplies each entry by a number."""
         return False
 
     @property
     def is_full(self) -> bool:
-        """Whether the map is one dense array with every axis of its result, of which there is one at least, and its argument."""
+        """True where the map is one dense array with every axis of its argument and of its result, which has at least one."""
         return False
 
     # -- how its entries are known
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the entries are known only by applying the map to a basis; then products push columns through it."""
+        """True where the entries are known only by applying the map to a basis; then products push columns through it."""
         return True
 
     @property
     def holds_matrix(self) -> bool:
-        """Whether `dense` reads the matrix off the slots."""
+        """True where `dense` reads the matrix off the slots."""
         return False
 
     def dense(self, xp: Any, slots: Sequence[Any]) -> Any:
@@ -177,7 +177,7 @@ class Structure(ABC):
 
     @property
     def holds_columns(self) -> bool:
-        """Whether `columns` reads the columns off the slots."""
+        """True where `columns` reads the columns off the slots."""
         return False
 
     def columns_on(self, b: Builder, slots: Sequence[Wire]) -> Wire:
@@ -185,10 +185,10 @@ class Structure(ABC):
         raise errors.ExtensionError(errors.missing_method("family", self, "columns_on"))
 
     def patterns(self) -> Grid:
-        """Where entries can differ from zero, for each leaf of the result (rows) and of the argument; see `patterns`."""
+        """The pattern of the entries for each leaf of the result (rows) and of the argument; see `linear/patterns.py`."""
         return tuple([(UNKNOWN,) * len(self.dom)] * len(self.cod))
 
-    # -- how it is put together
+    # -- its parts
 
     @cached_property
     def whole(self) -> Placed:
@@ -212,7 +212,7 @@ class Structure(ABC):
 
     @property
     def is_grid(self) -> bool:
-        """Whether the map is given as a grid, so that its sum with another of the same widths is taken place by place."""
+        """True where the map is given as a grid, so that its sum with another of the same widths is taken place by place."""
         return False
 
     @property
@@ -237,19 +237,19 @@ class Structure(ABC):
 
     @property
     def is_composite(self) -> bool:
-        """Whether it may be cheaper to multiply its parts out than to apply them one after the other."""
+        """True where it may be cheaper to multiply its parts out than to apply them one after the other."""
         return self.pieces is not None
 
     # -- products and sums
 
     @property
     def only_moves(self) -> bool:
-        """Whether the map only moves entries, the same ones for all numbers."""
+        """True where the map only moves entries, the same ones for all numbers."""
         return False
 
     @property
     def is_light(self) -> bool:
-        """Whether a product with it that has no rule may be a term of a sum: applying it costs little beside the sum."""
+        """True where a product with it that has no rule may be a term of a sum: applying it costs little beside the sum."""
         return False
 
     @property
@@ -292,7 +292,7 @@ class Structure(ABC):
         return late().general_solver(self, xp, slots, rtol)
 
 
-Placed = tuple[Structure, tuple[int, ...]]  # a part, and which slots of the whole are its slots
+Placed = tuple[Structure, tuple[int, ...]]  # a part, and the slots of the composite that are its slots
 Cells = tuple[tuple["Placed | None", ...], ...]  # a row for each leaf, or group of leaves, of the result; None is zero
 
 

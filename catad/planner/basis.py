@@ -49,7 +49,7 @@ def written(structure: Structure, model: Model, hows: Sequence[int] = BOTH) -> B
 
 
 def use_of(structure: Structure, model: Model) -> float:
-    """What applying a map once costs; nothing by a function that knows products only."""
+    """The cost of applying a map once; nothing by a function that knows products only."""
     return _used(_work(structure, 0), model)
 
 
@@ -58,7 +58,7 @@ def _used(work: Sequence[Work], model: Model) -> float:
 
 
 def is_larger(structure: Structure) -> bool:
-    """Whether a map stores more numbers than its dense form has."""
+    """True where a map stores more numbers than its dense form has."""
     return structure.stored > structure.rows * structure.columns
 
 
@@ -83,7 +83,7 @@ def _amount(work: Sequence[Work], model: Model) -> float:
 
 @lru_cache(maxsize=4096)
 def _work(structure: Structure, times: int) -> tuple[Work, ...]:
-    """What applying a map takes: once, with 0 `times`; else to a basis that comes in so many arrays.
+    """The work of applying a map: once, with 0 `times`; else to a basis that comes in so many arrays.
 
     Work that does not depend on the vectors is done once.
     """

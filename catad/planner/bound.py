@@ -37,7 +37,7 @@ def bound(factors: Factors, model: Model) -> float:
 
 
 def is_dense(structure: Structure) -> bool:
-    """Whether a map is one dense array, or its transpose is."""
+    """True where a map is one dense array, or its transpose is."""
     return structure.is_full or structure.T.is_full
 
 

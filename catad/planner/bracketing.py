@@ -22,7 +22,7 @@ MOST = 10  # factors of which all bracketings are listed: 4862 of them
 
 @dataclass(frozen=True, kw_only=True)
 class Bracketing(Runnable):
-    """In which order the factors of a chain are multiplied: a tree over them, in the order of execution."""
+    """The order in which the factors of a chain are multiplied: a tree over them, in the order of execution."""
 
     kind = "bracketing"
     nothing = "nothing to multiply"
@@ -61,7 +61,7 @@ class Bracketing(Runnable):
         return brackets.nested(n, brackets.read(choice, n))
 
     def edited(self, choice: Any, request: Request) -> None:
-        """None: a bracketing is planned like a mode."""
+        """Gives None: a bracketing is planned like a mode."""
 
     def draw(self, headline: str) -> str:
         return draw(self.chain, self.tree, self.steps)

@@ -24,12 +24,12 @@ NAMES = {number: word for word, number in WORDS.items()}
 
 
 def forward(n: int) -> Tree:
-    """From the input end: ((0 1) 2) ..."""
+    """The tree from the input end: ((0 1) 2) ..."""
     return tuple([(0 if k == 1 else n + k - 2, k) for k in range(1, n)])
 
 
 def reverse(n: int) -> Tree:
-    """From the output end: ... (n-3 (n-2 n-1))."""
+    """The tree from the output end: ... (n-3 (n-2 n-1))."""
     return tuple([(n - 1 - s, n - 1 if s == 1 else n + s - 2) for s in range(1, n)])
 
 
@@ -199,5 +199,5 @@ def every(n: int) -> Iterator[Tree]:
 
 
 def is_plain(n: int, tree: Sequence[tuple[int, int]]) -> bool:
-    """Whether each step has at most one operand that is itself a step: there is then only one order of execution."""
+    """True where each step has at most one operand that is itself a step: there is then only one order of execution."""
     return all(left < n or right < n for left, right in tree)

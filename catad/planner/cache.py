@@ -41,7 +41,7 @@ _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 
 @lru_cache(maxsize=KEPT)
 def of_structure(structure: Structure, request: Request) -> Runnable:
-    """What is found for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
+    """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
     factors = factors_of(structure)
     if request.mode == "elimination":
         return _by_elimination(structure, factors, request)
@@ -108,7 +108,7 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
 
 
 def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
-    """What was found, or the best whose result is written out, where the result would store more numbers than its dense form."""
+    """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form."""
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
@@ -128,7 +128,7 @@ def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors
 
 
 def of_factors(factors: Factors, request: Request) -> Runnable:
-    """What is found for a chain of factors: a bracketing, unless "elimination" is asked for.
+    """The plan that is found for a chain of factors: a bracketing, unless "elimination" is asked for.
 
     A bracketing that is asked for is a tree: see `Request.for_chain`.
     """
@@ -200,7 +200,7 @@ def forget() -> None:
 
 
 def _shares(factors: Factors) -> bool:
-    """Whether some array stands in two factors, so that products of both may be equal and then are computed once."""
+    """True where some array stands in two factors, so that products of both may be equal and then are computed once."""
     used = [k for part in factors.parts for k in set(part.ids)]
     return len(used) > len(set(used))
 

@@ -37,7 +37,7 @@ from catad.planner.factors import (
 )
 
 TRACED = 1_000, 100  # pairs of terms that the products of one bracketing may have: at least, and for each factor
-BUDGET = 40_000  # products that the exact search may look at: chains of up to 61 factors
+BUDGET = 40_000  # products that the exact search may look at: chains of up to 62 factors
 
 
 class Candidate(NamedTuple):
@@ -115,7 +115,7 @@ class Search:
         return found
 
     def _all_dense(self, i: int, j: int) -> bool:
-        """Note the best split of factors i to j where all are products of two dense arrays; whether that is so."""
+        """Note the best split of factors i to j where all are products of two dense arrays; True where that is so."""
         if not self.itemsize:
             return False
         pairs = []
@@ -140,7 +140,7 @@ class Search:
         return True
 
     def _dense_cost(self, columns: int, middle: int, rows: int) -> float:
-        """What the product of two dense arrays costs."""
+        """The cost of the product of two dense arrays."""
         operations = columns * middle * rows
         if self.model is None:
             return operations
@@ -149,7 +149,7 @@ class Search:
         return self.model.seconds((("matmul", 1, touched, operations),))
 
     def _write_out(self, cell: Cell) -> None:
-        """What is known by its application only, written out both ways beside it."""
+        """Writes out, in both ways, what is known by its application only."""
         for state, ways in list(cell.items()):
             if not lazy(state):
                 continue
@@ -183,7 +183,7 @@ class Search:
                         yield state, Candidate(*total, kept, (x, y), order)
 
     def _spend(self, a: State, c: State) -> None:
-        """Gathered from the budget what looking at a product costs: most where it is one of maps that were not met before."""
+        """Takes from the budget what looking at a product costs: most for a product of maps that were not met before."""
         terms_of_both = weight(a) * weight(c)
         met = (tuple([part.structure for part in a]), tuple([part.structure for part in c]))
         new = met not in self.seen

@@ -35,12 +35,12 @@ class Cost(NamedTuple):
 
 
 def counted(operations: int) -> Cost:
-    """The cost of what is known by its operations alone."""
+    """The cost of what is known by its operations only."""
     return Cost(operations, 0, 0, operations)
 
 
 def value_of(actions: Iterable[Action], model: Model) -> float:
-    """What some products cost: their operations, their seconds by a cost profile, or what the user's function says.
+    """The cost of some products: their operations, their seconds by a cost profile, or what the user's function says.
 
     A map that is written out is for the function the product of a basis, the identity, and the map, on the side where it stands;
     sums cost nothing by it.
@@ -87,7 +87,7 @@ def moved(actions: Iterable[Action]) -> int:
 
 
 def is_amount(value: Any) -> bool:
-    """Whether a value is a number at least 0 (infinity is one: never do this)."""
+    """True where a value is a number at least 0 (infinity is one: never do this)."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         return False
     return bool(value >= 0)  # not so for NaN

@@ -35,7 +35,7 @@ OTHERS = "others"  # the rates of kernels that were not measured
 
 @dataclass(frozen=True)
 class CostProfile:
-    """What an engine's kernels cost in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
+    """The cost of an engine's kernels in seconds: the rates of each kind, as `cost=` of `ct.plan` takes them.
 
     `rates` are pairs of a kind and its three rates: seconds for a launch, for a byte, for a scalar operation; "others" stands for
     kinds that are not named. The profile of the engine in force is measured once and kept in the user's cache folder; catad sets

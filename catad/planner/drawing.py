@@ -24,7 +24,7 @@ class Node(NamedTuple):
     x: float
     level: int
     lines: tuple[str, str]
-    carried: int  # what its line is as thick as
+    carried: int  # the quantity that the thickness of its line shows
     fill: str
     structure: Structure | None
 
@@ -89,7 +89,7 @@ def _box(node: Node, y: float) -> str:
 
 
 def _thumbnail(structure: Structure, x: float, y: float) -> str:
-    """Where the entries can be, in a few cells, as one path, in the shape of the map."""
+    """A small picture of the places where entries can be, in a few cells, as one path, in the shape of the map."""
     cells = cells_of(structure, None, CELLS)
     longest = max(structure.rows, structure.columns, 1)
     width, height = (max(3.0, THUMB * n / longest) for n in (structure.columns, structure.rows))

@@ -28,7 +28,7 @@ WRITTEN = ("cost", "value", "explicit", "want", "memory", "budget", "recomputed"
 
 
 class Written(NamedTuple):
-    """What a text says, its fields checked but for what depends on the program: see `Request`, and `PlannedMorphism` of plans.
+    """The content of a text, its fields checked as far as no program is needed: see `Request`, and `PlannedMorphism` of plans.
 
     A field that the text lacks is None: the reader takes what the program at hand has, or the default.
     """
@@ -44,7 +44,7 @@ class Written(NamedTuple):
 
     @property
     def is_chain(self) -> bool:
-        """Whether it is a plan of `ct.plan_chain`."""
+        """True where it is a plan of `ct.plan_chain`."""
         return "steps" in self.data
 
     def request(self, cost: CostGiven | None, base: Request) -> Request:
@@ -100,7 +100,7 @@ def _number(limit: Any) -> Any:
 
 
 def read(text: str) -> Written:
-    """What a text says; raises `PlanError`, naming the place, where it is no text of a plan."""
+    """The content of a text; raises `PlanError`, naming the place, where it is no text of a plan."""
     if not isinstance(text, str):
         raise errors.PlanError(errors.no_plan_text(text))
     data = _fields(text)

@@ -1,4 +1,4 @@
-"""What a bracketing does: its steps, the structure it gives, the program that carries it out, and what that costs."""
+"""The execution of a bracketing: its steps, the structure it gives, the program that carries it out, and the cost."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class Execution:
 
     @property
     def program(self) -> Program:
-        """What runs the wiring."""
+        """The program that runs the wiring."""
         found = self.made.get("program")
         if found is None:
             found = self.made["program"] = Program(self.wiring)
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickle keeps: all but the program, which is made again."""
+        """The state for pickle: all but the program, which is made again."""
         return {**vars(self), "made": {}}
 
 
@@ -188,7 +188,7 @@ def execute(factors: Factors, traced: Traced) -> Execution:
 
 @lru_cache(maxsize=1024)
 def _made(factors: Factors, tree: Tree) -> dict[str, Program]:
-    """Where the program of a bracketing is kept: one for all plans that do the same."""
+    """The programs of executions, which all plans that do the same share."""
     return {}
 
 

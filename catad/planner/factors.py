@@ -88,7 +88,7 @@ def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tup
 
 
 def _of_dense(product: MapProduct, first: Structure, second: Structure) -> Multiplied:
-    """As `measured`, for two dense arrays: one matrix product, whose cost is known without laying it out."""
+    """The result of `measured` for two dense arrays: one matrix product, whose cost is known without laying it out."""
     (a,), (c,), (made,) = first.slots, second.slots, product.structure.slots
     operations = first.columns * first.rows * second.rows
     read = a.nbytes + c.nbytes
@@ -130,7 +130,7 @@ Spaced = tuple[Primitive, tuple[Tensor, ...], tuple[Tensor, ...]]  # a box with 
 
 
 def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
-    """What some boxes take, kernel by kernel; boxes that run programs of their own take what these do."""
+    """The work of some boxes, kernel by kernel; a box that runs programs takes what these take."""
     done: dict[str, list[int]] = {}
     for primitive, ins, outs in boxes:
         times, inner = _inner(primitive)
@@ -146,7 +146,7 @@ def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
 
 
 def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
-    """How often a box runs a program of its own, and which."""
+    """The number of times that a box runs an inner program, and the program."""
     if isinstance(primitive, Sweep):
         return primitive.n, wire(primitive.body, primitive.dom)
     if isinstance(primitive, Call):
@@ -155,7 +155,7 @@ def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
 
 
 def kernel_of(primitive: Primitive) -> str:
-    """Which kernel runs a box, as far as its speed goes: the name of its class; contractions that sum are matrix products."""
+    """The kernel that runs a box, as far as its speed goes: the name of its class; contractions that sum are matrix products."""
     name = type(primitive).__name__
     if isinstance(primitive, Contract) and len(primitive.operands) == 2:
         inner = set(primitive.operands[0]) & set(primitive.operands[1])
@@ -214,7 +214,7 @@ def write_out(state: State, backwards: bool, fresh: Iterator[int]) -> Joined:
 
 
 def lazy(state: State) -> bool:
-    """Whether some part of a partial product is known only by how it is applied."""
+    """True where some part of a partial product is known only by how it is applied."""
     return any(part.structure.is_lazy for part in state)
 
 
@@ -251,13 +251,13 @@ def join(first: State, second: State, fresh: Iterator[int]) -> Joined:
 
 
 def weight(state: State) -> int:
-    """How many plain maps the parts of a state are made of."""
+    """The number of plain maps of which the parts of a state are made."""
     return sum(terms(part.structure) for part in state)
 
 
 @lru_cache(maxsize=65536)
 def terms(structure: Structure) -> int:
-    """How many plain maps a structure is made of."""
+    """The number of plain maps of which a structure is made."""
     return 1 if structure.pieces is None else sum(terms(piece) for piece in structure.pieces)
 
 
@@ -304,7 +304,7 @@ def shifted(state: State, by: int) -> State:
 
 
 def computed_count(state: State) -> int:
-    """How many computed arrays a canonical state has."""
+    """The number of computed arrays of a canonical state."""
     return max((-k for _, ids in state for k in ids if k < 0), default=0)
 
 
@@ -335,7 +335,7 @@ def spaces_text(leaves: Sequence[Tensor]) -> str:
 
 
 def difference(planned: Factors, found: Factors) -> str:
-    """Where two chains differ, for a message."""
+    """The place where two chains differ, for a message."""
     if len(planned.parts) != len(found.parts):
         return f"it has {len(found.parts)} factors, the plan {len(planned.parts)}"
     for k, (a, c) in enumerate(zip(planned.parts, found.parts, strict=True)):

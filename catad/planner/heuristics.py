@@ -26,12 +26,12 @@ class Work:
         return lent
 
     def take_back(self, lent: Work) -> None:
-        """What a step has left (or is behind)."""
+        """Takes back the work that a step left (or adds what it spent beyond its part)."""
         self.left += lent.left
 
 
 def greedy_order(vertices: Iterable[int], key: Callable[[int], Any], take: Callable[[int], Iterable[int]]) -> list[int]:
-    """Each time a vertex whose key is least, of several the smallest number; `take` eliminates it and gives its neighbours."""
+    """An order by a greedy rule: next is the vertex of the least key; `take` eliminates it and gives its neighbours."""
     current = {v: key(v) for v in vertices}
     heap = [(value, v) for v, value in current.items()]
     heapq.heapify(heap)

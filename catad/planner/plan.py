@@ -25,10 +25,10 @@ from catad.planner.graph import Graph
 from catad.planner.recompute import Runs, fitting, with_checkpoints
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
 from catad.planner.strategy import Runnable, Step, Strategy
-from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
+from catad.planner.subject import derivative, factors_of_list, factors_of_maps, subject_at
 from catad.spaces import Space, Value
 from catad.term_cache import cached
-from catad.terms import D, morphism
+from catad.terms import D, MorphismLike, morphism
 
 
 class PlannedMorphism(NamedTuple):
@@ -72,22 +72,22 @@ class Plan:
 
     @property
     def recomputes(self) -> bool:
-        """Whether parts of the program compute their coefficients again instead of keeping them."""
+        """True where parts of the program compute their coefficients again instead of keeping them."""
         return self.program is not None and bool(self.program.recomputed)
 
     @property
     def kind(self) -> Literal["bracketing", "order", "steps"]:
-        """What is chosen: a bracketing of a chain, an order of the vertices of a graph, or how each part of a chain is done."""
+        """The kind of strategy: a bracketing of a chain, an order of vertices of a graph, or a way for each part of a chain."""
         return self.strategy.kind
 
     @property
     def mode(self) -> str:
-        """How it was chosen: "auto", "forward", "reverse", "elimination" or "by hand"."""
+        """The way in which the strategy was chosen: "auto", "forward", "reverse", "elimination" or "by hand"."""
         return self.strategy.mode
 
     @property
     def exact(self) -> bool:
-        """Whether the plan is known to be the cheapest."""
+        """True where the plan is known to be the cheapest."""
         return self.strategy.exact
 
     @property
@@ -97,7 +97,7 @@ class Plan:
 
     @property
     def gap(self) -> float:
-        """How much cheaper another plan could be at most, as a part of the cost; 1 where nothing is known."""
+        """The part of the cost by which another plan could be cheaper at most; 1 where nothing is known."""
         return 0.0 if self.exact or not self.cost.value else 1 - self.bound / self.cost.value
 
     @property
@@ -107,7 +107,7 @@ class Plan:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """What is done, in order; each step has its `operations` and a `line` of text."""
+        """The steps, in order; each step has its `operations` and a `line` of text."""
         return self.strategy.steps
 
     @property
@@ -200,7 +200,7 @@ class Plan:
         return self.multiply(linear)
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:
-        """As `run`, for a plan that recomputes: its program must be `f` but for checkpoints."""
+        """Runs as `run`, for a plan that recomputes: its program must be `f` but for checkpoints."""
         if self.program is None or self.program.source != f:
             raise errors.PlanError(errors.other_program("it recomputes parts of another program"))
         return self.run(*primals)
@@ -259,7 +259,7 @@ class Plan:
         return report.explain(self)
 
     def why(self, step: int) -> str:
-        """What step `step` (counted from 0) rejected, with what that would have cost."""
+        """The choices that step `step` (counted from 0) rejected, with the cost of each."""
         if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < len(self.steps):
             raise errors.PlanError(errors.no_such_step(step, len(self.steps)))
         return self.strategy.why(step, self.request)
@@ -273,7 +273,7 @@ class Plan:
     def by_columns_and_rows(self) -> tuple[int, int]:
         """The operations of the same map by pushing every column of a basis through all factors, and by pulling every row.
 
-        That is forward and reverse mode without structure: as many applications as the map has columns, or rows.
+        These are forward and reverse mode without structure: one application for each column, or row, of the map.
 
         >>> import catad as ct
         >>> ct.plan(ct.sin, ct.f64[1000]).by_columns_and_rows()
@@ -293,7 +293,7 @@ class Plan:
 
 
 def plan(
-    f_or_chain: D | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
+    f_or_chain: MorphismLike | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,
     want: Want = "jacobian",
     mode: Mode | Nested = "auto",
@@ -329,9 +329,9 @@ def plan(
     >>> ct.plan(ct.sin >> ct.exp, ct.f64[3]).result.kind
     'diagonal'
     """
+    if callable(f_or_chain) and not isinstance(f_or_chain, LinearMap):
+        f_or_chain = morphism(f_or_chain, "ct.plan")
     runs = isinstance(f_or_chain, (D, LinearMap))
-    if callable(f_or_chain) and not runs:
-        morphism(f_or_chain, "ct.plan")
     request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
     if want not in WANTS:
         raise errors.PlanError(errors.unknown_want(want))
@@ -348,7 +348,7 @@ def plan(
 
 def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
-    dom = domain(f, primals_or_spaces)
+    f, dom = subject_at(f, primals_or_spaces)
 
     def made() -> Plan:
         source = f if want == "jacobian" else grad(f)
@@ -376,7 +376,7 @@ def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = (
 
 
 def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) -> Plan:
-    """What another plan is for, planned as a text asks; the plan itself where it was asked for so."""
+    """A plan for what another plan is for, planned as a text asks; that plan itself where it was asked for so."""
     if not isinstance(base.strategy, Runnable):
         _check_sized(cost)
         return base
@@ -394,7 +394,7 @@ def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) 
 
 
 def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchange.Written, cost: CostGiven | None) -> Plan:
-    """What was planned, planned as a text asks."""
+    """A plan for what was planned, planned as a text asks."""
     if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
         _check_sized(cost)
         return late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
@@ -402,8 +402,9 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):
         want = written.want or "jacobian"
-        source = subject if want == "jacobian" else grad(subject)
-        return _planned(source, domain(subject, primals_or_spaces), want, request, written.runs(source))
+        term, dom = subject_at(subject, primals_or_spaces)
+        source = term if want == "jacobian" else grad(term)
+        return _planned(source, dom, want, request, written.runs(source))
     written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model
     asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}

@@ -2,7 +2,7 @@
 
     push      A known, f not:  (f A) e_k = f(A e_k)              as many applications of f as A has columns
     pull      A known, f not:  (A f)^T e_k = f^T(A^T e_k)        as many applications of f^T as A has rows
-    accumulate   f known by its application alone: f(e_k) for all k, or for sums of those e_k that no row sees together
+    accumulate   f known by its application only: f(e_k) for all k, or for sums of those e_k that no row sees together
 
 The last is compressed by colours (`catad.linear.patterns`): a band of l + u + 1 diagonals takes l + u + 1 applications whatever
 its size. Each of these is a `MapProduct`, like those that the rules of the families give, so that plans count, carry
@@ -39,7 +39,7 @@ MOST = 512  # colours of a map that is written out by diagonals; with more it be
 
 
 def is_explicit(structure: Structure) -> bool:
-    """Whether the columns of a map can be read off: a dense array, or a grid of such."""
+    """True where the columns of a map can be read off: a dense array, or a grid of such."""
     cells = structure.leafwise
     return cells is not None and all(part is None or part[0].holds_columns for row in cells for part in row)
 
@@ -89,7 +89,7 @@ def accumulated(structure: Structure, backwards: bool = False) -> MapProduct:
 
 
 def is_compressed(structure: Structure) -> bool:
-    """Whether columns of one colour are pushed together when a map is written out."""
+    """True where columns of one colour are pushed together when a map is written out."""
     pattern = pattern_of(structure)
     return pattern is not None and not pattern.is_full and pattern.colours <= MOST
 

@@ -27,7 +27,7 @@ MOST_KEPT = 4  # runs at the end that may be kept as they are
 
 
 class Planned(Protocol):
-    """What is known of a plan here."""
+    """The parts of a plan that this file reads."""
 
     @property
     def cost(self) -> Cost: ...
@@ -48,7 +48,7 @@ def recomputing(f: D) -> Iterator[Runs]:
 
 
 def boxes(f: D) -> int:
-    """How many boxes a program has to recompute; one that is no chain is one."""
+    """The number of boxes that a program can recompute; a program that is no chain counts as one."""
     return max(len(f), 1)
 
 

@@ -27,7 +27,7 @@ def headline(plan: Plan) -> str:
 
 
 def _proof(plan: Plan) -> str:
-    """How far a plan is known to be from the best."""
+    """The bound on how far a plan is from the best, in words."""
     if plan.exact:
         return "optimal"
     if plan.mode not in ("auto", "elimination"):

@@ -29,7 +29,7 @@ UNWRITTEN = ("a cost profile", "a function")
 
 @dataclass(frozen=True)
 class Request:
-    """How a chain is to be planned: all that a plan depends on beside it.
+    """The request for a plan of a chain: all that the plan depends on beside the chain.
 
     `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; `model` what is made small (None: operations);
     `memory` the limit in bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay

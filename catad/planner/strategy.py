@@ -35,7 +35,7 @@ class Step(Protocol):
 
 
 class Records(NamedTuple):
-    """What is planned, part by part, as JSON text lists it, so that a text is known to be for the same."""
+    """The parts of what is planned, as JSON text lists them, so that a text is known to be for the same."""
 
     name: str  # of the list: "factors", "vertices"
     parts: list[dict[str, Any]]
@@ -66,7 +66,7 @@ class Strategy(ABC):
     @property
     @abstractmethod
     def subject(self) -> str:
-        """What is planned, as the headline begins."""
+        """The name of what is planned, with which the headline begins."""
 
     @property
     @abstractmethod
@@ -83,7 +83,7 @@ class Strategy(ABC):
         return "reverse", "forward"
 
     def rivals(self) -> Mapping[str, Cost] | None:
-        """What the table shows beside the strategy; None where that are the modes "forward" and "reverse"."""
+        """The rivals that the table shows beside the strategy; None where these are the modes "forward" and "reverse"."""
         return None
 
     def lines(self) -> list[str]:
@@ -96,7 +96,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def records(self) -> Records:
-        """What is planned, part by part."""
+        """The parts of what is planned."""
 
     @abstractmethod
     def read(self, choice: Any) -> Any:
@@ -108,7 +108,7 @@ class Strategy(ABC):
 
     @abstractmethod
     def why(self, step: int, request: Request) -> str:
-        """What was chosen at a step, and what was rejected."""
+        """The choice at a step, and what was rejected."""
 
     def draw(self, headline: str) -> str:
         """A picture, SVG text; raises `PlanError` where there is none."""
@@ -137,7 +137,7 @@ class Runnable(Strategy):
 
     @property
     def ends(self) -> str:
-        """From where to where: `R^403 -> R^329`."""
+        """The spaces between which the maps go: `R^403 -> R^329`."""
         return f"R^{self.factors[0].columns} -> R^{self.factors[-1].rows}"
 
     def by_columns_and_rows(self) -> tuple[int, int]:

@@ -36,7 +36,7 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """The public names alone."""
+    """The public names only."""
     return list(__all__)
 
 

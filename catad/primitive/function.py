@@ -185,7 +185,7 @@ def function(
 
 
 def argument_count(fn: Any) -> int | None:
-    """How many arguments a function takes, where it says so."""
+    """The number of arguments that a function takes, where it says so."""
     code = getattr(fn, "__code__", None)
     if code is None or code.co_flags & 0x0C or getattr(fn, "__defaults__", None) or hasattr(fn, "__self__"):
         return getattr(fn, "nin", None)

@@ -72,7 +72,7 @@ class Printer:
         return name
 
     def release(self, reads: Sequence[str]) -> None:
-        """These variables have been read once more."""
+        """Notes that these variables have been read once more."""
         for name in reads:
             if name in self.left:
                 self.left[name] -= 1
@@ -200,7 +200,7 @@ class Block:
 
 
 def _uniform(loop: Loop, inits: Sequence[Node]) -> bool:
-    """Does the condition of a loop depend on constants alone, so that all elements make the same trips?"""
+    """True where the condition of a loop depends on constants only, so that all elements make the same trips."""
     uniform = {i for i in range(loop.states) if inits[i].op == "const"}
     size = loop.step.arity
     while True:

@@ -32,7 +32,7 @@ NEWEST = (3, 14)
 """The newest Python whose instructions are known."""
 
 MAX_PATHS, MAX_DECISIONS, MAX_STEPS = 256, 64, 200_000
-"""How many paths of a function, decisions on one path, and instructions between two of them are followed."""
+"""The numbers of paths of a function, decisions on a path, and instructions between two of them that are followed."""
 
 _FLAGS = {
     inspect.CO_COROUTINE: "async function",
@@ -137,7 +137,7 @@ class Machine:
         raise ScalarError(errors.too_many_paths(self.activation.name, MAX_PATHS))
 
     def _both(self, fork: Fork) -> Any:
-        """Both ways at a condition on data, joined."""
+        """The results of both ways at a condition on data, joined."""
         self.paths += 1
         if self.paths > MAX_PATHS or len(self.known) >= MAX_DECISIONS:
             raise ScalarError(errors.too_many_paths(self.activation.name, MAX_PATHS))
@@ -165,7 +165,7 @@ class Machine:
         return None
 
     def place(self, offset: int) -> int:
-        """Which instruction begins at an offset."""
+        """The instruction that begins at an offset."""
         return bisect_left(self.offsets, offset)
 
     # -- names

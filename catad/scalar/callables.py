@@ -253,7 +253,7 @@ def _builtins() -> dict[Any, Handler]:
 
 
 HANDLERS: dict[Any, Handler] = _math() | _numpy() | _operator() | _builtins()
-"""What a Python callable means, by identity (they are hashable and compare by identity)."""
+"""The meaning of each Python callable, by identity (callables are hashable and compare by identity)."""
 
 
 def handler_of(thing: Any) -> Handler | None:

@@ -116,7 +116,7 @@ class Forward:
 
 
 class _LoopDuals:
-    """Which states of a loop have tangents (a fixed point), and the body that carries them.
+    """The states of a loop that have tangents (a fixed point), and the body that carries them.
 
     Params of the new body: states, tangents of states, invariants, tangents of invariants. A tangent of an invariant
     that is a constant goes into the body.
@@ -135,7 +135,7 @@ class _LoopDuals:
             self.active = sorted(set(found) | set(self.active))
 
     def params(self) -> tuple[dict[Node, Node], dict[Node, Tangents]]:
-        """Where the params of the old body are in the new one, and their tangents."""
+        """The places of the params of the old body in the new one, and their tangents."""
         loop, states = self.loop, self.loop.states
         first = states + len(self.active)
         rest = loop.step.arity - states

@@ -22,7 +22,7 @@ Definition = ast.FunctionDef | ast.Lambda
 Place = tuple[tuple[int, int], tuple[int, int]]
 
 _FUTURES = __future__.annotations.compiler_flag
-"""What a `from __future__` that Python 3.11 or later heeds leaves in the flags of code."""
+"""The flags of code that a `from __future__` which Python 3.11 or later heeds sets."""
 
 
 @lru_cache(256)
@@ -78,7 +78,7 @@ def _lines(function: FunctionType) -> tuple[str, ...]:
 
 
 def _fits(node: Definition, code: CodeType) -> bool:
-    """Can this definition be what the code was compiled from?"""
+    """True where the code may have been compiled from this definition."""
     if isinstance(node, ast.Lambda) != (code.co_name == "<lambda>"):
         return False
     if isinstance(node, ast.FunctionDef):
@@ -95,7 +95,7 @@ def _fits(node: Definition, code: CodeType) -> bool:
 
 
 def _positions(code: CodeType) -> Iterator[Place]:
-    """Where the instructions come from: (line, column) of start and end; the prologue says nothing and is left out."""
+    """The places from which the instructions come: (line, column) of start and end; the prologue says nothing and is left out."""
     for start, end, left, right in code.co_positions():
         if start is None or end is None or left is None or right is None:
             continue
@@ -115,7 +115,7 @@ def _place(node: ast.AST) -> Place:
 
 
 def _outline(code: CodeType, without: list[Place]) -> list[object]:
-    """What a function does outside some places: test runners rewrite the asserts of the functions that they load."""
+    """The instructions of a function outside some places: test runners rewrite the asserts of the functions that they load."""
     kept = []
     for one in dis.get_instructions(code):
         at = one.positions
@@ -137,7 +137,7 @@ def _outline(code: CodeType, without: list[Place]) -> list[object]:
 
 
 def _extent(node: Definition) -> tuple[int, int]:
-    """How large a definition is: of nested ones that fit, the innermost is meant."""
+    """The size of a definition: of nested ones that fit, the innermost is meant."""
     last = node.end_lineno or node.lineno
     return last - node.lineno, (node.end_col_offset or 0) - node.col_offset
 
@@ -162,7 +162,7 @@ def names_bound(nodes: list[ast.stmt] | list[ast.AST]) -> list[str]:
 
 
 def has_statement(nodes: list[ast.stmt], kinds: tuple[type[ast.stmt], ...], loops: bool = True) -> bool:
-    """Do the statements contain one of these kinds, outside nested functions (and, if asked, outside nested loops)?"""
+    """True where the statements contain one of these kinds, outside nested functions (and, if asked, nested loops)."""
     stack: list[ast.AST] = list(nodes)
     while stack:
         node = stack.pop()

@@ -34,7 +34,7 @@ Tree = Any
 """The nesting of leaves: `None` is a leaf, a tuple of trees is a tuple."""
 
 Number = bool | int | float | np.generic
-"""What a constant may hold."""
+"""The values that a constant may hold."""
 
 
 class Node:
@@ -261,7 +261,7 @@ class Function:
 
 
 def leaf_count(tree: Tree) -> int:
-    """How many leaves a tree has.
+    """The number of leaves of a tree.
 
     >>> leaf_count((None, (None, None)))
     3
@@ -358,7 +358,7 @@ def _unpickle_function(
 
 
 def _plain(values: Mapping[str, Any]) -> bool:
-    """Whether these are numbers and tuples of numbers, which any process can take."""
+    """True where these are numbers and tuples of numbers, which any process can take."""
     flat = [leaf for value in values.values() for leaf in leaves(value)]
     return all(isinstance(leaf, (bool, int, float, np.generic)) for leaf in flat)
 

@@ -200,7 +200,7 @@ def print_loop(region: Region, node: Node) -> list[str]:
 
 
 def _stopped(w: Writer) -> str:
-    """Whether somebody wants the loops of the module to end."""
+    """True where somebody wants the loops of the module to end."""
     w.support[STOP_FLAG] = _HANDLER
     flag = w.set(f"load volatile i32, ptr @{STOP_FLAG}")
     return w.set(f"icmp ne i32 {flag}, 0")

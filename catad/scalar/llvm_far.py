@@ -18,13 +18,13 @@ from .llvm_writer import Writer
 DOUBLE = np.dtype(np.float64)
 
 RARE = "noinline optnone cold nounwind willreturn memory(none)"
-"""What is hardly ever run is not optimised: that would take longer than all the rest of a kernel."""
+"""Attributes of code that hardly ever runs: optimising it would take longer than all the rest of a kernel."""
 
 Slow = Callable[[Writer, Sequence[str]], str]
 """(writer, float64 registers of the arguments) -> the register of the value."""
 
 WIDTHS = (2, 4, 8, 16)
-"""For how many numbers at once there is a variant."""
+"""The numbers of lanes for which there is a variant."""
 
 
 def beyond(

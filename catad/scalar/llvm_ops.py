@@ -1,4 +1,4 @@
-"""How each operation of the table in `ops.py` is written in LLVM IR, and how numbers are converted.
+"""The LLVM IR of each operation of the table in `ops.py`, and of conversions of numbers.
 
 Nothing here has undefined behaviour, whatever the operands: integer division by zero gives 0 and the most negative integer
 by -1 gives itself, as in NumPy; shifts by more than the width give what is left of the number; conversions of floats to
@@ -142,7 +142,7 @@ def _divided(w: Writer, k: Kind, a: str, b: str) -> tuple[str, str, str]:
 
 
 def _unlike(w: Writer, k: Kind, rest: str, b: str) -> str:
-    """Is there a rest whose sign is not that of the divisor?"""
+    """The condition that there is a rest whose sign is not that of the divisor."""
     some = w.set(f"icmp ne {k.ty} {rest}, 0")
     mixed = w.set(f"icmp slt {k.ty} {w.set(f'xor {k.ty} {rest}, {b}')}, 0")
     return w.set(f"and i1 {some}, {mixed}")

@@ -42,7 +42,7 @@ def _close(locals_: Sequence[Node], inits: Sequence[Node], condition: Node, step
 
 
 def constant_trips(loop: Loop, inits: Sequence[Node]) -> int:
-    """How many trips a loop over a constant range makes, as `for i in range(20)` without `break`; -1 for any other loop."""
+    """The number of trips of a loop over a constant range, as `for i in range(20)` without `break`; -1 for any other loop."""
     (condition,) = loop.condition.outputs
     if condition.op not in ("lt", "gt") or condition.args[0].op != "param" or condition.args[1].op != "const":
         return -1

@@ -34,7 +34,7 @@ from .simplify import FALSE, TRUE, apply, substitute
 from .source import source_of
 
 MAX_DEPTH = 30
-"""How deep calls may be nested while reading; recursion that does not end soon is an error."""
+"""The depth to which calls may be nested while reading; recursion that does not end soon is an error."""
 
 
 TAKE_TUPLES = frozenset((sum, len, any, all, tuple, list, zip, enumerate, reversed))

@@ -31,7 +31,7 @@ Env = dict[str, Any]
 
 
 def _numeric(value: Any) -> bool:
-    """Is the value made of numbers only, so that a loop can carry it?"""
+    """True where the value is made of numbers only, so that a loop can carry it."""
     return isinstance(value, Node) or (isinstance(value, tuple) and all(map(_numeric, value)))
 
 
@@ -330,7 +330,7 @@ class Statements(Expressions):
         carried: list[str],
         sure: bool,
     ) -> Callable[[Sequence[Node]], Any]:
-        """Make a variable that the loop changes a state of it; how to find it afterwards."""
+        """Make a variable that the loop changes a state of it; returns the way to find it afterwards."""
         old, value = before.get(name), after.get(name)
         if name in carried:
             if not _numeric(value) or tree_of(value) != tree_of(old):

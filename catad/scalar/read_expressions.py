@@ -73,7 +73,7 @@ INSTEAD: dict[type[ast.AST], str] = {
     ast.Match: "match",
     ast.Delete: "del",
 }
-"""What is no part of the language, as `errors.construct` names it."""
+"""The syntax that is no part of the language, as `errors.construct` names it."""
 
 
 class Expressions:

@@ -36,7 +36,7 @@ def recognise(function: Function) -> str | None:
 
 
 def commutes(function: Function) -> bool:
-    """Whether an operator on elements of some numbers gives the same to the last bit with its operands exchanged.
+    """True where an operator on elements of some numbers gives the same to the last bit with its operands exchanged.
 
     It is seen where only sums, products, extrema and operations on bits need be turned, as of dual numbers:
     x * u + y * t and y * t + x * u.
@@ -70,7 +70,7 @@ def _bare(node: Node) -> Node:
 
 
 def _winner(output: Node, order: int) -> Node | None:
-    """Which param the output is, if the left one is smaller (-1), equal (0) or larger (1); None if unclear."""
+    """The param that the output is, if the left one is smaller (-1), equal (0) or larger (1); None if unclear."""
     known: dict[Node, Node | bool | None] = {LEFT: LEFT, RIGHT: RIGHT}
     for node in postorder([output]):
         if node not in known:

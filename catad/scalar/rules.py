@@ -55,7 +55,7 @@ def _times(y: Node, x: Node, by: Node) -> Node:
 def _pow_base(y: Node, x: Node, exponent: Node) -> Node | None:
     """d(x**n)/dx = n x**(n-1), and 0 where n = 0, whatever x is.
 
-    Only where x**(n-1) is not finite is the 0 said apart: elsewhere the slope itself is 0, and has a derivative by n.
+    Only where x**(n-1) is not finite is the 0 a case of its own: elsewhere the slope itself is 0, and has a derivative by n.
     """
     if exponent.op == "const" and exponent.value == 0:
         return None

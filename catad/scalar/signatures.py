@@ -28,7 +28,7 @@ KNOWN: dict[Any, int] = {
 """Builtin functions of which Python does not say it, or where more arguments may be left out than a scalar function leaves."""
 
 CACHED = type(functools.lru_cache(lambda: None))
-"""What `functools.lru_cache` makes: the one wrapper that surely computes what the function in it does."""
+"""The type that `functools.lru_cache` makes: the one wrapper that surely computes what the function in it does."""
 
 
 def arity_of(fn: Any) -> int | None:
@@ -67,7 +67,7 @@ def most_of(fn: Any) -> float | None:
 
 
 def takes(fn: Any, count: int) -> bool:
-    """Whether a plain function can be called with so many arguments; what is not plain is asked when it is called."""
+    """True where a plain function can be called with so many arguments; what is not plain is asked when it is called."""
     if not isinstance(fn, FunctionType):
         return True
     code, defaults = fn.__code__, len(fn.__defaults__ or ())
@@ -76,7 +76,7 @@ def takes(fn: Any, count: int) -> bool:
 
 
 def said_arity(fn: FunctionType) -> str:
-    """How many parameters a plain function has, in words."""
+    """The number of parameters of a plain function, in words."""
     most = fn.__code__.co_argcount
     least = most - len(fn.__defaults__ or ())
     return f"{most if least == most else f'{least} to {most}'} parameter{'' if least == most == 1 else 's'}"
@@ -88,7 +88,7 @@ _LIBRARIES = ("numpy", "scipy", "cupy", "pandas", "torch", "jax")
 
 
 def is_array_function(function: FunctionType) -> bool:
-    """Whether a Python function is a public one of catad, a constructor of morphisms, or the call of a morphism."""
+    """True where a Python function is a public one of catad, a constructor of morphisms, or the call of a morphism."""
     if not str(function.__module__).startswith("catad."):
         return False
     public = getattr(sys.modules["catad"], function.__name__, None)

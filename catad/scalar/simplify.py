@@ -149,7 +149,7 @@ def _fold(op: str, nodes: Sequence[Node], value: Any) -> Node | None:
 
 
 def _is(node: Node, number: float) -> bool:
-    """Is the node the weak constant that prints like this number (sign of zero and type included)?"""
+    """True where the node is the weak constant that prints like this number (sign of zero and type included)."""
     if node.op != "const" or type(node.value) is not type(number) or node.value != number:
         return False
     return math.copysign(1.0, node.value) == math.copysign(1.0, number)
@@ -406,7 +406,7 @@ def substitute(function: Function, args: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def node_count(function: Function) -> int:
-    """How many distinct nodes a function has, loop bodies included."""
+    """The number of distinct nodes of a function, loop bodies included."""
     total = 0
     stack = [function]
     while stack:

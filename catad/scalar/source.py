@@ -59,7 +59,7 @@ def _held(cell: Any) -> Any:
 
 
 def _light(value: Any) -> bool:
-    """Whether a value may be kept with a scalar function: it holds no arrays."""
+    """True where a value may be kept with a scalar function: it holds no arrays."""
     if isinstance(value, tuple):
         return all(map(_light, value))
     if isinstance(value, FunctionType):

@@ -192,7 +192,7 @@ def _odd_sum(xp: Xp, a: Array, b: Array) -> Array:
 
 
 def _product_error(x: Array, y: Array, product: Array) -> Array:
-    """What rounding took from a product (Dekker)."""
+    """The part of a product that rounding took away (Dekker)."""
     splitter = 134217729.0
     xt, yt = splitter * x, splitter * y
     xh, yh = xt - (xt - x), yt - (yt - y)
@@ -288,12 +288,12 @@ def maximum(xp: Xp, a: Array, b: Array) -> Array:
 
 
 def fmin(xp: Xp, a: Array, b: Array) -> Array:
-    """As `minimum`, but NaN only where both are NaN."""
+    """The `minimum`, but NaN only where both are NaN."""
     return _extremum(xp, "fmin", a, b)
 
 
 def fmax(xp: Xp, a: Array, b: Array) -> Array:
-    """As `maximum`, but NaN only where both are NaN."""
+    """The `maximum`, but NaN only where both are NaN."""
     return _extremum(xp, "fmax", a, b)
 
 

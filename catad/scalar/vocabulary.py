@@ -12,7 +12,7 @@ from .ops import OPS
 from .simplify import apply
 
 ASSUMED_TRIPS = 10
-"""How many trips a loop is taken to make when operations are counted."""
+"""The number of trips that a loop is taken to make when operations are counted."""
 
 FREE = frozenset(("param", "const", "cast", "proj", "loop", "float", "int", "pos", "index", "truth"))
 """Nodes that count as no operation."""

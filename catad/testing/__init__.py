@@ -33,5 +33,5 @@ del _readings
 
 
 def __dir__() -> list[str]:
-    """The public names alone."""
+    """The public names only."""
     return list(__all__)

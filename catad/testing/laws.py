@@ -114,7 +114,7 @@ class Case:
 
     @property
     def adds(self) -> bool:
-        """Whether results can be added."""
+        """True where results can be added."""
         return all(leaf.dtype.kind != "b" for leaf in self.cod.leaves)
 
     def equal(self, left: D, right: D, point: Value, wirings: bool = False) -> None:

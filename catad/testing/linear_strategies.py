@@ -1,4 +1,4 @@
-"""How `linear_maps` draws: a table of families on one tensor, and the ways to put maps together."""
+"""The parts of the strategy `linear_maps`: a table of families on one tensor, and the ways to combine maps."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def unit_roundoff(*values: Value) -> float:
 
 
 def difference(got: Value, expected: Value, exact: bool, size: float = 0.0, tolerance: float | None = None) -> str | None:
-    """How two values differ, in words; None where they are equal.
+    """The difference of two values, in words; None where they are equal.
      Nesting, shapes and dtypes must agree. Exact values agree bit for bit (signed zeros count as one number), others within
     rounding of the largest number among both and `size`; NaN and infinities stand in the same places.
     """

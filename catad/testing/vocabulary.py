@@ -32,7 +32,7 @@ LARGEST = 32  # entries of a drawn term's results
 
 @dataclass(frozen=True)
 class Style:
-    """Which steps may be drawn."""
+    """The steps that may be drawn."""
 
     polynomial: bool
     smooth: bool

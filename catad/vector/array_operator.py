@@ -73,7 +73,7 @@ class Lawful(Primitive):
 
 
 def _far(xp: Any, got: Any, want: Any, scale: float) -> bool:
-    """Whether two elements differ by more than rounding explains; what is not finite explains everything."""
+    """True where two elements differ by more than rounding explains; what is not finite explains everything."""
     for g, w in zip(got, want, strict=True):
         if w.dtype.kind != "f":
             if bool(xp.any(g != w)):

@@ -73,7 +73,7 @@ class SortByBin(Integers):
 
 
 def alone_in_bin(b: Builder, index: Wire, bins: int) -> Wire:
-    """Whether each of some indices (m,) is the only one of its bin; those out of range are not."""
+    """True where each of some indices (m,) is the only one of its bin; those out of range are not."""
     how = rows_of((bins,), index.shape)
     (one,) = mapped(b, [scalar.cast(np.int64, scalar.const(1))], [index])
     (count,) = b.add(Gathered(how), index, b.add(ScatterAdded(how), index, one)[0])
@@ -141,7 +141,7 @@ def or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire])
 def prefixes_by_sorting(
     b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, after: bool
 ) -> list[Wire]:
-    """Whether anything stands before each value in its bin, and the fold of that; `after`: what stands behind it.
+    """True where anything stands before each value in its bin, and the fold of that; `after`: what stands behind it.
 
     Where nothing does, and where the index is out of range, false and the neutral element.
     """
@@ -168,5 +168,5 @@ def prefixes_by_sorting(
 
 
 def inside(index: Node, bins: int) -> Node:
-    """Whether an index names a bin."""
+    """True where an index names a bin."""
     return scalar.apply("and", scalar.apply("ge", index, scalar.const(0)), scalar.apply("lt", index, scalar.const(bins)))

@@ -27,11 +27,11 @@ class Decomposed(Primitive):
     """A box that means its `decomposition`, a morphism of its first arguments; one of these is differentiable."""
 
     helpers = 0
-    """How many arguments at the end only help to compute the box: no derivative is taken with respect to them."""
+    """The number of arguments at the end that only help to compute the box: no derivative is taken with respect to them."""
 
     @property
     def decomposition(self) -> D:
-        """What the box means, as a morphism of its arguments without the helpers."""
+        """The meaning of the box, as a morphism of its arguments without the helpers."""
         raise errors.ExtensionError(errors.missing_method("box", self, "decomposition"))
 
     def own(self, given: Sequence[Any]) -> tuple[Any, ...]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def by_bin(
     b: Builder, monoid: Monoid, index: Wire, values: Sequence[Wire], bins: int, free: Sequence[Wire] = ()
 ) -> list[Wire]:
-    """The folds of the values of each bin, the independent parts of the operator apart."""
+    """The folds of the values of each bin, one for each independent part of the operator."""
     made: dict[int, Wire] = {}
     for own, part in parts(monoid):
         wires = [values[k] for k in own]
@@ -117,7 +117,7 @@ def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, 
 
     Values are taken in their order; an empty bin holds the neutral element; an index out of range is dropped, negative ones too.
     `values` may be a tuple of arrays nested as `neutral`, and may have more axes than the indices. With `params=k` the operator
-    takes k more numbers, which follow in the domain. `op` may be a `ct.monoid`. Errors as `scan`.
+    takes k more numbers, which follow in the domain. `op` may be a `ct.monoid`. Raises the errors of `ct.scan`.
 
     Work O(n + bins), depth O(log n), of the value and of its derivatives, beside the stable sort, by which array libraries fold
     with operators other than `+` and whose work is O(n) where it is a radix sort (Bruun and Larsen 2022, sections 6.1.4, 6.2.1
@@ -140,11 +140,10 @@ def histogram(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, 
 def reduce_by_index(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, params: int = 0) -> D:
     """(dst, indices, values) to dst with the values of each bin folded onto it; dst is the left operand.
 
-    As `ct.histogram` on indices and values, then the operator on dst and the bins: where nothing arrives it is
-    `op(dst, neutral)`, and dst as it is where the neutral element is not finite.
-    Work O(n + bins), depth O(log n), as of the histogram; passes over the n values, of the result and of its gradient: `*`
-    1 and 4. Errors as `ct.histogram`. Shapes: dst (bins, ...), and the result
-    has its shape; dst has the values' dtype.
+    It is `ct.histogram` on indices and values, and then the operator on dst and the bins. An entry of dst where nothing
+    arrives becomes `op(dst, neutral)`, or stays as it is where the neutral element is not finite. Work O(n + bins), depth
+    O(log n), as of the histogram; passes over the n values, of the result and of its gradient: `*` 1 and 4. Raises the
+    errors of `ct.histogram`. Shapes: dst (bins, ...), and the result has its shape; dst has the values' dtype.
 
     >>> import catad as ct, numpy as np
     >>> ct.reduce_by_index(ct.add, 0.0)(np.ones(3), np.array([0, 2, 2]), np.array([1.0, 2.0, 3.0]))

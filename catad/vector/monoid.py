@@ -54,7 +54,7 @@ class Monoid:
 
     @property
     def width(self) -> int:
-        """How many numbers an element has."""
+        """The number of numbers of an element."""
         return len(self.neutral)
 
     @property
@@ -190,7 +190,7 @@ def _restricted(monoid: Monoid, own: tuple[int, ...]) -> Monoid:
 
 
 def parameters_of(node: scalar.Node) -> frozenset[int]:
-    """Which parameters an expression depends on."""
+    """The parameters on which an expression depends."""
     return frozenset(int(n.value) for n in scalar.postorder([node]) if n.op == "param")
 
 
@@ -209,7 +209,7 @@ def with_position(monoid: Monoid) -> Monoid:
 
 
 def chooses(monoid: Monoid) -> bool:
-    """Whether the operator is a minimum or maximum of numbers."""
+    """True where the operator is a minimum or maximum of numbers."""
     return monoid.width == 1 and not monoid.free and scalar.recognise(monoid.op) in ("min", "max")
 
 

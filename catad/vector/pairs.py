@@ -89,7 +89,7 @@ def _pushed(monoid: Monoid, live: Sequence[int], free: Sequence[int]) -> tuple[l
 
 @lru_cache(maxsize=1024)
 def smooth(op: Function, floats: frozenset[int]) -> bool:
-    """Whether the derivative by the given parameters is continuous: no branch, kink or loop depends on one of them."""
+    """True where the derivative by the given parameters is continuous: no branch, kink or loop depends on one of them."""
     moving: dict[Node, bool] = {}
     for node in scalar.postorder(op.outputs):
         at = [moving[arg] for arg in node.args]
@@ -124,7 +124,7 @@ def cheaper_pairs(
 
 
 def _closed(found: Pairs, ins: tuple[Tensor, ...], moved: tuple[int, ...]) -> bool:
-    """Whether tangents come out in the dtypes of their numbers."""
+    """True where tangents come out in the dtypes of their numbers."""
     d = found.monoid.width - len(found.live)
     element = [space.dtype for space in (*ins[: found.first], *[ins[k] for k in found.live], *ins[found.first : d])]
     free = [ins[k].dtype for k in (*range(d, len(ins)), *[k for k in moved if k >= d])]

@@ -1,4 +1,4 @@
-"""Where an operator forgets its left operand: the conditions under which all partials by it are zero by structure.
+"""Resets, where an operator forgets its left operand: the conditions under which all partials by it are zero by structure.
 
 An operator with a branch that only its right operand enters, as the operator lifted to segments has, resets the recurrence of its
 derivative: there no tangent is multiplied by a link of zero, it is not used. So NaN and infinity stop there too, as they

@@ -148,7 +148,7 @@ class Scan(Primitive):
 
     @property
     def _regular_at_neutral(self) -> bool:
-        """Whether the partials with respect to the right operand are by formula those of the identity at the neutral element.
+        """True where the partials with respect to the right operand are by formula those of the identity at the neutral element.
 
         They need not even exist there, as those of `t * logaddexp(a / t, b / t)` at minus infinity.
         """
@@ -169,7 +169,7 @@ class Scan(Primitive):
     def _first_steps(
         self, partials: Sequence[Sequence[Node | None]], m: int, same: list[list[bool]]
     ) -> list[list[float | None]] | None:
-        """What the partials with respect to the right operand are at the first step, where no formula says it.
+        """The partials with respect to the right operand at the first step, where no formula gives them.
 
         The first prefix is the first element, so its derivative is the identity.
         """
@@ -295,7 +295,7 @@ def scanned(
     reverse: bool,
     free: Sequence[Wire] = (),
 ) -> list[Wire]:
-    """Lay a scan out: the general one by flipping and shifting the inclusive forward one, its independent parts apart."""
+    """Lay a scan out: the general one by flipping and shifting the inclusive forward one, each independent part by itself."""
     split = parts(monoid)
     if len(split) > 1:
         made: dict[int, Wire] = {}

@@ -122,7 +122,7 @@ def numbered(b: Builder, given: Any, element: Wire, by: str, segments: int, term
 def scanned_by_segments(
     b: Builder, monoid: Monoid, number: Wire, x: Sequence[Wire], exclusive: bool, reverse: bool, free: Sequence[Wire]
 ) -> list[Wire]:
-    """Lay the scan of each segment out, the independent parts of the operator apart.
+    """Lay the scan of each segment out, one for each independent part of the operator.
 
     Reversed, everything is turned: an element then starts a segment where its number is not that of the one before it, as ever.
     """
@@ -232,8 +232,8 @@ def segmented_fold(
     It is a histogram whose bins are the segments, and so is its derivative: one gather for `+` and for a minimum or maximum,
     the folds of each segment from both sides for any other operator. Work O(n + k), depth O(log n), beside the sort of
     `ct.histogram`; passes over the n elements, of the value by lengths and of its gradient: `*` 2 and 5, any other operator
-    on numbers 2 and 4. Errors as `ct.segmented_scan`. Raises `ArgumentError` where `segments` is needed and missing, or `by`
-    is neither.
+    on numbers 2 and 4. Raises the errors of `ct.segmented_scan`, and `ArgumentError` where `segments` is needed and missing,
+    or `by` is neither.
 
     >>> import catad as ct, numpy as np
     >>> x = np.array([1.0, 2.0, 3.0, 4.0])

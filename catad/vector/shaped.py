@@ -18,7 +18,7 @@ Lay = Callable[["Builder", Any, Any], Any]  # of the builder, the wires of the a
 
 
 class Shaped(D):
-    """What a public constructor makes of its parameters; `lay(builder, wires, term)` adds the boxes and returns the results.
+    """A term that a public constructor makes of its parameters; `lay(builder, wires, term)` adds boxes and returns the results.
 
     Terms of one constructor with equal parameters are equal, and print as its call.
     """
@@ -43,7 +43,7 @@ class Shaped(D):
 
 @share
 class OfOperator(Shaped):
-    """What a constructor makes of an operator with its neutral element, and of parameters."""
+    """The term that a constructor makes of an operator with its neutral element, and of parameters."""
 
     __slots__ = ("monoid",)
 

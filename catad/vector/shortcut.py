@@ -2,7 +2,7 @@
 
 The gradient of a product is the product by each element, where the product is a normal number; the position of a maximum is the
 first at which the maximum stands, where it is a number. Elsewhere the box is computed as its `exact` says. All of it is data, so
-an engine needs no code for a shortcut of its own: a stage takes in the formula, and runs without shortcuts where the condition
+an engine needs no code for a new shortcut: a stage computes the formula, and runs without shortcuts where the condition
 fails.
 """
 
@@ -25,7 +25,7 @@ INDEXED = -1
 
 
 class Read(NamedTuple):
-    """What a formula reads: an argument, and for each axis of it the axis of the elements along which it lies."""
+    """A read of a formula: an argument, and for each axis of it the axis of the elements along which it lies."""
 
     argument: int
     axes: tuple[int, ...]
@@ -64,7 +64,7 @@ class Shortcut(Decomposed):
 
     @property
     def exact(self) -> D:
-        """How the box is computed of the arguments alone, whatever the numbers are: as the decomposition, or better."""
+        """The value of the box from its arguments only, whatever the numbers are: by the decomposition, or better."""
         return self.decomposition
 
     def formula(self, ins: tuple[Tensor, ...]) -> Formula | None:
@@ -90,7 +90,7 @@ class Shortcut(Decomposed):
 def array_code(formula: Formula) -> Callable[..., Any]:
     """A formula as a function of an array library and the arguments."""
     function, axes = scalar.array_function(formula.function), range(len(formula.shape))
-    at = formula.reads[0].axes[:1]  # along which an index lies, and so what is read at it
+    at = formula.reads[0].axes[:1]  # the axes of the index, and so of what is read at it
     lying = [at + read.axes[1:] if INDEXED in read.axes else read.axes for read in formula.reads]
     where = [tuple([slice(None) if axis in own else None for axis in axes]) for own in lying]
 
@@ -105,22 +105,22 @@ def array_code(formula: Formula) -> Callable[..., Any]:
 
 
 def _read_at(xp: Any, index: Any, array: Any, bins: int) -> Any:
-    """What an array has at some indices, and 0 where they are out of range."""
+    """The entries of an array at some indices, and 0 where these are out of range."""
     there = (index >= 0) & (index < bins)
     read = array[xp.where(there, index, 0).astype(np.int64)]
     return xp.where(there.reshape(there.shape + (1,) * (array.ndim - 1)), read, xp.zeros((), dtype=array.dtype))
 
 
 def is_normal(xp: Any, array: Any) -> bool:
-    """Whether all numbers are finite and have lost no digits: products, say, which may then be divided by each factor."""
+    """True where all numbers are finite and have lost no digits: products, say, which may then be divided by each factor."""
     size = xp.abs(array)
     return bool(xp.all((size >= float(np.finfo(array.dtype).tiny)) & (size < math.inf)))
 
 
 def is_number(xp: Any, array: Any) -> bool:
-    """Whether no number is NaN."""
+    """True where no number is NaN."""
     return not bool(xp.isnan(array).any())
 
 
 CONDITIONS: Mapping[str, Callable[[Any, Any], bool]] = {"normal": is_normal, "number": is_number}
-"""What numbers must meet, by name, as array code."""
+"""The conditions on numbers, by name, as array code."""

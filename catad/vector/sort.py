@@ -108,7 +108,7 @@ def argsort(axis: int = -1) -> D:
     """The positions (int64) of the entries of one array in ascending order along an axis; the shape stays.
 
     Stable, NaN last, as `numpy.argsort(x, axis, kind="stable")`; its derivative is zero. With `ct.gather` it sorts by a key.
-    Errors as `ct.sort`.
+    Raises the errors of `ct.sort`.
 
     >>> import catad as ct, numpy as np
     >>> ct.argsort()(np.array([3.0, 1.0, 2.0]))

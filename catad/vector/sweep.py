@@ -10,7 +10,7 @@ from catad.calls import constructor, integer
 from catad.rearrange import exl, exr, it
 from catad.spaces import Product, flatten, rebuild
 from catad.syntax import call
-from catad.terms import D, fork, morphism
+from catad.terms import D, MorphismLike, fork, morphism
 from catad.vector.batching import element_of, first_of
 from catad.vector.looped import looped
 from catad.wiring import at_point, share
@@ -54,7 +54,7 @@ class Swept(D):
         return x
 
     def _first_step(self, b: Builder, state: Any, given: Any, inputs: Any) -> Any:
-        """What the first step reads, where it is known."""
+        """The values that the first step reads, where they are known."""
         start, own = b.values([*flatten(state), *flatten(given)]), first_of(b, flatten(inputs))
         return None if start is None or own is None else (start[0], [*start[1], *own[1]])
 
@@ -63,7 +63,7 @@ class Swept(D):
 
 
 @constructor(morphisms="f")
-def sweep(f: D, n: int, reverse: bool = False) -> D:
+def sweep(f: MorphismLike, n: int, reverse: bool = False) -> D:
     """The loop of n steps of `f : (state, given, input) -> (state, output)`, `(state, given, inputs) -> (state, outputs)`.
 
     The state goes from step to step. `given` is what every step reads, such as weights: the derivative keeps it once, and adds up

@@ -90,7 +90,7 @@ def scans(n: int, rounds: int, peers: bool, associative: bool) -> tuple[list[Bou
 
 
 def _add_jax(runs: dict[str, dict[str, Callable[[], Any]]], x: Any, w: Any, associative: bool) -> list[str]:
-    """ScatterAdded JAX's scans beside catad's, each compiled once, on arrays that are JAX's; how long the first calls took."""
+    """Adds JAX's scans beside catad's, each compiled once, on JAX's arrays; returns the times of the first calls as text."""
     import jax
     import jax.numpy as jnp
     from jax import lax

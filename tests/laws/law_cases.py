@@ -220,6 +220,16 @@ SHAPES: dict[str, tuple[Callable[[], Any], Maker]] = {
     "stack": (lambda: ct.stack(axis=-1), both(real(2), real(2), real(2))),
     "gather": (lambda: ct.gather, both(real(3, 2), given([2, 0, 2]))),
     "gather by matrix": (lambda: ct.gather, both(real(3), given([[2, 0], [2, 1]]))),
+    "index": (lambda: ct.index[1:, None, ::-2], real(3, 4)),
+    "index arg": (lambda: ct.index[ct.arg, :, ct.arg], both(real(2, 3, 2), given([1, 0, -1, 1]), given([[0], [1]]))),
+    "index at one": (lambda: ct.index[ct.arg, 1:], both(real(3, 2), given(-1))),
+    "at": (lambda: ct.at[1:, ::2].set, both(real(3, 4), real(2, 1))),
+    "at add": (lambda: ct.at[::-1, 0].add, both(real(3, 4), real(3))),
+    "at mul": (lambda: ct.at[1:].mul, both(real(3), real(2))),
+    "at arg": (lambda: ct.at[ct.arg].set, both(real(3, 2), given([2, 0, -1]), real(3, 2))),
+    "at one": (lambda: ct.at[1:, ct.arg].set, both(real(3, 4), given(2), real(2))),
+    "at arg add": (lambda: ct.at[ct.arg, ct.arg].add, both(real(3, 2), given([2, 0, -1]), given([1, 0, 1]), real(3))),
+    "at arg mul": (lambda: ct.at[ct.arg].mul, both(real(3), given([2, 0, -1]), real(3))),
     "scatter": (lambda: ct.scatter, both(real(3, 2), given([2, 0, 2, -1]), real(4, 2))),
     "scatter_add": (lambda: ct.scatter_add, both(real(3), given([2, 0, 2, 3]), real(4))),
     "matmul": (lambda: ct.matmul, both(real(2, 3), real(3, 2))),
@@ -243,6 +253,34 @@ def shape_cases() -> list[Case]:
 
 
 FLAGS, LENGTHS = given([False, False, True, True, False]), given([2, 0, 3])
+
+
+REDUCTIONS: dict[str, tuple[Callable[[], Any], Maker, bool]] = {
+    "max": (lambda: ct.max(axis=1), MATRIX, True),
+    "max over several": (lambda: ct.max(axis=(0, 2), keepdims=True), real(2, 2, 3), True),
+    "min": (lambda: ct.min(), MATRIX, True),
+    "prod": (lambda: ct.prod(axis=(0, 1)), MATRIX, True),
+    "mean": (lambda: ct.mean(axis=0), real(4, 3), True),
+    "var": (lambda: ct.var(axis=1, ddof=1), MATRIX, False),
+    "std": (lambda: ct.std(axis=0, keepdims=True), MATRIX, False),
+    "norm": (lambda: ct.norm(axis=1), MATRIX, False),
+    "norm of a matrix": (lambda: ct.norm("fro"), MATRIX, False),
+    "norm of another order": (lambda: ct.norm(3), real(4), False),
+    "logsumexp": (lambda: ct.logsumexp(axis=(0, 1)), MATRIX, False),
+    "softmax": (lambda: ct.softmax(axis=0), MATRIX, False),
+    "cumsum": (lambda: ct.cumsum(axis=1), MATRIX, True),
+    "cumprod": (lambda: ct.cumprod(), MATRIX, True),
+    "any": (lambda: ct.any(axis=0), given([[0.0, 1.0], [0.0, 2.0]]), True),
+    "all": (lambda: ct.all(axis=0), given([[0.0, 1.0], [0.0, 2.0]]), True),
+    "argmax": (lambda: ct.argmax(axis=1), MATRIX, True),
+    "argmin": (lambda: ct.argmin(), MATRIX, True),
+    "fold along several axes": (lambda: ct.fold(times, 1.0, axis=(0, 2), keepdims=True), real(2, 2, 2), True),
+}
+
+
+def reduction_cases() -> list[Case]:
+    covers = {name: (name,) if hasattr(ct, name) else () for name in REDUCTIONS}
+    return [Case(name, make, point, covers[name], exact) for name, (make, point, exact) in REDUCTIONS.items()]
 
 
 def segment_cases() -> list[Case]:
@@ -420,6 +458,7 @@ CASES: list[Case] = [
     *pointwise_cases(),
     *operator_cases(),
     *shape_cases(),
+    *reduction_cases(),
     *segment_cases(),
     *neighbour_cases(),
     *OTHERS,

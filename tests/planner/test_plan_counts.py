@@ -10,6 +10,9 @@ import pytest
 
 import catad as ct
 from catad.linear import products
+from catad.linear.clear import ClearAt, Cleared, Run
+from catad.linear.either import Choose
+from catad.linear.gather import rows_of
 from catad.linear.matrix_free import Batched
 from catad.planner import plan
 
@@ -26,6 +29,11 @@ MORE = {
     ),
     "network": ct.linearize(ct.fork(ct.sin, ct.flip() >> ct.cos) >> ct.mul, np.arange(N) / 4)[1],
     "reshape": ct.linearize(ct.reshape((N, 1)), np.arange(N) / 4)[1],
+    "clear": ct.linearize(Cleared((Run(N, 1, 2, 2),)), np.arange(N) / 4)[1],
+    "clear at": ct.LinearMap(
+        ct.f64[N], ct.f64[N], ClearAt(rows_of((N,), (2,)), np.dtype(np.int64), np.dtype(np.float64)), [np.array([3, 1])]
+    ),
+    "either": ct.linearize(Choose(ct.sin, ct.square, ct.f64[N]), (True, np.arange(N) / 4))[1],
 }
 PAIRS = [
     *[(f, g, FIRST[f][0], SECOND[g][0]) for f, g in itertools.product(FIRST, SECOND)],

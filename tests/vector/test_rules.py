@@ -419,7 +419,7 @@ def test_bad_indices_free_numbers_and_domains() -> None:
         ct.fold(o.damped, 0.0, params=1)(x, np.ones(3))
     with raises(ct.SpaceError, "same at every step"):
         ct.scan(o.damped, 0.0, params=1, axis=1)(np.ones((2, 3)), np.ones((2, 3)))
-    with raises(ct.MonoidError, "neutral element and its free numbers already"):
+    with raises(ct.MonoidError, "already has its neutral element and its free numbers"):
         ct.fold(ct.monoid(o.damped, 0.0, params=1), 0.0)
     with raises(ct.MonoidError, "not be checked on a domain|cannot be checked"):
         ct.monoid(o.damped, 0.0, params=1, domain=x)

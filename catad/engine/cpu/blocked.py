@@ -24,7 +24,7 @@ COUNT = 32  # blocks of a line, or somewhat fewer
 
 
 def blocked(how: Layout) -> bool:
-    """Whether a laid-out kernel runs in blocks. It depends on nothing but the program and its arrays: so do the results."""
+    """True where a laid-out kernel runs in blocks. It depends on nothing but the program and its arrays: so do the results."""
     if how.kernel.kind != LINE or how.loops[-1].size < LONG:
         return False
     return math.prod([loop.size for loop in how.loops[:-1]]) < LINES and joins(how.kernel.body) is not None
@@ -75,7 +75,7 @@ class Blocked:
         return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed)
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
-        """From arrays to results."""
+        """Runs the kernel on arrays and writes the results into `outs`."""
         room = self.totals.room()
         ends = [address(room), self.totals.units]
         table = self.totals.packed(arrays, (), ends)
@@ -86,7 +86,7 @@ class Blocked:
             self.whole.run(arrays, outs)
 
     def _joined(self, table: Any, room: Any) -> bool:
-        """Join each total with those before it; whether these can stand for what they are totals of."""
+        """Join each total with those before it; True where the joined totals can stand for their elements."""
         tiles = [self._numbers(room, k).copy() for k in range(len(self.dtypes))]
         floats = [a for a in tiles if a.dtype.kind == "f"]
         if not all(np.isfinite(a).all() for a in floats):
@@ -110,7 +110,7 @@ class Blocked:
 
 
 def _keeps(function: Function, before: Sequence[Any], total: Sequence[Any]) -> bool:
-    """Whether it does not matter that totals have underflown: the least normal number in their place would make the same.
+    """True where it does not matter that totals have underflown: the least normal number in their place would make the same.
 
     What is smaller than that number itself need not be the same.
     """

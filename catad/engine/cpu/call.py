@@ -47,11 +47,11 @@ class Call:
 
     @property
     def seconds(self) -> float:
-        """What compiling it took."""
+        """The time that compiling took."""
         return self.code.seconds
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int] = ()) -> None:
-        """From arrays to results; `more` ends the table."""
+        """Runs the kernel on arrays and writes the results into `outs`; `more` ends the table."""
         if not self.tiled:
             self.start(self.packed(arrays, outs, more))
         else:
@@ -61,7 +61,7 @@ class Call:
             self.finish(table)
 
     def room(self) -> Any:
-        """Where tiles leave their totals, 8 bytes for each number."""
+        """The memory for the totals of tiles, 8 bytes for each number."""
         return np.empty((self.rows * self.units, self.states), np.int64)
 
     def packed(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int]) -> Any:
@@ -69,15 +69,15 @@ class Call:
         return packed(self.table.filled([*map(address, arrays)], map(address, outs), more))
 
     def start(self, table: Any) -> None:
-        """All of the work, in threads where it is large."""
+        """Does all of the work, in threads where it is large."""
         self.code.run("kernel", table, self.ranges())
 
     def finish(self, table: Any) -> None:
-        """What follows once all tiles have left their totals."""
+        """Joins the totals once all tiles have left them."""
         self.code.run("finish", table, [(0, self.rows, 0, 0)])
 
     def ranges(self) -> list[tuple[int, int, int, int]]:
-        """What each thread does: a range of rows, or of the units of all rows, and a range of the innermost loop."""
+        """The work of each thread: a range of rows, or of the units of all rows, and a range of the innermost loop."""
         rows, inner = self.rows * self.units, self.sizes[-1]
         count = threads.get_num_threads() if self.work >= GRAIN else 1
         if count == 1:

@@ -25,7 +25,7 @@ class Cpu(Engine):
         return xp is np
 
     def available(self) -> bool:
-        """Whether there is LLVM."""
+        """True where there is LLVM."""
         return target.available()
 
     def steps(self, wiring: Wiring) -> list[Step]:

@@ -1,4 +1,4 @@
-"""How a stage runs on a CPU: its loops laid over the arrays at hand, in one kernel, in blocks, or as two stages."""
+"""Stages on a CPU: their loops are laid over the arrays of a call and run in one kernel, in blocks, or as two stages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from catad.engine.runner import Contiguous
 from catad.engine.stages.layout import POINTS, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
 
-STREAMED = 1 << 24  # bytes of results from which on they are written past the caches
+STREAMED = 1 << 24  # bytes of results from which on they are written by streaming stores
 
 
 def way_of(stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
@@ -58,7 +58,7 @@ class _InTwo:
 
 
 def _straight(how: Layout, outs: Sequence[Any]) -> bool:
-    """Whether results lie so that whole vectors are aligned.
+    """True where results lie so that whole vectors are aligned.
 
     The layout is used again for other results of the same shapes: only large ones are sure to be aligned as `buffers` does it.
     """

@@ -36,13 +36,13 @@ def _aligned(array: Any) -> Any:
 
 
 def _normal(array: Any) -> bool:
-    """Whether all numbers are finite and not so small that they have lost digits."""
+    """True where all numbers are finite and not so small that they have lost digits."""
     size = np.abs(array)
     return bool(np.all((size >= np.finfo(array.dtype).tiny) & (size < np.inf)))
 
 
 def _number(array: Any) -> bool:
-    """Whether no number is NaN."""
+    """True where no number is NaN."""
     return not np.isnan(array).any()
 
 

@@ -1,4 +1,4 @@
-"""Where a stage reads an array: at positions that are affine in the indices of its loops.
+"""The positions at which a stage reads an array: they are affine in the indices of its loops.
 
 A slice, a flip, a shift, a transposition, a broadcast and a diagonal cost no work: a reader of such a view reads the array
 behind it at other positions. A shift and a pad have a guard: outside an interval of one loop index, the value is their fill
@@ -34,7 +34,7 @@ class Guard(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One position an array axis, and the guards; outside them the value is `fill`."""
+    """The position along each axis of an array, and the guards; outside them the value is `fill`."""
 
     axes: tuple[Affine, ...]
     guards: tuple[Guard, ...] = ()
@@ -83,7 +83,7 @@ def behind(view: Primitive, access: Access, before: Sequence[int], loops: Sequen
 
 
 def _through_unit_axes(view: Reshaped, access: Access, before: Sequence[int]) -> Access | None:
-    """Of a reshape that only adds and takes away axes of size 1."""
+    """The access to the argument of a reshape that only adds and takes away axes of size 1."""
     if [n for n in before if n != 1] != [n for n in view.shape if n != 1]:
         return None
     rest = iter([at for at, n in zip(access.axes, view.shape, strict=True) if n != 1])
@@ -91,14 +91,14 @@ def _through_unit_axes(view: Reshaped, access: Access, before: Sequence[int]) ->
 
 
 def _through_contract(view: Contract, access: Access) -> Access | None:
-    """Of one operand without sums: transposition, broadcast, diagonal."""
+    """The access to the one operand of a contraction without sums: transposition, broadcast, diagonal."""
     if len(view.operands) != 1 or not without_sums(view):
         return None
     return across(view.operands[0], view.out, access)
 
 
 def without_sums(c: Contract) -> bool:
-    """Whether each index of the result is that of one index of each operand; a sum over one index is none."""
+    """True where each index of the result is that of one index of each operand; a sum over one index is none."""
     unit = {label for label, size in enumerate(c.sizes) if size == 1}
     return len(set(c.out)) == len(c.out) and set().union(*c.operands) <= unit | set(c.out)
 
@@ -146,7 +146,7 @@ def _inside(a: int, s: int, m: int) -> tuple[int, int]:
 
 
 def _joined(guards: Sequence[Guard]) -> list[Guard]:
-    """One guard a loop."""
+    """Joins guards, so that each loop has one."""
     found: dict[int, Guard] = {}
     for label, lo, hi in guards:
         old = found.get(label)

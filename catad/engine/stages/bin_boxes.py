@@ -23,7 +23,7 @@ _EXACT = ("add", "mul")  # recognised operators with op(neutral, x) = x to the l
 
 
 def is_member(primitive: Primitive, ins: tuple[Tensor, ...]) -> bool:
-    """Whether a box in these spaces may share a pass over the elements that it folds by bin."""
+    """True where a box in these spaces may share a pass over the elements that it folds by bin."""
     return isinstance(primitive, FoldByBin) or (isinstance(primitive, ScatterAdded) and is_dense(primitive, ins))
 
 
@@ -38,7 +38,7 @@ def member(primitive: Primitive, ins: tuple[Tensor, ...], before: Before | None 
 def bins_of(
     monoid: Monoid, ins: tuple[Tensor, ...], values: tuple[str, ...], outs: tuple[str, ...], before: Before | None = None
 ) -> Bins:
-    """What is compiled for an operator at these spaces of (indices, values...)."""
+    """The `Bins` that are compiled for an operator at these spaces of (indices, values...)."""
     states = tuple([name or np.dtype(np.int64).str for name in values])
     starts = tuple([literal(e, np.dtype(s)) for e, s in zip(monoid.neutral, states, strict=True)])
     rows = math.prod(ins[1].shape[1:]) != 1
@@ -103,11 +103,11 @@ def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | Non
 
 
 def is_dense(put: ScatterAdded, ins: tuple[Tensor, ...]) -> bool:
-    """Whether a `ScatterAdded` in these spaces is a fold by bin over all places, which may compute its values as it reads."""
+    """True where a `ScatterAdded` in these spaces is a fold by bin over all places, which may compute its values as it reads."""
     rows = set(put.how.by).isdisjoint(put.how.src)
     return rows and ins[1].dtype.kind != "b" and are_many(ins[1].size, math.prod(put.how.shape(put.how.src)))
 
 
 def are_many(elements: int, places: int) -> bool:
-    """Whether so many elements touch so many places that each of these is gone through."""
+    """True where so many elements touch so many places that each of these is gone through."""
     return elements * SPARSE > places

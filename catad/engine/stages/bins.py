@@ -13,20 +13,20 @@ from catad.scalar import Function
 
 
 class Before(NamedTuple):
-    """What is computed first of the numbers that are read: their dtypes, and the function that gives the values."""
+    """The computation that comes first: the dtypes of the numbers that are read, and the function that gives the values."""
 
     dtypes: tuple[str, ...]
     function: Function
 
 
 class Bins(NamedTuple):
-    """What is compiled: the operator on states of these dtypes, what is read (`by` is the dtype of the indices) and written.
+    """A compiled fold by bin: the operator on states of these dtypes, the dtypes of what is read (`by`: indices) and written.
 
     A value with the dtype "" is the position of the element. With `before`, the values are computed of what is read. `starts`
-    are the neutral elements as text. With `flagged` a bin knows whether anything is in it yet: needed unless op(neutral, x) is x
-    to the last bit. `outs` are the dtypes of the results, "" for a number of the state that nobody asked for. `rows` is whether
-    an element is a row of numbers, `lanes` how many pieces a group has. With `own` each number of a row has its own
-    index.
+    are the neutral elements as text, "" where nobody reads the state before an element has set it. With `flagged` a bin knows
+    whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results, "" for
+    a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces a group
+    has. With `own` each number of a row has its own index.
     """
 
     op: Function
@@ -55,12 +55,12 @@ class Fold(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        """Of the state of one number."""
+        """The bytes of the state of one number."""
         return sum(np.dtype(s).itemsize for s in self.what.states) + self.what.flagged
 
     @property
     def rounds(self) -> bool:
-        """Whether it loses digits: not integers, minima and maxima, and sums in double precision of what is in single."""
+        """True where it loses digits: not integers, minima and maxima, and sums in double precision of what is in single."""
         what = self.what
         wider = all(np.dtype(s).itemsize > np.dtype(o or s).itemsize for s, o in zip(what.states, what.outs, strict=True))
         exact = wider or scalar.recognise(what.op) in ("min", "max")
@@ -68,7 +68,7 @@ class Fold(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a fold runs on: indices (m,) and values (m, *rest), C-contiguous."""
+    """The arguments of a fold: indices (m,) and values (m, *rest), C-contiguous."""
 
     index: Any
     values: Sequence[Any]

@@ -39,7 +39,7 @@ class Body(NamedTuple):
 
     @property
     def guards(self) -> int:
-        """How many guards the sources have."""
+        """The number of guards of the sources."""
         return 1 + max([source.guard for source in self.sources], default=-1)
 
 

@@ -22,8 +22,8 @@ from catad.wiring import Box
 
 
 class Producer(NamedTuple):
-    """A stage that a box takes in: its place among the items, the wires that the box then reads, its indices first, and what it
-    computes first."""
+    """A stage that is fused into a box: its place among the items, the wires that the box then reads (its indices
+    first), and what it computes first."""
 
     item: int
     reads: tuple[int, ...]
@@ -31,7 +31,7 @@ class Producer(NamedTuple):
 
 
 def fused_producers(found: Partition, group: Sequence[int], readers: Mapping[int, Sequence[int]]) -> dict[int, Producer]:
-    """The stages that boxes of one pass take in whole, by the places of the boxes; none whose values are needed elsewhere.
+    """The stages that are fused into boxes of one pass, by the places of the boxes; none whose values are needed elsewhere.
 
     `readers` has, for each wire, the places of the items that read it, -1 where it is a result.
     """
@@ -96,7 +96,7 @@ def _composed(found: Partition, stage: Stage, g: int, ins: Sequence[int], spaces
 
 
 def _is_cheap(function: Function) -> bool:
-    """Whether it is a little arithmetic for each number that is not written then; a loop costs the same in a stage."""
+    """True where it is a little arithmetic for each number that is not written then; a loop costs the same in a stage."""
     order = scalar.postorder(function.outputs)
     plain = all(node.op in EMIT or node.op in FREE for node in order)
     return plain and sum(node.op not in FREE for node in order) <= CHEAP * len(function.outputs)

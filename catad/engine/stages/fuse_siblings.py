@@ -35,7 +35,7 @@ def fused_siblings(found: Partition, reads: Sequence[set[int]]) -> list[tuple[in
 
 
 def _join(found: Partition, reads: Sequence[set[int]], group: Sequence[int], g: int) -> bool:
-    """Whether a box may and should run with those of a pass."""
+    """True where a box may and should run with those of a pass."""
     boxes = [box for k in (*group, g) if isinstance(box := found.items[k], Box)]
     made = {k for box in boxes[:-1] for k in box.outs}
     if _needs(made, reads[group[0] : g + 1]):
@@ -48,7 +48,7 @@ def _join(found: Partition, reads: Sequence[set[int]], group: Sequence[int], g: 
 
 
 def _needs(made: set[int], reads: Sequence[set[int]]) -> bool:
-    """Whether some of the items with these reads need what is made."""
+    """True where some of the items with these reads need what is made."""
     return any(made & own for own in reads)
 
 
@@ -59,7 +59,7 @@ def _weight(box: Box, one: Member) -> int:
 
 
 def _alike(found: Partition, a: Box, b: Box) -> bool:
-    """Whether they have the same elements, and read an array in common, or values that one stage makes."""
+    """True where they have the same elements, and read an array in common, or values that one stage makes."""
     first, second = found.wiring.spaces(a.ins), found.wiring.spaces(b.ins)
     if _elements(first) != _elements(second):
         return False
@@ -70,5 +70,5 @@ def _alike(found: Partition, a: Box, b: Box) -> bool:
 
 
 def _elements(spaces: Sequence[Tensor]) -> tuple[int, int]:
-    """How many there are, and of how many numbers each."""
+    """The number of elements, and of numbers in each of them."""
     return spaces[0].size, math.prod(spaces[1].shape) // max(spaces[0].size, 1)

@@ -1,4 +1,4 @@
-"""How the totals of consecutive parts of a line are joined: what scans and recurrences that run in blocks are folded by.
+"""The operators that join the totals of consecutive parts of a line, for scans and recurrences that run in blocks.
 
 A scan is folded by its operator. A recurrence `s = a s + b` is folded as a scan of affine maps,
 
@@ -37,7 +37,7 @@ class Join(NamedTuple):
 
 
 def joins(body: Body) -> list[Join] | None:
-    """How all states of a body are joined; None where they cannot be, or at too high a cost."""
+    """The operators that join all states of a body; None where there are none, or where they cost too much."""
     found: list[Join] = []
     dtypes, carried = value_dtypes(body), _carried(body)
     for k, op in enumerate(body.ops):

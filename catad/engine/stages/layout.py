@@ -23,7 +23,7 @@ FAR = 1 << 31  # sizes and strides from which on products of two take more than 
 
 
 class Kernel(NamedTuple):
-    """What is compiled: the work, the kind of loop nest, the number of outer loops, and how each array runs innermost.
+    """A kernel as it is compiled: the work, the kind of loop nest, the number of outer loops, and how each array runs innermost.
 
     The classes are "c" contiguous, "r" contiguous backwards, "z" standing still, "s" any other stride; of sources, then sinks.
     """
@@ -32,7 +32,7 @@ class Kernel(NamedTuple):
     kind: str
     outer: int
     classes: tuple[str, ...]
-    streaming: bool = False  # results are written past the caches, in whole aligned vectors
+    streaming: bool = False  # results are written by streaming stores, in full aligned vectors
     near: bool = False  # indexed axes are not empty, and their sizes and strides are numbers of 32 bits
 
     @property
@@ -42,7 +42,7 @@ class Kernel(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where an array of a stage lies over its loops: the axes' positions, and the guards."""
+    """The place of an array of a stage over its loops: the axes' positions, and the guards."""
 
     wire: int
     access: Access
@@ -142,7 +142,7 @@ class Layout(NamedTuple):
 
 
 def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
-    """How a kernel runs over arrays of the given strides (of sources, then sinks, in bytes); None where axes do not merge.
+    """The layout of a kernel over arrays of the given strides (of sources, then sinks, in bytes); None where axes do not merge.
 
     A loop index counts as an array of stride 1 a step that is never read.
     """
@@ -205,7 +205,7 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
 
 
 def _in_tiles(body: Body, size: int) -> bool:
-    """Whether the parts of a line can be gone through in any order, and a line that stores at each index is long enough."""
+    """True where the parts of a line can be gone through in any order, and a line that stores at each index is long enough."""
     stores = any(not isinstance(sink.value, FoldResult) for sink in body.sinks)
     return all(op.kind in ("map", "fold") for op in body.ops) and (not stores or size >= SHORT)
 

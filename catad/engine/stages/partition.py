@@ -37,7 +37,7 @@ _INT = np.dtype(np.int64)
 
 @dataclass(frozen=True)
 class _Arg:
-    """Where a member of a stage finds an argument: a value of the stage (elsewhere something else where guards do not hold),
+    """The place of an argument of a member of a stage: a value of the stage (elsewhere something else where guards do not hold),
     the state before it, an index, an array, or anew."""
 
     value: int = -1
@@ -103,7 +103,7 @@ class Partition:
                 self._ensure(source)
 
     def _passes_all(self, box: Box) -> bool:
-        """Note the results of a map that are its arguments; whether all are."""
+        """Note the results of a map that are its arguments; True where all are."""
         assert isinstance(box.primitive, Map)
         passed = passed_on(box.primitive.function, tuple([s.dtype for s in self.wiring.spaces(box.ins)]))
         for out, k in zip(box.outs, passed, strict=True):
@@ -120,7 +120,7 @@ class Partition:
         self.produced.update(dict.fromkeys(box.outs, len(self.items) - 1))
 
     def _ensure(self, wire: int) -> None:
-        """That a wire is an array when the items so far have run."""
+        """Makes a wire an array, which is there when the items so far have run."""
         if wire in self.produced:
             return
         if wire in self.waiting:
@@ -139,7 +139,7 @@ class Partition:
             self.produced[wire] = len(self.items) - 1
 
     def _kept(self, wire: int) -> bool:
-        """Whether a view of what a stage makes can be written by that stage: the same values, turned or a step later."""
+        """True where a view of what a stage makes can be written by that stage: the same values, turned or a step later."""
         shape = self.wiring.wires[wire].shape
         source, _ = self._behind(wire, straight(len(shape)), shape)
         g = self.produced.get(source, -1)
@@ -219,7 +219,7 @@ class Partition:
         return [at for at, sign in ((straight, 1), (against, -1)) if stage.direction * work.direction * sign >= 0]
 
     def _args(self, stage: Stage, g: int, work: Work, at: Coordinates) -> list[_Arg] | None:
-        """Where the arguments are to be found; None where one cannot be had in this stage."""
+        """The places of the arguments; None where one cannot be had in this stage."""
         found = []
         for j, (k, access) in enumerate(work.reads):
             if work.indexed >= 0 and j == 1:
@@ -246,7 +246,7 @@ class Partition:
         return found
 
     def _again(self, wire: int, access: Access, loops: int) -> _Arg | None:
-        """How a value of an earlier stage is computed again, where that is cheaper than to write and to read it.
+        """The work that computes a value of an earlier stage again, where that is cheaper than to write and to read it.
 
         To write a number and read it back moves it three times (a write reads first); so two others may be read instead, and
         `CHEAP` operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials or recompute them).
@@ -290,7 +290,7 @@ class Partition:
         return _Arg(before=(op, value - op.first, access.fill))
 
     def _shares(self, stage: Stage, work: Work, at: Coordinates, args: Sequence[_Arg]) -> bool:
-        """Whether it saves something to run in one pass: a value, the reading of an array the same way, or waiting."""
+        """True where it saves something to run in one pass: a value, the reading of an array the same way, or waiting."""
         if any(arg.value >= 0 or arg.before for arg in args):
             return True
         if work.kind in STATES and at == identity(len(work.shape)) and any(op.kind in STATES for op in stage.ops):
@@ -353,7 +353,7 @@ class Partition:
 
 
 def _has_room(stage: Stage, more: int) -> bool:
-    """Whether a stage may take in work of so many operations."""
+    """True where a stage has room for work of so many operations."""
     return len(stage.ops) < MOST_WORK and (more == 0 or stage.length + more <= split.MOST)
 
 
@@ -370,7 +370,7 @@ def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine,
 
 
 def _steps(access: Access) -> tuple[tuple[int, int], ...]:
-    """How an access moves with the loops, wherever it starts."""
+    """The steps of an access along the loops, wherever it starts."""
     return tuple([(at.label, at.s) for at in access.axes])
 
 

@@ -2,7 +2,7 @@
 
 LLVM takes more than twice the time for a loop of twice the length, and a long one is not vectorised. A piece has at most `MOST`
 operations, and ends where the fewest values pass on to later ones; so a chain is cut in equal pieces, which are compiled once.
-The pieces compute what the whole would: only values pass on that keep their type as an array.
+The pieces compute what the uncut function would: only values pass on that keep their type as an array.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _waiting(order: Sequence[Node], among: set[Node]) -> list[int]:
 
 
 def _ends(order: Sequence[Node], stay: set[Node]) -> list[int]:
-    """Where pieces end: after which nodes."""
+    """The nodes after which pieces end."""
     waiting, held = _waiting(order, set(order)), _waiting(order, stay)
     weights = [_weight(node) for node in order]
     ends, i, total, best = list[int](), 0, 0, -1

@@ -56,7 +56,7 @@ class FoldResult(NamedTuple):
 
 @dataclass
 class Stage:
-    """A stage while it is being put together."""
+    """A stage while it is being built."""
 
     shape: tuple[int, ...]
     axis: tuple[int, ...] = ()  # the loops along which states are carried
@@ -67,9 +67,9 @@ class Stage:
     made: dict[int, tuple[int, Coordinates]] = field(default_factory=dict)  # wire to value and its coordinates
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
     values: int = 0
-    length: int = 0  # operations of the scalar functions that it has taken in
-    members: list[str] = field(default_factory=list)  # what kinds of boxes it has taken in
-    needs: set[tuple[int, str]] = field(default_factory=set)  # what wires must be, else other boxes run
+    length: int = 0  # operations of its scalar functions
+    members: list[str] = field(default_factory=list)  # the kinds of its boxes
+    needs: set[tuple[int, str]] = field(default_factory=set)  # conditions on wires; where one fails, other boxes run
 
     def fresh(self, count: int = 1) -> int:
         """The number of the first of some new values."""
@@ -94,7 +94,7 @@ class Stage:
 
     @property
     def producer(self) -> dict[int, Op]:
-        """Which work made each value."""
+        """The work that made each value."""
         return {op.first + k: op for op in self.ops for k in range(op.results)}
 
 
@@ -109,7 +109,7 @@ def turned(shape: Sequence[int], axis: int) -> Coordinates:
 
 
 class Work(NamedTuple):
-    """What a box does at each index of its own index space, as a stage takes it in.
+    """The work of a box at each index of its index space, in the form in which a stage takes it.
 
     `stores` are the positions of the results along the loops, for a fold; other results are written at every index.
     """

@@ -1,4 +1,4 @@
-"""What boxes do at each index: which of them a stage can take in, and as what."""
+"""The work of boxes at each index: which boxes a stage can contain, and in which form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMMUTATIVE = ("add", "mul")
 
 
 def is_view(box: Box) -> bool:
-    """Whether a box only says where its argument is to be read, by itself."""
+    """True where a box only says where its argument is to be read, by itself."""
     if isinstance(box.primitive, StridedCopy):
         return all(ax.t == 1 or ax.m <= 1 for ax in box.primitive.axes)
     if isinstance(box.primitive, Contract):
@@ -159,7 +159,7 @@ _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
 
 @lru_cache(maxsize=4096)
 def passed_on(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[int | None, ...]:
-    """For each result of a scalar function, the argument that it is, if it is one."""
+    """The argument that each result of a scalar function is, and None where it is no argument."""
     types = scalar.result_types(function, dtypes)
     found: list[int | None] = []
     for node, dtype in zip(function.outputs, types, strict=True):

@@ -40,7 +40,7 @@ class Element:
         self.before: dict[tuple[int, int], str] = {}
 
     def run(self, first: bool, anew: bool = False) -> None:
-        """All of it; at the first step states are taken from the elements, and those of folds where they begin anew."""
+        """Writes all of the work; the first step takes states from the elements, and so do folds that begin anew."""
         for k, op in enumerate(self.body.ops):
             self._do(k, op, first or (anew and op.kind == "fold"))
         for j, sink in enumerate(self.body.sinks):
@@ -65,7 +65,7 @@ class Element:
         return self.at[j]
 
     def _load_guarded(self, guard: int) -> None:
-        """All that one guard decides about, or what is read instead, where it fails."""
+        """Loads all that one guard decides about, or what is read instead where it fails."""
         assert self.inside is not None
         kept: dict[int, tuple[str, str]] = {}
         for j, source in enumerate(self.body.sources):

@@ -44,7 +44,7 @@ class Places:
         return self.entry(loop)
 
     def stride(self, j: int, loop: int) -> str:
-        """How far array j goes on at each step of a loop, in bytes; a loop index, in steps."""
+        """The distance by which array j goes on at each step of a loop, in bytes; for a loop index, in steps."""
         return self.entry(self.loops + j * (1 + self.loops) + 1 + loop)
 
     def base(self, j: int) -> str:
@@ -52,7 +52,7 @@ class Places:
         return self.entry(self.loops + j * (1 + self.loops))
 
     def interval(self, guard: int, loop: int) -> tuple[str, str]:
-        """For which indices of a loop a guard holds: from the first to before the second."""
+        """The interval of a loop in which a guard holds: from the first index to before the second."""
         start = self.loops + len(self.arrays) * (1 + self.loops) + 2 * guard * self.loops + 2 * loop
         return self.entry(start), self.entry(start + 1)
 
@@ -85,7 +85,7 @@ class Places:
         return w.set(f"getelementptr i8, ptr {base}, i64 {w.set(f'mul i64 {i}, {stride}')}")
 
     def holds(self, begin: str, end: str) -> str:
-        """Whether all guards hold in a range of the innermost loop."""
+        """True where all guards hold in a range of the innermost loop."""
         w, every = self.w, "true"
         for guard in self.guards:
             lo, hi = self.interval(guard, self.loops - 1)
@@ -126,5 +126,5 @@ class Places:
 
 
 def is_index(array: Source | Sink) -> bool:
-    """Whether it is a loop index, and no array."""
+    """True where it is a loop index, and no array."""
     return isinstance(array, Source) and array.is_index

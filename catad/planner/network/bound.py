@@ -65,7 +65,7 @@ def _is_diagonal(edge: Edge) -> bool:
 
 
 def _besides(graph: LinearGraph, diagonals: list[Edge], work: Work) -> int:
-    """What products with diagonals take at least, of those that meet dense maps only."""
+    """The least work of products with diagonals, of those that meet dense maps only."""
     touched = Counter([v for source, target, _ in diagonals for v in (source, target)])
     least = 0
     cuts: dict[int, tuple[Part, int]] = {v: (part, k) for part in parts_of(graph.sized)[1] for k, v in enumerate(part.names)}

@@ -54,7 +54,7 @@ def _listed(vertices: tuple[int, ...]) -> str:
 
 
 def written_text(entry: Write) -> str:
-    """What an order that writes an edge out does."""
+    """The step of an order that writes an edge out."""
     how, p, s = entry
     return f"the map from {p} to {s} written out, {WRITTEN[how]}"
 
@@ -83,7 +83,7 @@ def carried(graph: LinearGraph, order: Order, model: Model) -> Execution:
 
 
 def executed(wiring: Wiring, model: Model, otherwise: float) -> float:
-    """What a wiring costs as a whole, equal boxes once; by a given function what its products were said to cost."""
+    """The cost of a wiring in which equal boxes count once; by a given function, the cost that its products were said to have."""
     boxes = [(box.primitive, wiring.spaces(box.ins), wiring.spaces(box.outs)) for box in wiring.boxes if box.ins]
     if model is None:
         return sum([line[3] for line in work_of(boxes)])

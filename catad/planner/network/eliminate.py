@@ -27,7 +27,7 @@ Side = list[dict[int, E]]
 
 
 class Algebra(Protocol[E]):
-    """What stands for edges: products, sums, edges written out, and that one is needed no more."""
+    """The operations on what stands for edges: products, sums, writing out, and dropping one that is needed no more."""
 
     def multiply(self, first: E, second: E) -> E | None:
         """The product, None where it is zero."""
@@ -60,7 +60,7 @@ def _join_in(before: Side[E], after: Side[E], p: int, s: int, edge: E, algebra: 
 
 
 def _set(before: Side[E], after: Side[E], p: int, s: int, edge: E | None) -> None:
-    """ScatterAdded an edge between two vertices; None, which is zero, is none."""
+    """Sets the edge between two vertices; None means zero and removes it."""
     if edge is None:
         del after[p][s], before[s][p]
     else:
@@ -83,7 +83,7 @@ def eliminate(before: Side[E], after: Side[E], v: int, algebra: Algebra[E]) -> N
 
 
 def take_step(before: Side[E], after: Side[E], entry: Entry, algebra: Algebra[E]) -> None:
-    """One entry of an order; writing out an edge that is not there does nothing."""
+    """Takes one entry of an order; writing out an edge that is not there does nothing."""
     if isinstance(entry, int):
         eliminate(before, after, entry, algebra)
         return
@@ -198,7 +198,7 @@ def follow(graph: LinearGraph, order: Sequence[Entry], model: Model = None, expl
 
 
 def _left_lazy(graph: LinearGraph, after: Side[State], model: Model) -> list[Entry]:
-    """How the edges that are known by their application only are written out at the least cost."""
+    """The cheapest way to write out the edges that are known by their application only."""
     found: list[Entry] = []
     for p in range(graph.inputs):
         for s, edge in after[p].items():
@@ -208,7 +208,7 @@ def _left_lazy(graph: LinearGraph, after: Side[State], model: Model) -> list[Ent
 
 
 def cheaper_way(edge: State, model: Model) -> str:
-    """Whether an edge is better written out by pushing columns or by pulling rows."""
+    """True where an edge is better written out by pushing columns or by pulling rows."""
     values = [value_of(write_out(edge, how == "pull", fresh_numbers()).actions, model) for how in ("push", "pull")]
     return "push" if values[0] <= values[1] else "pull"
 

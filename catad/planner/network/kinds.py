@@ -28,7 +28,7 @@ class OutOfWork(Exception):
 
 
 class Made(NamedTuple):
-    """What comes of kinds that are multiplied or added: a kind (below zero: zero), its cost, and the bytes needed meanwhile."""
+    """The result of kinds that are multiplied or added: a kind (below zero: zero), its cost, and the bytes needed meanwhile."""
 
     kind: int
     cost: float
@@ -126,7 +126,7 @@ class Kinds:
         return found
 
     def cheaper_way(self, edge: int) -> str:
-        """Whether a kind is better written out by pushing columns or by pulling rows."""
+        """True where a kind is better written out by pushing columns or by pulling rows."""
         return "push" if self.write(edge, "push").cost <= self.write(edge, "pull").cost else "pull"
 
     def _spend(self, first: int, second: int) -> None:
@@ -178,7 +178,7 @@ class Priced:
         self.alive -= self.kinds.held[edge]
 
     def _gathered(self, made: Made) -> int | None:
-        """What has been made; None where it is zero."""
+        """The result so far; None where it is zero."""
         self.value += made.cost
         self.peak = max(self.peak, self.alive + made.extra)
         if made.kind < 0:

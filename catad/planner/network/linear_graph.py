@@ -97,7 +97,7 @@ def graph_of(parts: tuple[Part, ...], slots: Leaves) -> LinearGraph:
 
 
 def has_forks(structure: Structure) -> bool:
-    """Whether a structure is a network, or a chain with one in it: its graph can be more than a path."""
+    """True where a structure is a network, or a chain with one in it: its graph can be more than a path."""
     if structure.graph is not None:
         return True
     return structure.series[0][0] is not structure and any(has_forks(part) for part, _ in structure.series)
@@ -214,7 +214,7 @@ def _embedding(leaves: Leaves, c: int) -> Structure:
 
 
 def _contracted(edges: list[Edge], stay: set[int]) -> list[Edge]:
-    """Without the vertices whose only edge on one side is the identity."""
+    """Removes the vertices whose only edge on one side is the identity."""
     before: dict[int, list[Edge]] = {}
     after: dict[int, list[Edge]] = {}
     for edge in edges:
@@ -232,7 +232,7 @@ def _contracted(edges: list[Edge], stay: set[int]) -> list[Edge]:
 
 
 def _skip(before: dict[int, list[Edge]], after: dict[int, list[Edge]], v: int, same: Edge, into: bool) -> None:
-    """Gathered v out of the graph, whose edge `same`, into it or out of it, is the identity."""
+    """Removes v from the graph; its edge `same`, into it or out of it, is the identity."""
     for edge in list(after[v] if into else before[v]):
         after[edge.source].remove(edge)
         before[edge.target].remove(edge)

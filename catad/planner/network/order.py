@@ -37,7 +37,7 @@ WAYS = ("push", "pull")
 
 @dataclass(frozen=True, kw_only=True)
 class EliminationOrder(Runnable):
-    """In which order the vertices of a linear graph are eliminated.
+    """The order in which the vertices of a linear graph are eliminated.
 
     `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out;
     `added` is how many pairs of parallel edges are added first.
@@ -72,7 +72,7 @@ class EliminationOrder(Runnable):
         return [f"first: {times(self.added, 'pair')} of parallel edges added, {spent:,} operations", *super().lines()]
 
     def records(self) -> Records:
-        """What each vertex is, its space, and from which vertices there are edges to it."""
+        """The box of each vertex, its space, and the vertices from which there are edges to it."""
         graph = self.graph
         before: list[set[int]] = [set() for _ in graph.spaces]
         for edge in graph.edges:
@@ -100,7 +100,7 @@ class EliminationOrder(Runnable):
         return draw(self.sized, [entry for entry in self.choice if isinstance(entry, int)], headline)
 
     def why(self, step: int, request: Request) -> str:
-        """What each vertex that is left would have cost at a step, cheapest first; both ways of writing an edge out."""
+        """The costs that each vertex that is left would have had at a step, cheapest first; both ways of writing an edge out."""
         model, graph, arrays = request.model, self.graph, Arrays()
         before, after = gathered(len(graph.spaces), graph.edges, arrays)
         for entry in self.choice[:step]:
@@ -140,14 +140,14 @@ def _why_written(chosen: Write, after: Side[Any], model: Model) -> str:
 
 
 def is_bracketing(value: Any) -> bool:
-    """Whether a value is nested pairs and not a flat list of an order."""
+    """True where a value is nested pairs and not a flat list of an order."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return False
     return any(isinstance(half, (list, tuple)) and not is_write(half) for half in value) or value[0] in WAYS
 
 
 def is_write(value: Any) -> bool:
-    """Whether a value is `("push", p, s)` or `("pull", p, s)`."""
+    """True where a value is `("push", p, s)` or `("pull", p, s)`."""
     return isinstance(value, (list, tuple)) and len(value) == 3 and value[0] in WAYS
 
 

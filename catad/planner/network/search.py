@@ -26,7 +26,7 @@ from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 12  # vertices up to which the exact search is tried
-SIZED = 300  # vertices up to which the order for the sizes alone is looked for
+SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
 USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
 PRODUCT, OPERATION = 5e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add
@@ -50,7 +50,7 @@ class Search:
         self.start = kinds.begun()
 
     def price(self, order: Sequence[Entry], most: float = math.inf) -> float:
-        """What an order costs, after `written`; anything above `most` once it is more, or once the work is spent."""
+        """The cost of an order, after `written`; anything above `most` once it is more, or once the work is spent."""
         try:
             before, after, priced = self._fresh()
             for entry in [*self.written, *order]:
@@ -96,7 +96,7 @@ class Search:
         return self._step(before, after, v), len(before[v]) * len(after[v])
 
     def _growth(self, before: Side[int], after: Side[int], v: int) -> tuple[float, int]:
-        """How many more numbers the edges hold without v."""
+        """The growth of the numbers that the edges hold where v is eliminated."""
         product, stored, grown = self.kinds.product, self.kinds.stored, 0
         self.kinds.work.left -= len(before[v]) * len(after[v])
         for p, first in before[v].items():
@@ -112,7 +112,7 @@ class Search:
         return len(before[v]) * len(after[v]), 0
 
     def _greedy(self, key: Callable[[Side[int], Side[int], int], tuple[float, int]]) -> list[int]:
-        """Each time a vertex whose key is least, of several the first."""
+        """An order by a greedy rule: next is the vertex of the least key, of several the first."""
         before, after, priced = self._fresh()
         for entry in self.written:
             take_step(before, after, entry, priced)
@@ -168,7 +168,7 @@ class Search:
         return None
 
     def _step(self, before: Side[int], after: Side[int], v: int) -> float:
-        """What eliminating a vertex costs: its products, and the sums with edges that are there."""
+        """The cost of eliminating a vertex: its products, and the sums with edges that are there."""
         kinds, spent = self.kinds, 0.0
         kinds.work.left -= 1 + len(before[v]) * len(after[v])
         for p, first in before[v].items():
@@ -220,7 +220,7 @@ def _offer(tried: dict[tuple[Entry, ...], float], own: Search, order: Sequence[i
 
 
 def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
-    """Search exactly with half the work that is left; whether the best order is known then."""
+    """Search exactly with half the work that is left; True where the best order is known then."""
     work = own.kinds.work
     least, own.written = min(tried.values()), []
     own.kinds.work = work.lend(work.left / 2)
@@ -266,7 +266,7 @@ def _annealed(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -
 
 
 def _sorted(tried: dict[tuple[Entry, ...], float]) -> list[tuple[float, tuple[Entry, ...]]]:
-    """By cost; of equal ones the first that was tried."""
+    """Orders sorted by cost; of equal ones the first that was tried."""
     return sorted([(value, order) for order, value in tried.items()], key=lambda pair: pair[0])
 
 
@@ -286,6 +286,6 @@ def _written_first(own: Search) -> list[list[Entry]]:
 
 
 def _adds_up(graph: LinearGraph) -> bool:
-    """Whether no two products can be the same: of the maps without arrays, at most one enters and one leaves a vertex."""
+    """True where no two products can be the same: of the maps without arrays, at most one enters and one leaves a vertex."""
     free = [(p, s) for p, s, state in graph.edges if not any(part.ids for part in state)]
     return len({p for p, _ in free}) == len(free) == len({s for _, s in free})

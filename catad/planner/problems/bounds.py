@@ -18,7 +18,7 @@ STEP, WIDE = 0.3, 3e-4  # work for one step of a search for a path, and more for
 
 
 def bounds(part: Part, work: Work) -> list[int]:
-    """What each inner vertex of a part costs at least; once the work is spent, no cut is looked for any more."""
+    """The least cost of each inner vertex of a part; once the work is spent, no cut is looked for any more."""
     before = [members(x) for x in part.preds]
     after = [members(x) for x in part.succs]
     found = []
@@ -93,7 +93,7 @@ class Cut:
         return None
 
     def _augment(self, path: list[State]) -> int:
-        """Send as much as fits along a path; how much."""
+        """Send as much as fits along a path; returns the amount."""
         sizes, through, along = self.sizes, self.through, self.along
         fits = []
         for (u, _), (w, now) in pairwise(path):

@@ -1,4 +1,4 @@
-"""In which order the vertices of a graph are eliminated, by their sizes alone, and how far that is from the best at most."""
+"""The order in which the vertices of a graph are eliminated, by their sizes only, and a bound on its distance from the best."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from catad.planner.problems.solve import Solution, begin, improve_all
 from catad.planner.problems.streams import in_streams
 
 BUDGET = 0.05  # seconds
-SPEED = 80_000  # work in a second: a machine should do twice as much, for the plan depends on the work alone
+SPEED = 80_000  # work in a second: a machine should do twice as much, for the plan depends only on the work
 BEGINNING = 1.2  # work that a vertex takes before any search, and as much again for every thousand others
 LONG = 2.0  # seconds from which the search runs as two processes
 

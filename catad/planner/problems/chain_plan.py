@@ -56,7 +56,7 @@ Chosen = tuple[str, int, int, int | None]  # how a part is done, its first and l
 
 @dataclass(frozen=True, kw_only=True)
 class Sweeps(Strategy):
-    """How each part of a chain that is known by its sizes is done: multiplied, or swept by tangents or adjoints.
+    """The way of each part of a chain that is known by its sizes: multiplied, or swept by tangents or adjoints.
 
     `beside` has the operations of the rivals: one tangent or adjoint sweep for each column or row of the whole ("forward" and
     "reverse"), and every factor accumulated and then multiplied ("products").
@@ -101,7 +101,7 @@ class Sweeps(Strategy):
         return replace(made, exact=made.cost.value == self.bound)
 
     def why(self, step: int, request: Request) -> str:
-        """What a part would have cost at best, done in each way and split after each of its factors."""
+        """The least costs of a part, done in each way and split after each of its factors."""
         chosen = self.steps[step]
         i, j = chosen.first, chosen.last
         m, n, e = zip(*self.factors, strict=True)
@@ -126,18 +126,18 @@ def _below(how: str, i: int, j: int, k: int | None) -> list[tuple[int, int]]:
 
 
 def _swept(factors: Sequence[Sizes], how: str, i: int, j: int, k: int | None) -> int:
-    """What one sweep of a part that is swept takes."""
+    """The work of one sweep of a part that is swept."""
     first, last = (i, j) if k is None else (k + 1, j) if how == TANGENT else (i, k)
     return sum([edges for _, _, edges in factors[first : last + 1]])
 
 
 def _taped(factors: Sequence[Sizes], how: str, i: int, j: int, k: int | None) -> int:
-    """What it keeps on tape."""
+    """The memory that a part keeps on tape."""
     return _swept(factors, how, i, j, k) if how == ADJOINT else 0
 
 
 def _spent(factors: Sequence[Sizes], how: str, i: int, j: int, k: int | None) -> int:
-    """What a part takes, those below it being done."""
+    """The work of a part, where those below it are done."""
     rows, columns = factors[j][0], factors[i][1]
     if how == MULTIPLY:
         assert k is not None
@@ -230,7 +230,7 @@ def _is_size(size: object, j: int) -> bool:
 
 
 def _alone(m: int, n: int, e: int, memory: float | None) -> tuple[int, str]:
-    """What accumulating one factor costs, and by which of tangents and adjoints."""
+    """The cost of accumulating one factor, and whether by tangents or adjoints."""
     tangent, adjoint = (e * n, TANGENT), (e * m, ADJOINT)
     return tangent if n <= m or (memory is not None and e > memory) else adjoint
 

@@ -84,7 +84,7 @@ class Faces:
         return number
 
     def _finished(self, state: State) -> tuple[State, int]:
-        """With every node between two ends accumulated, and what that costs: there is no other way for them."""
+        """The state with every node between two ends accumulated, and the cost of that: there is no other way for them."""
         paid = 0
         for node in sorted(state.open):
             if self.ends >> self.source[node] & 1 and self.ends >> self.target[node] & 1:
@@ -93,7 +93,7 @@ class Faces:
         return state, paid
 
     def _normal(self, state: State) -> State:
-        """Without the nodes that lead nowhere or come from nowhere; accumulated nodes with the same ends and faces are one."""
+        """The state without nodes that lead nowhere or come from nowhere; accumulated nodes of equal ends and faces are one."""
         source, target, ends = self.source, self.target, self.ends
         while True:
             before: dict[int, set[int]] = {}
@@ -131,7 +131,7 @@ class Faces:
             state = State(state.done - set(pair) | {one}, state.open, renamed)
 
     def _leasts(self, edges: Sequence[Edge]) -> dict[int, int]:
-        """What using each program costs at least: one sweep for each component of the smallest vertex there is on its side."""
+        """The least cost of using each program: one sweep for each component of the smallest vertex there is on its side."""
         before, after = list(self.sizes), list(self.sizes)
         for _ in self.sizes:
             for edge in edges:
@@ -143,16 +143,16 @@ class Faces:
         }
 
     def bound(self, state: State) -> int:
-        """What is still to be paid at least: every program that is left is used, or its Jacobian accumulated."""
+        """The least cost that is left: every program that is left is used, or its Jacobian accumulated."""
         return sum([self.least[node] for node in state.open])
 
     def accumulation(self, edge: Edge) -> tuple[int, str]:
-        """What accumulating an edge costs, and how."""
+        """The cost of accumulating an edge, and the way to do it."""
         tangent, adjoint = self.sizes[edge.source] * edge.tangent, self.sizes[edge.target] * edge.adjoint
         return (tangent, "tangents") if tangent <= adjoint else (adjoint, "adjoints")
 
     def steps(self, state: State) -> list[tuple[int, str, State]]:
-        """What can be done next: its cost, in words, and the state after it."""
+        """The steps that can be done next: for each its cost, its text, and the state after it."""
         found = []
         for a, c in sorted(state.faces):
             first, second = self.programs.get(a), self.programs.get(c)

@@ -115,7 +115,7 @@ def _wholes(value: Any) -> bool:
 
 
 def _located(name: str, make: Callable[[], Any]) -> Any:
-    """What is made, or the error with the name of the problem."""
+    """The problem that is made, or the error with the name of the problem."""
     try:
         return make()
     except errors.PlanError as error:

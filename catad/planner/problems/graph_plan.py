@@ -39,7 +39,7 @@ class SizedElimination(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SizedOrder(Strategy):
-    """In which order the inner vertices of a graph are eliminated; `beside` has the multiplications of its rivals."""
+    """The order in which the inner vertices of a graph are eliminated; `beside` has the multiplications of its rivals."""
 
     kind = "order"
     unit = "multiplications"
@@ -97,7 +97,7 @@ class SizedOrder(Strategy):
         return replace(made, exact=made.cost.value == self.bound)
 
     def why(self, step: int, request: Request) -> str:
-        """What eliminating each vertex that is left would have cost at a step, cheapest first."""
+        """The cost that eliminating each vertex that is left would have had at a step, cheapest first."""
         before, after = list(self.graph.preds), list(self.graph.succs)
         for v in self.choice[:step]:
             remove(before, after, v)

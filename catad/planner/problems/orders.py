@@ -18,7 +18,7 @@ Key = Callable[[int, list[int], list[int]], int]
 
 
 def costs(preds: Sets, succs: Sets, sizes: Sequence[int], order: Iterable[int]) -> dict[int, int]:
-    """What each vertex of an order costs when it is eliminated."""
+    """The cost of each vertex of an order when it is eliminated."""
     before, after, total = list(preds), list(succs), measure(sizes)
     found = {}
     for v in order:
@@ -65,7 +65,7 @@ def fill(sizes: Sequence[int]) -> Key:
 
 
 def greedy(preds: Sets, succs: Sets, vertices: Iterable[int], key: Key, rng: random.Random | None = None) -> list[int]:
-    """All of `vertices`, each time one whose key is least; ties go to the smallest number, or are drawn where there is `rng`."""
+    """An order by a greedy rule: next is the vertex of the least key; ties go to the smallest, or are drawn with `rng`."""
     before, after = list(preds), list(succs)
 
     def entry(v: int) -> tuple[int, float, int]:

@@ -1,8 +1,8 @@
 """Independent parts of a graph, each with its own numbers of vertices.
 
 Eliminating v costs what can be reached from v through vertices that are gone already, so only vertices that are connected
-through vertices to be eliminated matter to each other: the weakly connected parts of the inner vertices are planned apart, and
-their costs add up. A vertex that no end reaches, or that reaches none, is eliminated first, at no cost.
+through vertices to be eliminated matter to each other: each weakly connected part of the inner vertices has its own plan,
+and their costs add up. A vertex that no end reaches, or that reaches none, is eliminated first, at no cost.
 """
 
 from __future__ import annotations

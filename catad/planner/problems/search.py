@@ -32,7 +32,7 @@ def improve(tree: Tree, floor: Sequence[int], work: Work, rng: random.Random) ->
 
 
 def reorder_piece(tree: Tree, floor: Sequence[int], work: Work, rng: random.Random) -> None:
-    """ScatterAdded one piece of the tree into its best order; of several best ones any."""
+    """Brings one piece of the tree into its best order; of several best ones any."""
     window, top = _piece(tree, floor, rng)
     old = {v: tree.cost[v] for v in window}
     if sum(old.values()) == sum([floor[v] for v in window]):

@@ -30,7 +30,7 @@ FACE = 10  # work for each of them
 
 
 class Options(NamedTuple):
-    """What a user asks for: seconds, a seed, a limit on tapes (None: none), and whether orders are printed."""
+    """The wishes of a user: seconds, a seed, a limit on tapes (None: none), and whether orders are printed."""
 
     budget: float = BUDGET
     seed: int = 0
@@ -102,7 +102,7 @@ def _vector(problem: VectorProblem, options: Options) -> tuple[str, dict[str, An
 
 
 def _chain(problem: ChainProblem, options: Options) -> tuple[str, dict[str, Any]]:
-    """In a file and on the command line a limit of 0 is none."""
+    """The plan of a chain. In a file and on the command line, a limit of 0 means no limit."""
     made = plan_chain(problem.factors, options.memory or None)
     limits = dict.fromkeys([*problem.limits, *([] if options.memory is None else [options.memory])])
     spent = {name: cost.operations for name, cost in made.rows.items()}

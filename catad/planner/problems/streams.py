@@ -52,7 +52,7 @@ def serve() -> None:
 
 
 def _places() -> list[str]:
-    """Where the other interpreter imports from: this one's places but for those that depend on the current folder."""
+    """The folders from which the other interpreter imports: this one's, but for those that depend on the current folder."""
     places = [place for place in sys.path if os.path.isabs(place)]
     own = os.path.dirname(os.path.dirname(os.path.abspath(version.__file__)))
     return places if own in places else [own, *places]

@@ -68,7 +68,7 @@ def _progress(done: int, count: int, name: str) -> None:
 
 
 def _progress_cleared() -> None:
-    """Gathered the bar away where it would stand in the way of a line."""
+    """Clears the progress bar before a line is printed in its place."""
     if sys.stderr.isatty() and sys.stdout.isatty():
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()

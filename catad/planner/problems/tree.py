@@ -28,7 +28,7 @@ class Tree:
         self._place_all(order)
 
     def _place_all(self, order: Sequence[int]) -> None:
-        """ScatterAdded each vertex of an order above the subtrees that it is connected to."""
+        """Places each vertex of an order above the subtrees to which it is connected."""
         jump = list(range(self.part.m))  # towards the root of a subtree, by shortened paths
         gone = 0
         for v in order:
@@ -76,7 +76,7 @@ class Tree:
         return {v: reach(preds, v, gone, work) for v in window}, {v: reach(succs, v, gone, work) for v in window}
 
     def reorder(self, window: Sequence[int], top: int, order: Iterable[int], price: dict[int, int]) -> None:
-        """ScatterAdded the vertices of a window, connected in the tree and with `top` above, in another order, at new costs."""
+        """Brings the vertices of a window, connected in the tree and with `top` above, into another order, at new costs."""
         inside = 0
         for v in window:
             inside |= 1 << v
@@ -116,7 +116,7 @@ class Tree:
         self.below[v] = below
 
     def check(self) -> bool:
-        """Whether the costs that are kept are those of the order (for tests)."""
+        """True where the costs that are kept are those of the order (for tests)."""
         priced = costs(self.part.preds, self.part.succs, self.part.sizes, self.order())
         return self.cost == [priced[v] for v in range(self.part.m)] and self.value == sum(self.cost)
 

@@ -84,7 +84,7 @@ class TypedGraph:
         return before, after
 
     def costs(self, order: Sequence[int], most: float = math.inf) -> int:
-        """What an order costs; anything above `most` once it is more."""
+        """The cost of an order; anything above `most` once it is more."""
         before, after = self._sides()
         total = 0
         for v in order:
@@ -127,7 +127,7 @@ class TypedGraph:
         return self._greedy(vertices, price)
 
     def _greedy(self, vertices: Sequence[int], key: Callable[[int, Side, Side], int]) -> list[int]:
-        """Each time a vertex whose key is least, of several the smallest number."""
+        """An order by a greedy rule: next is the vertex of the least key, of several the smallest number."""
         before, after = self._sides()
 
         def take(v: int) -> list[int]:

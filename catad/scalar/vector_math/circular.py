@@ -194,7 +194,7 @@ def inverse_circular(f: Format) -> Mapping[str, ScalarFunction]:
         return np.copysign(around, y) if x == x and y == y else x + y
 
     def bent(x: Number) -> tuple[Number, Number, Number]:
-        """Is |x| > 1/2; t; asin(t) - t, for t = |x| or, above, sqrt((1 - |x|) / 2), whose rounding error is put back."""
+        """Values |x| > 1/2; t; asin(t) - t, for t = |x| or, above, sqrt((1 - |x|) / 2), whose rounding error is put back."""
         a = abs(x)
         above = a > 0.5
         z = 0.5 * (1.0 - a) if above else a * a

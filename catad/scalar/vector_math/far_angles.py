@@ -22,7 +22,7 @@ STEP, FIRST, STEPS = 32, 16, 32
 """The exponents e are FIRST, FIRST + STEP, ...: from 2**16 up to the largest number."""
 
 PASSES = 3
-"""How often the terms are summed; each pass makes the sum as accurate as 53 digits more would."""
+"""The number of passes that sum the terms; each pass makes the sum as accurate as 53 digits more would."""
 
 
 def _two_over_pi(digits: int) -> int:
@@ -41,7 +41,7 @@ def _two_over_pi(digits: int) -> int:
 
 
 def _rows() -> tuple[tuple[float, ...], ...]:
-    """For each exponent e, `2**e * 2/pi` without its multiples of 2**54, in four parts."""
+    """Rows of a table: for each exponent e, `2**e * 2/pi` without its multiples of 2**54, in four parts."""
     digits = FIRST + STEP * STEPS + 300
     known = _two_over_pi(digits)
     rows = []

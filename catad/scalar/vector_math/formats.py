@@ -41,7 +41,7 @@ class Format:
 
     @property
     def shift(self) -> int:
-        """Where the exponent stands in the bits."""
+        """The position of the exponent in the bits."""
         return self.digits - 1
 
     @property
@@ -60,12 +60,12 @@ class Format:
 
     @property
     def tiny(self) -> float:
-        """Where x and f(x) = x + O(x**2) are the same number."""
+        """The bound below which x and f(x) = x + O(x**2) are the same number."""
         return float(2.0 ** (-self.digits - 4))
 
     @property
     def sign_shift(self) -> int:
-        """From bit 1 to the sign bit."""
+        """The shift from bit 1 to the sign bit."""
         return 30 if self.digits == 24 else 62
 
     def image(self, x: float) -> int:

@@ -199,7 +199,7 @@ LOG_ROOT = Fraction("0.418938533204672741780329736405617639861397473637783412817
 """log(2 pi) / 2 - 1 / 2."""
 
 LARGEST = {"float32": (50.0, 130.0), "float64": (200.0, 800.0)}
-"""Where gamma(-a) is 0 between its poles, and a bound on the logarithms of gamma that is beyond all numbers."""
+"""The bound from which on gamma(-a) is 0 between its poles, and one that no logarithm of gamma reaches."""
 
 
 def reflection(f: Format) -> tuple[Callable[[Number], tuple[Number, Number]], Callable[[Number], Number]]:
@@ -249,7 +249,7 @@ def gammas(f: Format) -> Mapping[str, ScalarFunction]:
         return total, (more + low) + (lost + constant_low)
 
     def middle(a: Number) -> tuple[Number, Number]:
-        """For a below 3, gamma(a) in two parts; below 1, a gamma(a)."""
+        """The value gamma(a) for a below 3, in two parts; below 1, a gamma(a)."""
         n, e = steps(a)
         high, low = leading(e - 0.5, series)
         square = e * e

@@ -30,13 +30,13 @@ BERNOULLI = tuple(
 
 
 def tail_coefficients(order: int, count: int) -> tuple[Fraction, ...]:
-    """Those of z**2, z**4, ... in the sum of 1 / (y + k)**(order + 1) over k >= 0, divided by z**order, z = 1 / y."""
+    """The coefficients of z**2, z**4, ... in the sum of 1 / (y + k)**(order + 1) over k >= 0, divided by z**order, z = 1 / y."""
     rising = [math.prod(range(order + 1, order + 2 * k)) for k in range(1, count + 1)]
     return tuple([b * r / math.factorial(2 * k) for k, (b, r) in enumerate(zip(BERNOULLI, rising, strict=False), 1)])
 
 
 def terms(order: int, digits: int) -> tuple[int, int]:
-    """How many terms are summed directly, and how many coefficients follow, so that the next one is below all digits."""
+    """The number of terms that are summed directly, and of coefficients after them, so that the next one is below all digits."""
     count = 5 if digits == 24 else 9
     coefficients = tail_coefficients(order, count + 1)
     y = 1

@@ -71,7 +71,7 @@ def moved(rng: np.random.Generator, x: Any, single: bool) -> Any:
 
 
 class Rounding:
-    """What rounding may do to the results of a function at a point, found by moving the point."""
+    """The change that rounding may make in the results of a function at a point, found by moving the point."""
 
     def __init__(self, g: Function, x: Any, single: bool, seed: int) -> None:
         rng = np.random.default_rng(seed)

@@ -100,7 +100,7 @@ def _any(rng: Generator, among: tuple[Joining, ...]) -> Joining:
 
 
 def _traced(x: Any) -> bool:
-    """Whether JAX would trace a short loop."""
+    """True where JAX would trace a short loop."""
     return bool(x.shape[0] <= 16)
 
 

@@ -16,7 +16,7 @@ SMALL = 300  # entries up to which a meaning, which loops in Python, is traced
 
 
 def there() -> bool:
-    """Whether JAX is installed."""
+    """True where JAX is installed."""
     return importlib.util.find_spec("jax") is not None
 
 

@@ -27,7 +27,7 @@ class Failure:
     error: Exception
 
     def report(self) -> str:
-        """What to read and what to run again."""
+        """The report: what to read and what to run again."""
         p = self.program
         arrays = ", ".join(
             f"{x.dtype}{list(x.shape)} {how}" for x, how in zip(p.point.ordinary, p.point.layouts, strict=True)
@@ -45,7 +45,7 @@ class Failure:
 
 @dataclass
 class Tally:
-    """What has been run."""
+    """The count of what has been run."""
 
     programs: int = 0
     failures: list[Failure] = field(default_factory=list)

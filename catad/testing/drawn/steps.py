@@ -102,7 +102,7 @@ def squash(low: float, high: float) -> tuple[ct.D, Meaning]:
 
 
 def within(x: Any, low: float, high: float) -> bool:
-    """Whether all numbers of an array lie in an interval."""
+    """True where all numbers of an array lie in an interval."""
     return bool(x.size == 0 or (x.min() >= low and x.max() <= high))
 
 
@@ -165,7 +165,7 @@ def comparison(name: str) -> Maker:
 
 
 def broadcast(xs: Sequence[Any]) -> bool:
-    """Whether the shapes of arrays broadcast to one of at most the size of the largest, or to a small one."""
+    """True where the shapes of arrays broadcast to one of at most the size of the largest, or to a small one."""
     try:
         shape = np.broadcast_shapes(*(x.shape for x in xs))
     except ValueError:

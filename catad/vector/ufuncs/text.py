@@ -15,7 +15,7 @@ FLOATING = (
 )
 """The dtype of the result, of one argument and of several: functions of real numbers."""
 
-NUMBER = ("that of the argument; booleans count as int64", "the common dtype by NEP 50; booleans alone count as int64")
+NUMBER = ("that of the argument; booleans count as int64", "the common dtype by NEP 50; if all are booleans, they count as int64")
 """Arithmetic, which integers are closed under."""
 
 KEPT = ("that of the argument", "the common dtype by NEP 50")

@@ -19,7 +19,7 @@ PIECE = 1 << 16  # no piece of the elements is smaller
 MOST = 16  # groups of pieces at most
 LANES = ((1 << 11, 4), (1 << 13, 2))  # bytes of the states of a piece up to which so many pieces advance together
 LINE = 64  # numbers, of a byte or more: a line of a cache is no longer
-FULL = 32  # elements of a bin, on average, that a piece of sums takes in one after the other
+FULL = 32  # elements of a bin, on average, that a piece of sums adds one after the other
 WRITTEN = 1 << 15  # numbers of bins that one call merges at least
 
 
@@ -47,7 +47,7 @@ class Pass:
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """What compiling took, for each number of lanes that was met."""
+        """The time that compiling took, for each number of lanes that was met."""
         return tuple([code.seconds for code in self.kept.values()])
 
     def _cut(self, m: int, widths: Sequence[int]) -> tuple[int, int]:
@@ -98,7 +98,7 @@ def table_of(numbers: tuple[int, int, int, int, int, int], arrays: Sequence[Any]
 
 
 def distance(size: int) -> int:
-    """How many numbers it is from the states of a piece to those of the next.
+    """The distance from the states of a piece to those of the next, in numbers.
 
     Threads that write in one line of a cache take it from each other.
     """

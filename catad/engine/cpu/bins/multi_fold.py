@@ -21,7 +21,7 @@ class MultiFold(Compiled):
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """What compiling took."""
+        """The time that compiling took."""
         return self.run.seconds
 
     def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:

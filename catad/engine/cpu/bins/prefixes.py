@@ -29,7 +29,7 @@ class _Prefixes(BinsText, Module):
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
-        """What the function of the module does."""
+        """The body of the function of the module."""
         return {"kernel": self._both}
 
     def _both(self) -> None:

@@ -38,7 +38,7 @@ class _Sparse(BinsText, Module):
 
     @property
     def bodies(self) -> dict[str, Callable[[], None]]:
-        """What the functions of the module do."""
+        """The bodies of the functions of the module."""
         return {entry: lambda e=entry: self._all(e) for entry in ("once", "kernel", "finish")}  # type: ignore[misc]
 
     entry = ""
@@ -97,7 +97,7 @@ class ScatterKernel(Compiled):
 
     @property
     def seconds(self) -> tuple[float, ...]:
-        """What compiling took."""
+        """The time that compiling took."""
         return *self.dense.seconds, *([self.sparse.seconds] if "sparse" in self.__dict__ else [])
 
     def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:

@@ -1,6 +1,6 @@
 """LLVM text of scans along one line in blocks: each begins where the totals of the tiles before it lead.
 
-A first kernel folds the tiles, each apart, and then joins each with those before it (`Totals`); a second goes through blocks of
+A first kernel folds each tile independently, and then joins each with those before it (`Totals`); a second goes through blocks of
 tiles element by element, several pieces of a block at once, so that one does not wait for the state of the other (`Blocks`).
 Tiles, pieces and blocks are of fixed size: what comes out does not depend on the number of threads.
 """
@@ -26,7 +26,7 @@ States = dict[tuple[int, int], str]  # the slots of the states: of which operati
 
 
 def pieces(body: Body) -> int:
-    """How many pieces of a block advance at once."""
+    """The number of pieces of a block that advance at once."""
     work = sum(scalar.operations(op.data) for op in body.ops if op.kind == "map")
     return PIECES if work <= LITTLE else 1
 
@@ -127,7 +127,7 @@ class Blocks(Nest):
         element.run(first)
 
     def _load_states(self, states: States, tile: str) -> None:
-        """What the tiles before one lead to."""
+        """Loads the states to which the tiles before one lead."""
         w = self.w
         before = w.set(f"mul i64 {w.set(f'sub i64 {tile}, 1')}, {self.width}")
         base = w.set(f"add i64 {self._end(0)}, {before}")
@@ -176,7 +176,7 @@ class Blocks(Nest):
     def _pieces_streamed(
         self, states: Sequence[States], begins: Sequence[str], first: str, last: str, buffers: Sequence[Mapping[int, str]]
     ) -> None:
-        """The steps from the first to the last in blocks, whose results are held in buffers and then go past the caches."""
+        """The steps from the first to the last in blocks; streaming stores write their results from buffers."""
         w = self.w
 
         def block(start: str) -> None:

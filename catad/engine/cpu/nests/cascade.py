@@ -1,9 +1,9 @@
 """Folds of long rows in a cascade, so that they lose few digits.
 
-A state takes in `LEAF` elements, one after the other, and is then joined into a level above, which takes in `RADIX` such
-totals and is joined into the next. So no number takes in more than a few others in a row, and the error of a sum of n
+A state folds `LEAF` elements, one after the other, and is then joined into a level above, which joins `RADIX` such
+totals and is joined into the next. So no number is added to more than a few others in a row, and the error of a sum of n
 numbers grows like the logarithm of n, as that of pairwise summation does (N. Higham 1993, The accuracy of floating point
-summation). Operands keep their order. The order of joining depends on the number of elements alone, so results are the same
+summation). Operands keep their order. The order of joining depends only on the number of elements, so results are the same
 for every number of threads.
 """
 
@@ -18,9 +18,9 @@ from catad.engine.stages.body import Body, state_dtypes
 from catad.engine.text.numbers import called, cast
 from catad.scalar.llvm_writer import Writer, llvm_type
 
-LEAF = 32  # elements that one state takes in
+LEAF = 32  # elements that one state folds
 SHIFT = 3  # `RADIX` is two to this
-RADIX, LEVELS = 1 << SHIFT, 8  # the last level takes in all that comes: of 2**29 elements no more than others do
+RADIX, LEVELS = 1 << SHIFT, 8  # the last level joins all that comes: of 2**29 elements no more than others do
 
 Numbers = Callable[[int, int], str]  # the address of a number of a fold: operation, number
 
@@ -35,7 +35,7 @@ def folded(body: Body) -> list[tuple[int, int, np.dtype]]:
 
 
 def rounds(body: Body) -> bool:
-    """Whether what is folded loses digits: integers, minima and maxima do not."""
+    """True where what is folded loses digits: integers, minima and maxima do not."""
     for op in body.ops:
         floats = op.kind == "fold" and any(dtype.kind == "f" for dtype in state_dtypes(body, op))
         if floats and scalar.recognise(op.data) not in ("min", "max"):
@@ -58,7 +58,7 @@ def join(w: Writer, body: Body, left: Numbers, right: Numbers, out: Numbers) -> 
 
 
 def copy(w: Writer, body: Body, source: Numbers, goal: Numbers) -> None:
-    """All folds from one place to another."""
+    """Copies the states of all folds from one place to another."""
     for k, i, dtype in folded(body):
         value = w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
         w.do(f"store {llvm_type(dtype)} {value}, ptr {goal(k, i)}")
@@ -89,7 +89,7 @@ class Cascade:
         return lambda k, i: w.set(f"getelementptr inbounds {self.rooms[k, i][1]}, ptr {self.rooms[k, i][0]}, i64 {at}")
 
     def push(self) -> None:
-        """Gathered in the states, which then begin anew."""
+        """Adds the states to the first level; they then begin anew."""
         w = self.w
         count = w.set(f"load i64, ptr {self.pushed}")
         self._into("0", w.set(f"and i64 {count}, {RADIX - 1}"), self.state)
@@ -111,7 +111,7 @@ class Cascade:
         w.when(full, lambda: w.loop("1", str(LEVELS), carry))
 
     def _into(self, level: str, before: str, source: Callable[[str], Numbers]) -> None:
-        """Join into a level that has taken in so many since it began."""
+        """Join into a level that has joined `before` totals since it began."""
         w = self.w
 
         def begin(lane: str) -> None:
@@ -146,7 +146,7 @@ class Cascade:
 
 
 def leaves(w: Writer, begin: str, end: str, leaf: Callable[[str, str], None], size: int = LEAF) -> None:
-    """The parts of a range that one state takes in."""
+    """The parts of a range that one state folds."""
     w.loop(begin, end, lambda start: leaf(start, w.least(w.set(f"add i64 {start}, {size}"), end)), size)
 
 

@@ -1,4 +1,4 @@
-"""LLVM text of folds along the innermost loop: tiles of fixed size, folded apart and joined in their order.
+"""LLVM text of folds along the innermost loop: tiles of fixed size, folded independently and joined in their order.
 
 The total of a tile does not depend on the number of threads, so the result does not either. Within a tile there are many
 independent states, so that the latency of the operator is hidden: of a commutative operator one for each index modulo
@@ -27,7 +27,7 @@ State = Callable[[str], Numbers]  # the numbers of a lane or chain
 
 
 def _commutes(op: Function, dtypes: Sequence[np.dtype]) -> bool:
-    """Whether elements may be folded in any order."""
+    """True where elements may be folded in any order."""
     ordered = (
         scalar.recognise(op) in ("min", "max") and dtypes[0].kind in "iu"
     )  # of floats, what Python chooses among zeros and NaN is not
@@ -42,7 +42,7 @@ class Folds(Nest):
 
     @property
     def states(self) -> list[tuple[int, int, np.dtype]]:
-        """All states: operation, number, dtype."""
+        """The states of all folds: operation, number, dtype."""
         return folded(self.body)
 
     @property
@@ -162,12 +162,12 @@ class Folds(Nest):
         return lambda at: lambda k, i: w.set(f"getelementptr inbounds {rooms[k, i][1]}, ptr {rooms[k, i][0]}, i64 {at}")
 
     def _chains_of(self, width: int) -> State:
-        """States apart from each other, which LLVM keeps in registers."""
+        """Independent states, which LLVM keeps in registers."""
         rooms = {(k, i, str(at)): self.w.slot(llvm_type(d)) for k, i, d in self.states for at in range(width)}
         return lambda at: lambda k, i: rooms[k, i, at]
 
     def _by_lanes(self, element: Callable[[str, Numbers, bool], None], state: State, total: State, count: str) -> None:
-        """Index modulo the width, whole blocks and a rest."""
+        """Folds elements by their index modulo the width: full blocks, then the rest."""
         w = self.w
 
         def block(start: str, size: str, places: State, first: bool) -> None:

@@ -1,7 +1,7 @@
 """LLVM text of the loops around the work: one function a kernel, over a range of rows.
 
-A row is one setting of the outer loops. Along the innermost loop the guarded ends are run apart from
-the middle, which needs no guards.
+A row is one setting of the outer loops. The guarded ends of the innermost loop are loops of their own,
+so its middle needs no guards.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Nest(Places):
 
     @property
     def shifted(self) -> bool:
-        """Whether addresses in a row are those of its index %b, at whole vectors in memory."""
+        """True where addresses in a row are those of its index %b, at whole vectors in memory."""
         return self.kernel.streaming
 
-    # -- the whole
+    # -- the kernel
 
     def text(self) -> str:
         """The module: `kernel(table, first row, last row, first index, last index)`, and the work on one row, inlined."""
@@ -187,7 +187,7 @@ class Nest(Places):
         sides(MOST)
 
     def _buffers(self) -> dict[int, str]:
-        """Room for a block of each result, where the loop writes before the block goes to memory past the caches."""
+        """Buffers for a block of each result: the loop writes there before streaming stores write the block to memory."""
         first = len(self.body.sources)
         kinds = {j: memory_type(np.dtype(array.dtype)) for j, array in enumerate(self.arrays) if j >= first}
         return {j: self.w.slot(kind, BLOCK) for j, kind in kinds.items()}
@@ -196,7 +196,7 @@ class Nest(Places):
         return self.w.set(f"getelementptr inbounds {memory_type(np.dtype(self.arrays[j].dtype))}, ptr {base}, i64 {at}")
 
     def _streamed(self, block: Callable[[str, str], None], buffers: dict[int, str]) -> None:
-        """Blocks of the row, each computed into a buffer and then written to memory past the caches."""
+        """The blocks of the row, each computed into a buffer and then written by streaming stores."""
         w = self.w
 
         def out(start: str, stop: str) -> None:

@@ -1,7 +1,7 @@
-"""LLVM text of writing to memory past the caches.
+"""LLVM text of streaming stores, which write to memory and bypass the caches.
 
 A store that goes through the caches first reads the line that it overwrites, which is a third of what a pass over memory moves.
-LLVM makes no vectors of loops that store past them. So results are computed into a buffer that a cache holds, and then
+LLVM does not vectorise loops with such stores. So results are computed into a buffer that a cache holds, and then
 written from there in whole aligned vectors; what stands before the first and after the last of these goes through the caches.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from catad.scalar.llvm_writer import Writer
 
-BLOCK = 512  # indices whose results are held in a cache before they go past it
-VECTOR = 64  # bytes of one store past the caches
+BLOCK = 512  # indices whose results are held in a cache before they are written to memory
+VECTOR = 64  # bytes of one streaming store
 _PAST = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.umin.i64(i64, i64)
@@ -64,5 +64,5 @@ def stream(w: Writer, to: str, buffer: str, size: str) -> None:
 
 
 def settle(w: Writer) -> None:
-    """That other threads see what went past the caches."""
+    """Make streaming stores visible to other threads."""
     w.do("fence seq_cst")

@@ -12,11 +12,11 @@ from catad.engine.cpu.run import target
 from catad.engine.cpu.run.stop import run_all, stop_of
 from catad.engine.keys import key_of
 
-FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/bins", "engine/cpu/run")  # what decides about a text, on a CPU alone
+FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/bins", "engine/cpu/run")  # the files that decide about a text
 
 
 class Printer(Protocol):
-    """What writes a module of functions of a table and a part of the work, which is so many integers (`bounds`)."""
+    """Writes a module of functions of a table and a part of the work, which is given by `bounds` integers."""
 
     bounds: int
 

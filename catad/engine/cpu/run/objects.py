@@ -1,10 +1,10 @@
-"""Object code in memory, without LLVM: what a linker and a loader do, for the few things compiled kernels need.
+"""Object code in memory, without LLVM: a linker and a loader of the few things that compiled kernels need.
 
 Loading a kernel from the cache should not wait for a 170 MB library, and memory of code that nobody refers to should go back to
-the system. In a new process with all kernels on disk the first gradient takes 64 ms of the processor by this loader and 97 ms by
-LLVM's (`examples/experiments/start_up.py`, medians of 15 processes each). Both are easy for position-independent ELF
-objects of x86-64 (System V ABI, AMD64 supplement, section 4.4): sections are laid out one after another, relocations are sums of
-a symbol, an addend and the place, and what is called in other libraries goes through a jump at the end of the code.
+the system. Both are easy for position-independent ELF objects of x86-64 (System V ABI, AMD64 supplement, section 4.4): sections
+are laid out one after another, relocations are sums of a symbol, an addend and the place, and calls of other libraries go
+through a jump at the end of the code. In a new process with all kernels on disk, the first gradient takes 64 ms of the
+processor with this loader and 97 ms with LLVM's (`examples/experiments/start_up.py`, medians of 15 processes each).
 
     S + A          R_X86_64_64                 S the symbol's address
     S + A - P      R_X86_64_PC32, PLT32, PC64  P the place that is patched, A the addend
@@ -86,12 +86,12 @@ class Placed:
 
 
 def placeable() -> bool:
-    """Whether objects can be placed here: ELF on x86-64, in a system that lets a program execute what it wrote."""
+    """True where objects can be placed here: ELF on x86-64, in a system that lets a program execute what it wrote."""
     return sys.platform.startswith("linux") and platform.machine() == "x86_64" and sys.maxsize > 2**32
 
 
 def executable_memory() -> bool:
-    """Whether the system lets this process write code and run it (policies such as SELinux's may not).
+    """True where the system lets this process write code and run it (policies such as SELinux's may not).
 
     >>> executable_memory()
     True
@@ -175,7 +175,7 @@ def _string(code: bytes, at: int) -> str:
 
 
 def _kept(section: _Section) -> bool:
-    """Whether a section is part of the program; tables for unwinding are not: nothing is thrown through a kernel."""
+    """True where a section is part of the program; tables for unwinding are not: nothing is thrown through a kernel."""
     return bool(section.flags & _ALLOC and section.size) and section.kind != _UNWIND and section.name != ".eh_frame"
 
 
@@ -220,7 +220,7 @@ def _used(relocations: list[tuple[int, int, int, int, int]], symbols: list[_Symb
 
 
 def _layout(sections: list[_Section], tables: int) -> tuple[dict[int, int], int, int]:
-    """Where each section starts; where what is fixed ends (the last `tables` bytes of it are free); the size of all."""
+    """The start of each section; the end of the fixed part (its last `tables` bytes are free); the size of all."""
     starts: dict[int, int] = {}
     at = 0
     for writable in (False, True):

@@ -97,7 +97,7 @@ class _Front:
 
 
 def stop_of(module: Module) -> Stop | None:
-    """How the loops of a module are stopped; None where all of them end."""
+    """The switch that stops the loops of a module; None where all of them end."""
     flag = module.data(STOP_FLAG)
     return None if flag is None else Stop(module, flag)
 

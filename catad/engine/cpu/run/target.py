@@ -45,7 +45,7 @@ class _Loaded(Protocol):
 
 
 class Host(NamedTuple):
-    """What code is made for, and by what: all of it is part of the key of the cache."""
+    """The processor for which code is made, and the LLVM that makes it: all of it is part of the key of the cache."""
 
     llvm: str
     triple: str
@@ -92,7 +92,7 @@ _recent: OrderedDict[bytes, Module] = OrderedDict()
 
 
 def available() -> bool:
-    """Whether programs can be compiled here. Where they cannot, a notice says so and why, once.
+    """True where programs can be compiled here. Where they cannot, a notice says so and why, once.
 
     >>> available()
     True
@@ -105,7 +105,7 @@ def available() -> bool:
 
 @cache
 def _missing() -> str | None:
-    """Why there is no compiling here, or None."""
+    """The reason why programs cannot be compiled here, or None."""
     if objects.placeable() and not objects.executable_memory():
         return "this system lets no process execute code that it wrote"
     try:
@@ -166,7 +166,7 @@ def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str) -> Mo
     name = hashlib.sha256("\0".join((key, __version__, OPTIONS, *host())).encode()).hexdigest() + ".o"
     code = store.read(name)
     if code is not None:
-        with contextlib.suppress(errors.EngineError):  # whole, but not what this name stands for: compiled anew
+        with contextlib.suppress(errors.EngineError):  # intact, but not the code of this name: compiled again
             module = Module(_loaded(code, names, text), names, "disk", time.perf_counter() - start)
             counts["loaded"] += 1
             return module

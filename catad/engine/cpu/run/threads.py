@@ -3,7 +3,7 @@
 The caller is one of the threads. It puts a *job*, a row of calls, into a queue, once for each helper that it would like to
 have, runs the first call itself, and goes on with whatever call nobody has taken. Then it closes the job and waits for the
 helpers that are inside. So nothing waits for a thread that has not woken up yet, and a job whose helpers are all
-busy elsewhere (callers in other threads, nested calls) is run by its caller alone: there is nothing to deadlock on.
+busy elsewhere (callers in other threads, nested calls) is run by its caller only: there is nothing to deadlock on.
 
 Threads are daemons, started when they are first needed. A forked child starts its own.
 """
@@ -169,7 +169,7 @@ def run(calls: Sequence[Call], count: int | None = None) -> None:
 
 
 def aside(calls: Sequence[Call], interrupted: Call) -> None:
-    """As `run`, in another thread, while this one waits where signals are heard. Only the main thread may call it.
+    """Runs calls as `run` does, in another thread, while this one waits where signals are heard. For the main thread only.
 
     Where a signal handler raises, `interrupted` is called at once; what it raised is raised again when the calls have ended.
 

@@ -1,0 +1,366 @@
+"""Messages of tracing: ordinary Python functions that become programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dis import opname
+from inspect import Signature
+from typing import Any
+
+import numpy as np
+
+from catad.errors.base import CatadError, abbreviated, defined, text
+from catad.errors.places import Place, column, excerpt, innermost, shown
+
+
+class TraceError(CatadError, TypeError):
+    """A Python function does something that has no meaning for arrays whose numbers are not known yet; a `TypeError`.
+
+    The message names the operation, the file, the line and the column, and says what to write instead.
+
+    >>> import catad as ct, numpy as np
+    >>> @ct.function
+    ... def f(x):
+    ...     return x[: int(x.sum())]
+    >>> try:
+    ...     f(np.ones(3))
+    ... except ct.TraceError as error:
+    ...     print(error.message.splitlines()[0])
+    int(x) needs a number, and this value is not known while the function is traced
+    """
+
+
+def at_line(error: CatadError, place: Place | None) -> None:
+    """Say in an error where the line stands in the source of a traced function."""
+    error.composed = shown(place)
+    error.excerpt = None if place is None else excerpt(place)
+
+
+def key_is_no_text(value: Any) -> str:
+    return text(
+        "a dictionary among the arguments has a key that is no text",
+        given=abbreviated(list(value)),
+        expected="texts as keys",
+        do="use names as keys, or a list",
+    )
+
+
+def of_another_trace(var: Any) -> str:
+    return text(
+        "a value is used in another trace than the one that made it",
+        given=f"a value of {var.space}" + (f", made at {shown(var.place)}" if shown(var.place) else ""),
+        do="pass it as an argument, or return it from the function that made it",
+    )
+
+
+def no_trace_runs(who: str) -> str:
+    return text(
+        f"{who} needs a function that is being traced",
+        do="call it inside a function that ct.function traces",
+    )
+
+
+def out_of_reach(buffer: Any) -> str:
+    return text(
+        "an array that was made inside a branch or a loop is used outside of it",
+        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.var.place)}" if shown(buffer.var.place) else ""),
+        expected="values that come out of a branch or a loop by the names that it binds",
+        do="bind the array to a name before the branch or the loop",
+    )
+
+
+def used_elsewhere(stand_in: Any) -> str:
+    root = stand_in.root
+    return text(
+        "a stand-in for an array is used after its trace, or in another trace",
+        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
+        expected="the results that the function returns",
+        do="return the value from the traced function; do not keep it in a global, a closure or an object",
+    )
+
+
+def write_to_captured(name: str) -> str:
+    return text(
+        "the function writes into an array from outside",
+        given=name,
+        expected="arrays that are made inside the function, or arguments",
+        do="make the array inside (x.copy()), or pass it as an argument and return it",
+    )
+
+
+def write_through_view(why: str) -> str:
+    return text(
+        "the function writes through a view that cannot be written through",
+        given=why,
+        do="write into the array itself, or make the view an array of its own with .copy()",
+    )
+
+
+def needs_a_number(stand_in: Any, what: str) -> str:
+    var = stand_in.var_
+    made = shown(var.place)
+    named = f"{var.name}, " if var.name else ""
+    return text(
+        f"{what} needs a number, and this value is not known while the function is traced",
+        given=f"{named}a value of {var.space}" + (f", made at {made}" if made else ""),
+        expected="a number that does not depend on the arrays",
+        do='make it a static parameter, ct.function(static=("n",)), or write it with array code (ct.index, np.where)',
+    )
+
+
+def attribute_is_set(name: str) -> str:
+    return text(f"the attribute {name} of an array is set", do=f"make a new array (reshape, astype) instead of setting .{name}")
+
+
+def unsupported_dtype(dtype: Any) -> str:
+    kind = np.dtype(dtype)
+    return text(
+        "arrays of this dtype are not supported",
+        given=kind,
+        expected="float32, float64, bool, and integers of 8 to 64 bits",
+        do="convert the array, x.astype(np.float64); complex numbers as two real arrays",
+    )
+
+
+def unknown_function(name: str, nearest: str = "") -> str:
+    return text(
+        f"{name} has no meaning for arrays that are traced",
+        do=nearest or "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
+    )
+
+
+def unknown_parameter(name: str, parameter: str) -> str:
+    return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
+
+
+def whole_power() -> str:
+    return text(
+        "an integer to the power of integers that may be negative",
+        given="signed exponents that depend on data, for which NumPy raises ValueError where one is negative",
+        do="convert an operand, x.astype(np.float64) ** n, or let the exponents be unsigned, n.astype(np.uint64)",
+    )
+
+
+def shape_depends_on_data(what: str) -> str:
+    return text(
+        "the shape of a result would depend on data",
+        given=what,
+        expected="operations whose shapes follow from the shapes of the arguments",
+        do="use np.where(mask, ..., ...), compute under one mask (x[m] = g(x[m])), or ct.at[...]",
+    )
+
+
+def numpy_refuses(ufunc: Any, error: Exception) -> str:
+    return text(f"np.{ufunc.__name__} does not take these", given=str(error).splitlines()[0])
+
+
+def matmul_of_numbers(a: Any, b: Any) -> str:
+    return text("matmul needs arrays with axes", given=f"{a} @ {b}", do="multiply a number with *")
+
+
+def cannot_cast(given: Any, into: Any, casting: str) -> str:
+    return text(
+        "an array cannot take values of this dtype in place",
+        given=f"values of {given} for an array of {into}, casting {casting!r}",
+        do=f"convert the values, .astype(np.{into}), or make the array of {given}",
+    )
+
+
+def random_numbers() -> str:
+    return text(
+        "random numbers would be drawn once, while the function is traced, and stay the same for ever",
+        expected="random numbers as an argument",
+        do="draw them outside, and pass them to the function",
+    )
+
+
+def loop_cannot_be_unrolled(what: str) -> str:
+    return text(
+        f"the body of a {what} on data does something that a program cannot repeat",
+        given="a change of a Python object, a value that must be a number, or a name that holds other things after a step",
+        do="keep arrays and numbers in the names that the loop binds, and lists out of it",
+    )
+
+
+def too_many_branches(places: Sequence[str | None]) -> str:
+    return text(
+        "the function has more than 64 paths that data choose",
+        given="decisions at " + ", ".join(dict.fromkeys([place or "?" for place in places])),
+        do="use np.where, or let both sides of an if bind the same names",
+    )
+
+
+def paths_differ(a: Any, b: Any, place: str | None) -> str:
+    return text(
+        "the function returns values of different spaces on two paths that data choose",
+        given=f"{a} and {b}",
+        where=place,
+        do="return arrays of one shape on both paths",
+    )
+
+
+def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
+    return text(
+        "the function raises an exception on a path that data choose",
+        given=f"{type(error).__name__}: {error}",
+        where=", ".join(dict.fromkeys([place or "?" for place in places])),
+        do="test before the call, or return NaN on that path",
+    )
+
+
+def not_a_plain_function(given: Any) -> str:
+    return text(
+        "ct.function takes a plain Python function",
+        given=abbreviated(given),
+        expected="a function, a method, a partial, or an object with __call__",
+        do="a morphism (ct.sin, f >> g) is one already; of a class pass a function that calls it",
+    )
+
+
+def is_async(fn: Any) -> str:
+    return text("an async function or a generator cannot be traced", given=defined(fn), do="return the values instead")
+
+
+def unknown_static(names: Sequence[str], fn: Any, which: str) -> str:
+    return text(f"{which} names what the function has not", given=", ".join(map(repr, names)), where=defined(fn))
+
+
+def unhashable_static(name: str, value: Any) -> str:
+    return text(
+        f"the static argument {name} is not hashable",
+        given=abbreviated(value),
+        do="pass a tuple instead of a list, or let it be traced",
+    )
+
+
+def static_elsewhere(name: str, fn: Any) -> str:
+    return text(
+        f"the parameter {name} is static in one function and takes arrays in another one at the same place",
+        where=defined(fn),
+        do="make it static in both, or fix it with f.bind",
+    )
+
+
+def no_keywords(term: Any, kwargs: Any) -> str:
+    return text(
+        "a morphism takes its arguments by position",
+        given=", ".join([f"{name}=..." for name in kwargs]),
+        where=abbreviated(term, 80),
+        do="leave the names out; functions of ct.function take names",
+    )
+
+
+def not_a_pair_of(term: Any, args: Sequence[Any]) -> str:
+    return text(
+        "a tangent functor takes a point and a tangent or cotangent",
+        given=f"{len(args)} arguments",
+        where=abbreviated(term, 80),
+        do="give the point as one argument, a tuple where it has several factors",
+    )
+
+
+def other_tree(what: str, tree: Any, value: Any) -> str:
+    return text(
+        f"the {what} has another form than the value that it belongs to",
+        given=abbreviated(value),
+        expected=f"a tree like {tree}",
+        do="give a tree with the same keys; None or () stands for the tangents of integers",
+    )
+
+
+def trees_differ(where: str, first: Any, second: Any) -> str:
+    return text("values of one form are needed", given=f"{first} and {second}", where=where, do="return the same tree in both")
+
+
+def no_such_argument(argnum: int, args: Sequence[Any], term: Any) -> str:
+    return text(
+        "there is no argument with this number",
+        given=f"argnums {argnum}",
+        expected=f"-{len(args)} to {len(args) - 1}, the arguments by position",
+        where=abbreviated(term, 80),
+    )
+
+
+def argument_twice(argnums: Any) -> str:
+    return text("argnums names an argument twice", given=argnums, do="name each argument once")
+
+
+def no_linear_map(what: str, instead: str) -> str:
+    return text(
+        f"{what} gives a linear map with its numbers, which are not known while a function is traced",
+        do=f"inside a traced function use {instead}",
+    )
+
+
+def static_argument(argnum: int, tree: Any, term: Any) -> str:
+    return text(
+        "there is nothing to differentiate in this argument: it is static",
+        given=f"argnums {argnum}, {tree}",
+        where=abbreviated(term, 80),
+        do="name an argument with floating arrays in argnums",
+    )
+
+
+def does_not_bind(error: Exception, fn: Any) -> str:
+    return text("the arguments do not fit the function", given=str(error), where=defined(fn))
+
+
+def wrong_factor_count(signature: Signature, static: Sequence[str], space: Any, fn: Any) -> str:
+    parameters = signature.parameters.values()
+    fixed = [p.name for p in parameters if p.name in static and p.default is p.empty]
+    if fixed:
+        return text(
+            "a static parameter has no value",
+            given=", ".join(fixed),
+            where=defined(fn),
+            do=f"fix it first: f.bind({', '.join([f'{name}=...' for name in fixed])})",
+        )
+    names = [p.name for p in parameters if p.name not in static]
+    return text(
+        f"the function takes the arguments {', '.join(names)}" if names else "the function takes no arguments",
+        given=f"a value of {space}",
+        expected="a product with a factor for each of them",
+        where=defined(fn),
+    )
+
+
+def not_a_result(value: Any) -> str:
+    return text(
+        "the function returns what is no array",
+        given=abbreviated(value),
+        expected="arrays and numbers, or tuples, lists, dicts and dataclasses of them",
+    )
+
+
+def captured_changed(name: str) -> str:
+    return text(
+        "an array that the function reads from outside has changed since it was traced",
+        given=name,
+        do=f'pass it as an argument, or name it: ct.function(free=("{name}",))',
+    )
+
+
+def function_without_name(fn: Any) -> str:
+    return text(
+        "a function that has no name in its module cannot be pickled",
+        given=defined(fn),
+        do="pickle the program instead: f.at(*arguments) has no Python function in it",
+    )
+
+
+def show_source(error: BaseException, place: Place | None = None) -> None:
+    """Show in an error the line of the user's source that it comes from, with a caret."""
+    place = innermost(error) if place is None else place
+    if place is None:
+        return
+    if isinstance(error, CatadError):
+        error.excerpt = excerpt(place)
+        error.called = column(place)
+    else:
+        error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}")
+
+
+def raised_by_user(error: BaseException) -> bool:
+    """True for an exception that a `raise` of the user raises."""
+    place = innermost(error)
+    return place is not None and opname[place[0].co_code[place[1]]] in ("RAISE_VARARGS", "RERAISE")

@@ -1,0 +1,145 @@
+"""`Program`: a morphism written with variables, as lines `term applied to variables`.
+
+The variables 0 .. k - 1 are the leaves of the domain; each line adds those of its result. The lines are in normal form: what
+the result needs and no more, in the order in which a reader of the result meets it, depth first and from left to right. So two
+functions that compute the same from the same in different order are one program. Names of variables and places of lines in the
+user's source are kept for texts and messages, and take no part in comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from catad import errors
+from catad.errors.places import Place
+from catad.late import late
+from catad.spaces import Space, flatten
+from catad.terms import D
+from catad.trees import Tree
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wires
+
+
+class Line(NamedTuple):
+    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results."""
+
+    term: D
+    args: Any
+    outs: Any
+
+
+class Notes(NamedTuple):
+    """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
+
+    names: dict[int, str] = {}
+    places: tuple[Place | None, ...] = ()
+    arguments: tuple[str, ...] = ()
+    tree: Tree | None = None  # of the argument
+    result_tree: Tree | None = None
+    title: str = "program"
+
+
+@share
+class Program(D):
+    """See the module. `result` nests numbers of variables as the codomain is nested."""
+
+    __slots__ = ("args", "children", "dom", "notes", "outs", "result")
+    children: tuple[D, ...]
+
+    def __init__(self, dom: Space, lines: Sequence[Line], result: Any, notes: Notes | None = None) -> None:
+        self.dom = dom
+        self.children = tuple([line.term for line in lines])
+        self.args = tuple([line.args for line in lines])
+        self.outs = tuple([line.outs for line in lines])
+        self.result = result
+        self.notes = Notes() if notes is None else notes
+
+    def data(self) -> Hashable:
+        return (self.dom, self.args, self.outs, self.result)
+
+    @property
+    def known_dom(self) -> Space:
+        return self.dom
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The lines: term, numbers of its arguments, numbers of its results."""
+        return tuple([Line(*one) for one in zip(self.children, self.args, self.outs, strict=True)])
+
+    @property
+    def inputs(self) -> int:
+        """How many variables are leaves of the domain."""
+        return len(self.dom.leaves)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        if b.space(x) != self.dom:
+            raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
+        at = dict(enumerate(flatten(x)))
+        for k, line in enumerate(self.lines):
+            try:
+                made = yield line.term, substituted(line.args, at)
+            except errors.CatadError as error:
+                if error.composed is None and k < len(self.notes.places):
+                    errors.at_line(error, self.notes.places[k])
+                raise
+            at.update(zip(flatten(line.outs), flatten(made), strict=True))
+        return substituted(self.result, at)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return late().program_code(self, part, name)
+
+    def __str__(self) -> str:
+        return late().program_text(self)
+
+    def point_free(self) -> D:
+        """The same program as a term without variables: compositions, forks and projections."""
+        return late().point_free(self)
+
+
+def substituted(nested: Any, at: Any) -> Any:
+    """The numbers of a nested tuple, replaced by what stands at them."""
+    if isinstance(nested, tuple):
+        return tuple([substituted(part, at) for part in nested])
+    return at[nested]
+
+
+def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[list[Line], Any, dict[int, int], list[int]]:
+    """The needed lines in the order in which the result reads them, renumbered, with the new numbers of variables and the
+    old positions of the lines."""
+    writer: dict[int, int] = {}
+    for k, line in enumerate(lines):
+        writer.update(dict.fromkeys(flatten(line.outs), k))
+    number = {k: k for k in range(inputs)}
+    order: list[int] = []
+    state: dict[int, bool] = {}
+    stack: list[tuple[int, bool]] = [(v, False) for v in reversed(flatten(result))]
+    following = inputs
+    while stack:
+        var, ready = stack.pop()
+        at = writer.get(var)
+        if at is None or (at in state and not ready):
+            continue
+        if not ready:
+            state[at] = True
+            stack.append((var, True))
+            stack += [(v, False) for v in reversed(flatten(lines[at].args))]
+        else:
+            order.append(at)
+            for out in flatten(lines[at].outs):
+                number[out] = following
+                following += 1
+    made = [
+        Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order
+    ]
+    return made, substituted(result, number), number, order
+
+
+def space_of_result(program: Program) -> Space:
+    """The codomain of a program."""
+    return late().codomain(program, program.dom)
+
+
+

@@ -1,0 +1,88 @@
+"""Where a program would need a number that only data give: unrolling, exploring, or an error.
+
+A number that depends on the steps of loops alone is there once these loops are unrolled. The truth of a number that depends on
+data is explored: the function is run once with each answer. Both make the trace start again (`Restart`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from catad import errors
+from catad.errors.places import Place, called
+from catad.traced.recorder import Region, Restart, Trace, Var, array_of
+
+
+class Decision(NamedTuple):
+    """A truth value on which the path of a trace depends: the variable, the lines before it, and where it was asked."""
+
+    var: Var
+    lines: int
+    place: Place | None
+
+
+def loops_behind(var: Var) -> set[Any] | None:
+    """The loops that must be unrolled for a number to be known; None where it depends on more than their steps."""
+    found: set[Any] = set()
+    stack, seen = [var], set()
+    while stack:
+        top = stack.pop()
+        if id(top) in seen or top.constant is not None:
+            continue
+        seen.add(id(top))
+        region = top.region
+        args = region.writer.get(top.wire.number)
+        if args is not None:
+            stack.extend(args)
+        elif (outer := region.outer.get(top.wire.number)) is not None:
+            stack.append(outer)
+        elif region.loop is not None and region.loop.can_unroll:
+            found.add(region.loop.site)
+            start = region.loop.starts.get(top.wire.number)
+            if start is not None:
+                stack.append(start)
+        else:
+            return None
+    return found
+
+
+def unroll_for(trace: Trace, var: Var) -> None:
+    """Start again with the loops unrolled on whose steps a number depends; return where that does not help."""
+    loops = loops_behind(var)
+    if loops:
+        trace.findings.unrolled |= loops
+        raise Restart()
+
+
+def give_up_merging(region: Region) -> None:
+    """Start again without the innermost merged branch or rolled loop around; an error where there is no other way."""
+    trace = region.trace
+    at: Region | None = region
+    while at is not None:
+        if at.loop is not None and at.loop.can_unroll:
+            trace.findings.unrolled.add(at.loop.site)
+            raise Restart()
+        if at.branch is not None:
+            trace.findings.explored.add(at.branch)
+            raise Restart()
+        if at.loop is not None:
+            raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what))
+        at = at.parent
+
+
+def decide(trace: Trace, var: Var) -> bool:
+    """The answer to a truth value on the path that is being traced."""
+    if var.constant is not None:
+        return bool(array_of(var.constant))
+    if trace.region is not trace.root:
+        unroll_for(trace, var)
+        give_up_merging(trace.region)
+    for known in trace.decisions:
+        if known.var.wire is var.wire:
+            return trace.findings.answers[trace.decisions.index(known)]
+    k = len(trace.decisions)
+    answers = trace.findings.answers
+    if k == len(answers):
+        answers.append(True)
+    trace.decisions.append(Decision(var, len(trace.root.lines), called()))
+    return answers[k]

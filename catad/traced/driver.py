@@ -1,0 +1,184 @@
+"""The driver: what a rewritten function asks (`rewrite.py`). One driver serves one trace."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.traced.branch import Branch, choose_values
+from catad.traced.decisions import give_up_merging
+from catad.traced.follow import call
+from catad.traced.indexing import getitem
+from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
+from catad.traced.masked import Masked
+from catad.traced.operators import in_place, pointwise
+from catad.traced.recorder import Trace
+from catad.traced.stand_in import Traced, constant
+from catad.traced.steps import TracedRange
+from catad.traced.unbound import UNBOUND
+
+Later = Callable[[], Any]
+
+
+class Driver:
+    """See the module."""
+
+    unbound = UNBOUND
+    slice = builtins.slice
+
+    def __init__(self, trace: Trace, package: str) -> None:
+        self.trace, self.package = trace, package
+
+    # -- calls, items, attributes
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return call(self, function, args, kwargs)
+
+    def getitem(self, thing: Any, key: Any) -> Any:
+        if type(thing) is np.ndarray and _has_stand_in(key):
+            return getitem(constant(self.trace, thing, origin="a captured array"), key)
+        if isinstance(thing, dict) and isinstance(key, Traced):
+            key = key.item()
+        return thing[key]
+
+    def setitem(self, thing: Any, key: Any, value: Any) -> None:
+        if isinstance(thing, np.ndarray):
+            raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
+        if not isinstance(thing, Traced):
+            self.changes_python()
+        elif isinstance(value, (list, tuple)):
+            value = call(self, np.array, (value,), {})
+        thing[key] = value
+
+    def setattr_(self, thing: Any, name: str, value: Any) -> None:
+        if not isinstance(thing, Traced):
+            self.changes_python()
+        setattr(thing, name, value)
+
+    def aug(self, op: str, thing: Any, value: Any) -> Any:
+        """`thing op= value`."""
+        if isinstance(thing, Traced):
+            return in_place(getattr(operator, op), thing, value)
+        if isinstance(thing, np.ndarray) and thing.ndim:
+            raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
+        if isinstance(thing, (list, set, dict)):
+            self.changes_python()
+        return getattr(operator, "i" + op.rstrip("_"))(thing, value)
+
+    def aug_item(self, op: str, thing: Any, key: Any, value: Any) -> None:
+        """`thing[key] op= value`."""
+        old = self.getitem(thing, key)
+        if isinstance(old, Masked):
+            made = getattr(operator, op)(old, value)
+        else:
+            made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
+        if isinstance(old, Traced) and old.is_view and made is old:
+            return  # the view has written into the array
+        self.setitem(thing, key, made)
+
+    def aug_attr(self, op: str, thing: Any, name: str, value: Any) -> None:
+        """`thing.name op= value`."""
+        old = getattr(thing, name)
+        made = self.aug(op, old, value)
+        if made is not old:
+            self.setattr_(thing, name, made)
+
+    def changes_python(self) -> None:
+        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it."""
+        give_up_merging(self.trace.region)
+
+    # -- conditions
+
+    def not_(self, value: Any) -> Any:
+        return pointwise(self.trace, np.logical_not, value) if _is_condition(value) else not value
+
+    def and_(self, *parts: Later) -> Any:
+        """`a and b and ...`: the first that is false, or the last."""
+        value = parts[0]()
+        if len(parts) == 1:
+            return value
+        if not _is_condition(value):
+            return self.and_(*parts[1:]) if value else value
+        return choose_values(self, value, lambda: self.and_(*parts[1:]), lambda: value)
+
+    def or_(self, *parts: Later) -> Any:
+        value = parts[0]()
+        if len(parts) == 1:
+            return value
+        if not _is_condition(value):
+            return value if value else self.or_(*parts[1:])
+        return choose_values(self, value, lambda: value, lambda: self.or_(*parts[1:]))
+
+    def either(self, test: Any, first: Later, second: Later) -> Any:
+        """`first if test else second`."""
+        if not _is_condition(test):
+            return first() if test else second()
+        return choose_values(self, test, first, second)
+
+    def chain(self, left: Any, *pairs: Any) -> Any:
+        """`left < a < b`, with each operand computed once, and only where it is needed."""
+        op, later = pairs[0], pairs[1]
+        right = later()
+        value = getattr(operator, op)(left, right)
+        if len(pairs) == 2:
+            return value
+
+        def rest() -> Any:
+            return self.chain(right, *pairs[2:])
+
+        if not _is_condition(value):
+            return rest() if value else value
+        return choose_values(self, value, rest, lambda: value)
+
+    def checked(self, test: Later) -> Any:
+        """The condition of an assert: one that depends on data is not checked."""
+        value = test()
+        return True if _is_condition(value) else value
+
+    # -- statements
+
+    def branch(self, test: Any, names: tuple[str, ...], filled: tuple[str, ...]) -> Branch:
+        return Branch(self, test, names, filled, _site(sys._getframe(1)))
+
+    def for_(self, items: Any, *names: Any) -> ForLoop | CountedLoop:
+        if isinstance(items, TracedRange):
+            return CountedLoop(self, items, Names(*names), _site(sys._getframe(1)))
+        return ForLoop(self, items, Names(*names), _site(sys._getframe(1)))
+
+    def while_(self, *names: Any) -> WhileLoop:
+        return WhileLoop(self, Names(*names), _site(sys._getframe(1)))
+
+
+def _site(frame: Any) -> Any:
+    """Where a statement stands."""
+    return (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
+
+
+def _is_condition(value: Any) -> bool:
+    """True for a number that depends on data."""
+    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
+
+
+def _has_stand_in(key: Any) -> bool:
+    if isinstance(key, tuple):
+        return any(_has_stand_in(part) for part in key)
+    return isinstance(key, Traced)
+
+
+def _name_of(array: Any) -> str:
+    """The name of a captured array, where a frame of the user has one for it."""
+    frame: Any = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("catad."):
+        frame = frame.f_back
+    scopes = () if frame is None else (frame.f_locals, frame.f_globals)
+    for scope in scopes:
+        for name, value in list(scope.items()):
+            if value is array and not name.startswith("__catad"):
+                return str(name)
+    return "a captured array"

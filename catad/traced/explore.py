@@ -1,0 +1,150 @@
+"""Exploring: a function is run once for each path that its decisions on data take, and the paths are joined by `ct.choose`.
+
+Runs of one function are equal up to the decision in which they differ, since they have the same answers until then. So the lines
+before a decision stand once, and each side of it has the lines that follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from catad import errors
+from catad.errors.places import Place, shown
+from catad.rearrange import exl, exr
+from catad.spaces import Product, flatten
+from catad.traced.branch import condition
+from catad.traced.merge import converted, joined
+from catad.traced.recorder import Findings, Region, Restart, Trace, Var
+from catad.traced.stand_in import computed
+from catad.trees import Tree
+from catad.vector.choose import choose
+
+MOST_ATTEMPTS = 2000
+MOST_PATHS = 64
+
+
+class Path(NamedTuple):
+    """One run: its trace, and the variables of its result with their tree."""
+
+    trace: Trace
+    result: Any
+    tree: Tree
+
+
+class Fork(NamedTuple):
+    """A decision, by its number in the path on which it was met first: what follows either answer."""
+
+    path: Path
+    number: int
+    yes: Any
+    no: Any
+
+
+def explored(run: Callable[[Findings], Path]) -> Path | Fork:
+    """All paths of a function; the findings of one attempt are heeded by the next."""
+    findings = Findings()
+    for _ in range(MOST_ATTEMPTS):
+        findings.paths = 0
+        try:
+            return _paths(run, findings, [])
+        except Restart:
+            continue
+    raise errors.TraceError(errors.too_many_branches([]))
+
+
+def _paths(run: Callable[[Findings], Path], findings: Findings, prefix: list[bool]) -> Path | Fork:
+    findings.answers = list(prefix)
+    path = run(findings)
+    findings.paths += 1
+    if findings.paths > MOST_PATHS:
+        _too_many(path)
+    answers = list(findings.answers)[: len(path.trace.decisions)]
+    found: Path | Fork = path
+    for k in reversed(range(len(prefix), len(answers))):
+        found = Fork(path, k, found, _paths(run, findings, [*answers[:k], False]))
+    return found
+
+
+def _too_many(path: Path) -> None:
+    places = [decision.place for decision in path.trace.decisions]
+    error = errors.TraceError(errors.too_many_branches([shown(place) for place in places]))
+    errors.show_source(error, places[-1])
+    raise error
+
+
+def join(found: Path | Fork) -> Path:
+    """One trace for all paths."""
+    if isinstance(found, Path):
+        return found
+    first = found
+    trace = Trace(Findings(), found.path.trace.unroll, None)
+    root = trace.root
+    at: dict[int, Var] = {}
+    for var in first.path.trace.root.inputs:
+        made = root.input(var.space, var.weak, var.name)
+        at[var.wire.number] = made
+    result, tree = _joined(trace, root, found, at, 0)
+    return Path(trace, result, tree)
+
+
+def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var], start: int) -> tuple[Any, Tree]:
+    """The lines from `start` on in a region; `at` has variables by the numbers of wires of the traces that were run."""
+    if isinstance(found, Path):
+        _copy(region, found.trace, at, start, len(found.trace.root.lines))
+        return _mapped(found.result, lambda var: _at(region, var, at)), found.tree
+    decision = found.path.trace.decisions[found.number]
+    _copy(region, found.path.trace, at, start, decision.lines)
+    test = condition(region, _at(region, decision.var, at))
+    sides = []
+    for side in (found.yes, found.no):
+        inner = Region(trace, region, "path")
+        sides.append((inner, *_joined(trace, inner, side, dict(at), decision.lines)))
+    (first, a, tree), (second, b, other) = sides
+    if tree != other:
+        tree, other = tree.of_arrays(), other.of_arrays()
+    if tree != other or len(flatten(a)) != len(flatten(b)):
+        _differ(tree, other, decision.place)
+    pairs = [_united(first, x, second, y, decision.place) for x, y in zip(flatten(a), flatten(b), strict=True)]
+    given = list(dict.fromkeys((*first.outer.values(), *second.outer.values())))
+    dom = Product(tuple([var.space for var in given]))
+    programs = [
+        inner.close(tuple([pair[k] for pair in pairs]), [inner.own(var) for var in given], dom)
+        for k, inner in enumerate((first, second))
+    ]
+    outs = iter(computed(region, choose(exl, exr >> programs[0], exr >> programs[1]), (test, tuple(given))))
+    return _mapped(a, lambda _: next(outs)), tree
+
+
+def _united(first: Region, x: Var, second: Region, y: Var, place: Any) -> tuple[Var, Var]:
+    if x.space.shape != y.space.shape:
+        _differ(x.space, y.space, place)
+    dtype, _ = joined(x, y)
+    return converted(first, first.own(x), dtype), converted(second, second.own(y), dtype)
+
+
+def _differ(a: Any, b: Any, place: Place | None) -> None:
+    error = errors.TraceError(errors.paths_differ(a, b, shown(place)))
+    errors.show_source(error, place)
+    raise error
+
+
+def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: int) -> None:
+    """Record lines of a trace again."""
+    for term, args, outs, place in trace.root.lines[start:stop]:
+        made = region.record(term, _mapped(args, lambda var: _at(region, var, at)), place)
+        for old, new in zip(flatten(outs), flatten(made), strict=True):
+            new.name = new.name or old.name
+            at[old.wire.number] = new
+
+
+def _at(region: Region, var: Var, at: dict[int, Var]) -> Var:
+    found = at[var.wire.number]
+    made = region.own(found)
+    if var.weak is not None and made.weak is None:
+        made = Var(region, made.wire, var.weak, var.constant)
+    return made
+
+
+def _mapped(nested: Any, fn: Callable[[Var], Any]) -> Any:
+    return tuple([_mapped(part, fn) for part in nested]) if isinstance(nested, tuple) else fn(nested)

@@ -1,0 +1,129 @@
+"""`break`, `continue` and `return` in loops as flags, so that every loop and every branch has one entry and one exit.
+
+    for x in xs:                        stop = False
+        if c: break           becomes   for x in xs:
+        A                                   if not stop:
+                                                if c: stop = True
+                                                if not stop: A
+
+What stands behind a jump runs where no flag is set. A `while` loop tests its flag; a `for` loop over Python things ends where a
+flag is known to be set. A `return` in a loop is a flag, a value, and a `return` behind the outermost loop.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+Fresh = Callable[[str], str]
+N = TypeVar("N", bound=ast.AST)
+
+
+class _Loop(NamedTuple):
+    """The flags of a loop."""
+
+    stop: str
+    skip: str
+
+
+def without_jumps(statements: Sequence[ast.stmt], fresh: Fresh) -> list[ast.stmt]:
+    """The statements of a function, whose loops have no jumps any more."""
+    return _Writer(fresh).block(list(statements), [])[0]
+
+
+class _Writer:
+    def __init__(self, fresh: Fresh) -> None:
+        self.fresh = fresh
+        self.returned, self.result = fresh("flag"), fresh("result")
+
+    def block(self, statements: list[ast.stmt], loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
+        """Some statements, and the flags that they may set."""
+        out: list[ast.stmt] = []
+        for k, statement in enumerate(statements):
+            made, flags = self.statement(statement, loops)
+            out += made
+            if flags:
+                rest, more = self.block(statements[k + 1 :], loops)
+                jumps = isinstance(statement, (ast.Break, ast.Continue, ast.Return))
+                if rest and not jumps:
+                    out.append(_at(ast.If(_none_of(sorted(flags)), rest, []), statements[k + 1]))
+                return out, flags | more
+        return out, set()
+
+    def statement(self, node: ast.stmt, loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
+        """One statement; jumps are those of the innermost loop."""
+        if loops and isinstance(node, ast.Break):
+            return [_at(_set(loops[-1].stop, True), node)], {loops[-1].stop}
+        if loops and isinstance(node, ast.Continue):
+            return [_at(_set(loops[-1].skip, True), node)], {loops[-1].skip}
+        if loops and isinstance(node, ast.Return):
+            value = node.value or ast.Constant(None)
+            stored = ast.Assign([ast.Name(self.result, ast.Store())], value)
+            return [_at(stored, node), _at(_set(self.returned, True), node)], {self.returned}
+        if isinstance(node, (ast.For, ast.While)):
+            return self.loop(node, loops)
+        flags: set[str] = set()
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            for field in ("body", "orelse", "finalbody"):
+                if isinstance(getattr(node, field, None), list):
+                    made, more = self.block(getattr(node, field), loops)
+                    setattr(node, field, made)
+                    flags |= more
+            for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                part.body, more = self.block(part.body, loops)
+                flags |= more
+        return [node], flags
+
+    def loop(self, node: ast.For | ast.While, loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
+        """A loop whose jumps, and those of loops inside it, are flags."""
+        own = _Loop(self.fresh("flag"), self.fresh("flag"))
+        body, flags = self.block(node.body, [*loops, own])
+        orelse, further = self.block(node.orelse, loops)
+        node.body, node.orelse = body, orelse
+        if not flags:
+            return [node], further
+        stops = [name for name in (own.stop, self.returned) if name in flags]
+        before = [_set(name, False) for name in stops if name != self.returned or not loops]
+        if own.skip in flags:
+            node.body = [_at(_set(own.skip, False), node), *node.body]
+        if stops and isinstance(node, ast.While):
+            node.test = _at(ast.BoolOp(ast.And(), [_none_of(stops), node.test]), node.test)
+        elif stops:
+            assert isinstance(node, ast.For)
+            item = self.fresh("item")
+            bound = _at(ast.Assign([node.target], _load(item)), node.target)
+            guard: Any = _at(ast.If(_none_of(stops), [bound, *node.body], []), node)
+            guard.filled = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]  # bound in the first step
+            node.target = _at(ast.Name(item, ast.Store()), node.target)
+            node.body = [guard]
+            node.stops = stops  # type: ignore[attr-defined]
+        after: list[ast.stmt] = []
+        if orelse and stops:
+            node.orelse = []
+            after.append(ast.If(_none_of(stops), orelse, []))
+        up = {self.returned} & flags
+        if up and not loops:
+            after.append(ast.If(_load(self.returned), [ast.Return(_load(self.result))], []))
+            up = set()
+        return [*[_at(one, node) for one in before], node, *[_at(one, node) for one in after]], up | further
+
+
+def _set(name: str, value: bool) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value))
+
+
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _none_of(names: Sequence[str]) -> ast.expr:
+    """No flag is set."""
+    parts: list[ast.expr] = [ast.UnaryOp(ast.Not(), _load(name)) for name in names]
+    return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
+
+
+def _at(node: N, where: ast.AST) -> N:
+    """A new node with the place of an old one."""
+    ast.copy_location(node, where)
+    return ast.fix_missing_locations(node)

@@ -1,0 +1,350 @@
+"""`ct.function`: an ordinary Python function on arrays as a morphism.
+
+The function is run on stand-ins, once for each space and each form of its arguments, and becomes a `Program`. Its parameters are
+the factors of the domain; one parameter alone is the domain.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from catad import errors
+from catad.program import Notes, Program
+from catad.spaces import Product, Space, rebuild
+from catad.late import late
+from catad.recent import Recent
+from catad.terms import D
+from catad.traced.driver import Driver
+from catad.traced.explore import Path, explored, join
+from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
+from catad.traced.names import load
+from catad.traced.recorder import Findings, tracing
+from catad.traced.rewrite import rewritten
+from catad.traced.stand_in import fresh, var_of
+from catad.traced.unbound import settled
+from catad.trees import Static, Tree, plain
+from catad.wiring import share
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wires
+
+load()
+
+
+class Key:
+    """A Python function for comparisons: the same function object with the same static values."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Key) and (self.fn is other.fn or _same(self.fn, other.fn))
+
+    def __hash__(self) -> int:
+        return hash(getattr(self.fn, "__func__", self.fn)) if getattr(self.fn, "__hash__", None) else id(self.fn)
+
+    def __repr__(self) -> str:
+        return str(getattr(self.fn, "__qualname__", self.fn))
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, MethodType) and isinstance(b, MethodType):
+        return a.__func__ is b.__func__ and a.__self__ is b.__self__
+    return False
+
+
+@share
+class Function(D):
+    """`ct.function(fn)`: see the module.
+
+    `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
+    """
+
+    __slots__ = ("__dict__", "bound", "fn", "free", "is_plain", "signature", "static", "unroll")
+
+    def __init__(
+        self,
+        fn: Any,
+        static: tuple[str, ...],
+        free: tuple[str, ...],
+        unroll: int,
+        bound: tuple[tuple[str, Static], ...] = (),
+    ) -> None:
+        self.fn, self.static, self.free, self.unroll, self.bound = fn, static, free, unroll, bound
+        self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
+        self.signature = visible_signature(fn, dict(bound), free)
+        self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
+        functools.update_wrapper(self, fn, updated=())
+
+    def data(self) -> Hashable:
+        return (Key(self.fn), self.static, self.free, self.unroll, self.bound)
+
+    @property
+    def takes_the_whole(self) -> bool:
+        """True where the one parameter is the domain; else the parameters are its factors."""
+        return takes_the_whole(self.signature, self.static)
+
+    # -- arguments
+
+    def sorted_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+        """Arguments by position and by name, each with the name of its parameter."""
+        try:
+            found = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise errors.ArgumentError(errors.does_not_bind(error, self.fn)) from None
+        return [(name_of(self.signature, k), value) for k, value in enumerate(found.args)], list(found.kwargs.items())
+
+    def form_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, list[Any]]:
+        """The form of a call, and the plain values of its dynamic arguments."""
+        positional, named = self.sorted_arguments(args, kwargs)
+        trees, values = [], []
+        for name, value in (*positional, *named):
+            if name in self.static:
+                _check_hashable(name, value)
+                tree = Tree("static", Static(value))
+            else:
+                one, tree = plain(value)
+                if not tree.is_static:
+                    values.append(one)
+            trees.append(tree)
+        n = len(positional)
+        return Form(tuple(trees[:n]), tuple([(name, tree) for (name, _), tree in zip(named, trees[n:], strict=True)])), values
+
+    def form_at(self, dom: Space, tree: Tree | None = None) -> Form:
+        """The form of a call with a value of a space: one parameter takes it as it is, several take its factors."""
+        tree = tree_of_space(dom) if tree is None else tree
+        if self.takes_the_whole:
+            found = form_of_factors(self.signature, self.static, (tree,))
+        else:
+            parts = tree.parts if tree.kind is tuple else (tree,)
+            found = form_of_factors(self.signature, self.static, parts)
+        if found is None:
+            raise errors.SpaceError(errors.wrong_factor_count(self.signature, self.static, dom, self.fn))
+        return found
+
+    def completed(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any], dict[str, Any]]:
+        """The arguments of the Python function: with the fixed values, and without the names from outside, which come last."""
+        if not self.bound and not self.free:
+            return args, kwargs, {}
+        found = self.signature.bind(*args, **kwargs).arguments
+        free = {name: found.pop(name) for name in self.free}
+        given = {**found, **{name: value.value for name, value in self.bound}}
+        own = inspect.signature(self.fn)
+        whole = inspect.BoundArguments(own, {name: given[name] for name in own.parameters if name in given})
+        return whole.args, whole.kwargs, free
+
+    def bind(self, **values: Any) -> Function:
+        """The function with parameters fixed to static values."""
+        known = {*self.signature.parameters, *dict(self.bound)} - {*self.free}
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise errors.ArgumentError(errors.unknown_static(unknown, self.fn, "bind"))
+        for name, value in values.items():
+            _check_hashable(name, value)
+        bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
+        static = tuple([name for name in self.static if name not in bound])
+        return Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
+
+    # -- programs
+
+    def at(self, *args: Any, **kwargs: Any) -> Program:
+        """The program at a space, or at the spaces of some values."""
+        if len(args) == 1 and not kwargs and isinstance(args[0], Space):
+            return self.program(args[0])
+        made: Program = late().program_at(self, args, kwargs)
+        return made
+
+    def program(self, dom: Space, form: Form | None = None) -> Program:
+        """The program at a domain, for a form of the arguments; it is traced once."""
+        form = self.form_at(dom) if form is None else form
+        found = self.programs.get((form, dom))
+        if found is None:
+            found = self.programs[form, dom] = traced(self, dom, form)
+        return found
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        return (yield self.program(b.space(x)), x)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        options = "".join([f", {key}={getattr(self, key)!r}" for key in ("static", "free") if getattr(self, key)])
+        options += f", unroll={self.unroll}" if self.unroll != UNROLL else ""
+        bound = ", ".join([f"{key}={name(value.value, key)}" for key, value in self.bound])
+        wish = str(getattr(self.fn, "__name__", "fn"))
+        made = f"ct.function({name(self.fn, wish)}{options})"
+        return f"{made}.bind({bound})" if bound else made
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        fn = self.fn
+        module, qualname = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
+        if module is None or "<" in qualname:
+            raise errors.ArgumentError(errors.function_without_name(fn))
+        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound)
+
+
+PROGRAMS = 256  # that a function keeps, one for each space and form of its arguments
+UNROLL = 16  # trips of a loop that are taken in Python
+
+
+def _check_hashable(name: str, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise errors.ArgumentError(errors.unhashable_static(name, value)) from None
+
+
+def traced(function: Function, dom: Space, form: Form) -> Program:
+    """Run a function on stand-ins for the arrays of its arguments, as often as its control flow needs it."""
+    where = form.dynamic
+    names = [name for name, _ in _named(function, form)]
+
+    def run(findings: Findings) -> Path:
+        with tracing(findings, function.unroll) as trace:
+            factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
+            inputs = []
+            for k, factor in zip(where, factors, strict=True):
+                tree = form.trees[k]
+                leaves = [
+                    fresh(trace, trace.root.input(space, leaf.said if leaf.kind == "number" else None, names[k] + path))
+                    for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
+                ]
+                inputs.append(rebuild(factor, leaves))
+            args, kwargs, _ = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
+            try:
+                result = _run(function.fn, Driver(trace, _package(function.fn)), args, kwargs)
+            except Exception as error:
+                if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
+                    raise
+                _raised_on_a_path(trace, error)
+            value, tree = plain(settled(result))
+            return Path(trace, _variables(trace, value, tree), tree)
+
+    path = _explored(run)
+    root = path.trace.root
+    with path.trace.inside(root):
+        title = getattr(function.fn, "__name__", "function")
+        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title)
+        made: Program = root.close(path.result, list(root.inputs), dom, notes)
+    return made
+
+
+def _explored(run: Callable[[Findings], Path]) -> Any:
+    """All paths; an error shows the line of the user's source."""
+    try:
+        return join(explored(run))
+    except errors.CatadError as error:
+        if error.excerpt is None:
+            errors.show_source(error)
+        raise
+    except Exception as error:
+        errors.show_source(error)
+        raise
+
+
+def _raised_on_a_path(trace: Any, error: Exception) -> None:
+    """An exception of the user on a path that data choose."""
+    places = [decision.place for decision in trace.decisions]
+    made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
+    errors.show_source(made, places[-1])
+    raise made from error
+
+
+def _variables(trace: Any, value: Any, tree: Tree) -> Any:
+    """The variables of a result."""
+    if tree.kind == "static":
+        return ()
+    if tree.kind in ("leaf", "number"):
+        if not hasattr(value, "dtype") and not isinstance(value, (bool, int, float)):
+            raise errors.TraceError(errors.not_a_result(value))
+        try:
+            return var_of(trace, value)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, errors.CatadError):
+                raise
+            raise errors.TraceError(errors.not_a_result(value)) from None
+    return tuple([_variables(trace, part, one) for part, one in zip(value, tree.parts, strict=True)])
+
+
+def _named(function: Function, form: Form) -> list[tuple[str, Tree]]:
+    """The names of the arguments, with their trees."""
+    out: dict[str, Tree] = {}
+    for k, tree in enumerate(form.args):
+        name = own = name_of(function.signature, k)
+        extra = 1
+        while name in out:  # of any number of arguments
+            name, extra = f"{own}_{extra}", extra + 1
+        out[name] = tree
+    return [*out.items(), *form.kwargs]
+
+
+def _deep(tree: Tree, space: Space) -> list[Tree]:
+    """A tree for each leaf of a space; a leaf of the tree may stand for a product."""
+    return [tree] * len(space.leaves) if tree.kind in ("leaf", "number") else tree.leaves
+
+
+def _paths(tree: Tree, space: Space) -> list[str]:
+    if tree.kind in ("leaf", "number"):
+        return [""] if not isinstance(space, Product) else [f"[{k}]" for k in range(len(space.leaves))]
+    return tree.paths
+
+
+def _run(fn: Any, driver: Driver, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call the rewritten function."""
+    if isinstance(fn, functools.partial):
+        return _run(fn.func, driver, [*fn.args, *args], {**fn.keywords, **kwargs})
+    if isinstance(fn, MethodType):
+        return _run(fn.__func__, driver, [fn.__self__, *args], kwargs)
+    if not isinstance(fn, FunctionType):
+        return _run(type(fn).__call__, driver, [fn, *args], kwargs)
+    copy = rewritten(fn, driver)
+    return (fn if copy is None else copy)(*args, **kwargs)
+
+
+def _package(fn: Any) -> str:
+    fn = getattr(fn, "func", fn)
+    scope = getattr(getattr(fn, "__func__", fn), "__globals__", {})
+    return str(scope.get("__name__", "")).partition(".")[0]
+
+
+def _by_reference(module: str, qualname: str, *options: Any) -> Function:
+    """The function that is found under a name, which may stand for its decorated form by now."""
+    import importlib
+
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return Function(found.fn if isinstance(found, Function) else found, *options)
+
+
+def function(
+    fn: Any = None, *, static: str | Sequence[str] = (), free: str | Sequence[str] = (), unroll: int = UNROLL
+) -> Any:
+    """The morphism that a plain Python function on arrays computes; also a decorator, with or without options."""
+    if fn is None:
+        return lambda fn: function(fn, static=static, free=free, unroll=unroll)
+    if isinstance(fn, (D, type)) or not callable(fn):
+        raise errors.ArgumentError(errors.not_a_plain_function(fn))
+    inner = fn.func if isinstance(fn, functools.partial) else fn
+    if any(test(inner) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
+        raise errors.ArgumentError(errors.is_async(inner))
+    names = (static,) if isinstance(static, str) else tuple(static)
+    frees = (free,) if isinstance(free, str) else tuple(free)
+    unknown = [name for name in names if name not in inspect.signature(fn).parameters]
+    if unknown:
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static="))
+    return Function(fn, names, frees, unroll)
+
+
+
+
+
+def function_term(fn: Any) -> Function:
+    """The morphism of a Python function that stands where a morphism is expected."""
+    made: Function = function(fn)
+    made.is_plain = True
+    return made

@@ -1,0 +1,206 @@
+"""Reading and writing by index: `x[key]` and `x[key] = v` for stand-ins.
+
+A key of integers, slices, `None` and `...` is basic: the result is a view, also where an integer is itself a stand-in. Arrays of
+integers give copies. A mask of constants is its positions; a mask of data gives a `Masked`, and can be written under.
+"""
+
+from __future__ import annotations
+
+from types import EllipsisType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad import errors
+from catad.late import late
+from catad.spaces import Tensor
+from catad.terms import D
+from catad.traced.masked import Masked, same_mask
+from catad.traced.operators import assign, fitted
+from catad.traced.recorder import Var
+from catad.traced.stand_in import Traced, View, checked_array, computed, fresh, var_of
+from catad.vector.at import at
+from catad.vector.keys import arg
+from catad.vector.subscript import index
+
+
+class Key(NamedTuple):
+    """A key: what is known of it, `ct.arg` in the places of indices that are values, these, and whether it is basic."""
+
+    parts: tuple[Any, ...]
+    indices: tuple[Var, ...]
+    is_basic: bool
+    is_number: bool  # it leaves no axis
+
+    @property
+    def read(self) -> D:
+        term: D = index[self.parts]
+        return term
+
+    @property
+    def write(self) -> D:
+        term: D = at[self.parts].set
+        return term
+
+
+def parsed(x: Traced, key: Any) -> Key:
+    """A key, with static masks as positions."""
+    parts: list[Any] = []
+    indices: list[Var] = []
+    basic = True
+    for part in key if isinstance(key, tuple) else (key,):
+        if isinstance(part, Masked):
+            raise errors.TraceError(errors.shape_depends_on_data("x[...] by a masked read"))
+        if isinstance(part, Traced):
+            constant = part.constant
+            if constant is not None:
+                part = constant if constant.ndim else constant[()]
+        if part is None or isinstance(part, EllipsisType):
+            parts.append(part)
+        elif isinstance(part, slice):
+            parts.append(slice(*[_bound(end) for end in (part.start, part.stop, part.step)]))
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
+            parts.append(int(part))
+        elif isinstance(part, Traced):
+            if part.dtype.kind == "b":
+                raise errors.TraceError(errors.shape_depends_on_data("x[mask] beside other indices"))
+            if part.dtype.kind not in "iu":
+                raise IndexError(
+                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                    "are valid indices"
+                )
+            parts.append(arg)
+            indices.append(part.var_)
+            basic = basic and not part.ndim
+        else:
+            basic = False
+            for positions in _positions(part):
+                parts.append(arg)
+                indices.append(var_of(x.trace_, positions))
+    used = sum(not (part is None or isinstance(part, EllipsisType)) for part in parts)
+    if used > x.ndim:
+        raise IndexError(f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed")
+    _check_bounds(x, parts)
+    whole = not any(part is None or isinstance(part, (slice, EllipsisType)) for part in parts)
+    return Key(tuple(parts), tuple(indices), basic, basic and whole and used == x.ndim)
+
+
+def _check_bounds(x: Traced, parts: list[Any]) -> None:
+    """Integers beyond an axis are NumPy's IndexError."""
+    axis = 0
+    used = sum(not (part is None or isinstance(part, EllipsisType)) for part in parts)
+    for part in parts:
+        if part is None:
+            continue
+        if isinstance(part, EllipsisType):
+            axis += x.ndim - used
+            continue
+        if isinstance(part, int) and not -x.shape[axis] <= part < x.shape[axis]:
+            raise IndexError(f"index {part} is out of bounds for axis {axis} with size {x.shape[axis]}")
+        axis += 1
+
+
+def _bound(end: Any) -> Any:
+    """A bound of a slice: a number, since the shape of the result depends on it."""
+    return end.__index__() if isinstance(end, Traced) else end
+
+
+def _positions(part: Any) -> list[Any]:
+    """A static array of indices: itself, or the positions of a mask, one array for each of its axes."""
+    if isinstance(part, (list, tuple)) and any(isinstance(one, Traced) for one in part):
+        part = np.array([one.__index__() for one in part])
+    array = np.asarray(part)
+    if array.dtype.kind == "b":
+        return list(np.nonzero(array))
+    if array.size == 0 and isinstance(part, (list, tuple)):
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return [checked_array(array)]
+
+
+def is_mask(x: Traced, key: Any) -> bool:
+    """True for a key that is one mask of data."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    return isinstance(key, Traced) and key.dtype.kind == "b" and key.constant is None
+
+
+def getitem(x: Any, key: Any) -> Any:
+    """`x[key]`."""
+    if is_mask(x, key):
+        return _masked(x, key[0] if isinstance(key, tuple) else key)
+    key = parsed(x, key)
+    if key.is_basic and not key.is_number:
+        return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
+    args = (x.var_, *key.indices)
+    return fresh(x.trace_, computed(x.trace_.region, key.read, args if key.indices else args[0]))
+
+
+def _masked(x: Traced, mask: Traced) -> Masked:
+    """A masked read: where the mask is false the number 1."""
+    full = pointwise_where(x.trace_, _over(mask, x), x, 1)
+    return Masked(mask, full)
+
+
+def _over(mask: Traced, x: Traced) -> Traced:
+    """A mask of the leading axes, with axes of size 1 for the others."""
+    if mask.shape != x.shape[: mask.ndim]:
+        raise IndexError(
+            f"boolean index did not match indexed array: the shapes are {mask.shape} and {x.shape}"
+        )
+    var = mask.var_
+    if mask.ndim < x.ndim:
+        shape = (*mask.shape, *[1] * (x.ndim - mask.ndim))
+        var = computed(x.trace_.region, late().reshape(shape), var)
+    return fresh(x.trace_, var)
+
+
+def pointwise_where(trace: Any, condition: Traced, a: Any, b: Any) -> Traced:
+    """`np.where` of a mask, in the dtype of a."""
+    dtype = a.dtype
+    b = np.asarray(b, dtype) if not isinstance(b, Traced) else b
+    made = computed(trace.region, late().where, (condition.var_, var_of(trace, a), var_of(trace, b)))
+    return fresh(trace, made)
+
+
+def setitem(x: Any, key: Any, value: Any) -> None:
+    """`x[key] = value`."""
+    trace = x.trace_
+    if is_mask(x, key):
+        _set_under(x, key[0] if isinstance(key, tuple) else key, value)
+        return
+    if isinstance(value, Masked):
+        raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
+    if isinstance(value, (list, tuple)):
+        value = late().stand_in_array(trace, value)
+    if key is Ellipsis or (isinstance(key, slice) and key == slice(None)) or (isinstance(key, tuple) and not key):
+        assign(x, value)
+        return
+    found = parsed(x, key)
+    var = var_of(trace, value)
+    region = trace.region
+    x.write(computed(region, found.write, (x.var_, *found.indices, var)))
+
+
+def _set_under(x: Traced, mask: Traced, value: Any) -> None:
+    """`x[mask] = value` for a number, a row, or what was computed of `x[mask]`."""
+    trace = x.trace_
+    over = _over(mask, x)
+    if isinstance(value, Masked):
+        if not same_mask(value.mask, mask):
+            raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with another mask in v"))
+        new = fitted(trace, value.full.var_, x.space)
+    else:
+        var = var_of(trace, value)
+        row = Tensor(x.shape[mask.ndim :], x.dtype)
+        if var.space.ndim > row.ndim and var.space.shape[0] != 1:
+            raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with an array v"))
+        new = fitted(trace, fitted(trace, var, row), x.space)
+    x.write(computed(trace.region, late().where, (over.var_, new, x.var_)))
+
+
+setattr(Traced, "__getitem__", getitem)  # noqa: B010
+setattr(Traced, "__setitem__", setitem)  # noqa: B010
+
+

@@ -1,0 +1,440 @@
+"""`for` and `while`: loops whose body is recorded once, as the body of `ct.sweep` or `ct.while_loop`.
+
+The state of a loop are the names that its body binds and the arrays of outer regions that it writes into. The body is recorded
+until this is settled: the state takes the dtype that its values need, and arrays are found by writing into them. Loops over
+Python things, short loops, and loops whose steps must be known as numbers run in Python, step by step.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from catad.spaces import Product, Tensor
+from catad.traced.branch import condition, is_condition, names_of
+from catad.traced.decisions import give_up_merging
+from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
+from catad.traced.operators import weakened
+from catad.traced.recorder import Region, Var
+from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
+from catad.traced.steps import Steps, TracedRange, steps_of
+from catad.traced.unbound import UNBOUND
+from catad.trees import tree_leaves, tree_map
+from catad.vector.loop import while_loop
+from catad.vector.sweep import sweep
+
+if TYPE_CHECKING:
+    from catad.program import Program
+    from catad.traced.driver import Driver
+
+_PASSES = 8  # recordings of a body until its state is settled
+
+
+class Names(NamedTuple):
+    """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
+    that the loop has nothing in it that keeps it from being recorded."""
+
+    bound: tuple[str, ...]
+    live: tuple[str, ...]
+    same: tuple[str, ...]
+    simple: bool
+
+
+class Slot:
+    """One array of the state: where it starts (a variable of the outer region), and the input that stands for it in the body."""
+
+    __slots__ = ("input", "start", "value", "weak")
+
+    def __init__(self, start: Var, weak: type | None) -> None:
+        self.start, self.weak = start, weak
+        self.input: Var | None = None
+        self.value: Var | None = None  # what the body leaves in it
+
+
+class _Loop:
+    """What loops share: the state, and the passes over the body."""
+
+    what = "loop"
+    can_unroll = True
+
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
+        self.same = names.same
+        self.rolled = self.merged = False
+        self.exhausted = True
+        self.passes = 0
+        self.slots: dict[str, list[Slot]] = {}
+        self.buffers: dict[Buffer, Slot] = {}
+        self.starts: dict[int, Var] = {}
+        self.values: dict[str, Any] = {}
+
+    # -- the state
+
+    def begin(self, frame: Any) -> None:
+        """Note the names before the loop, and start the first pass."""
+        self.outer = self.trace.region
+        self.start = names_of(frame, self.names)
+        for name, value in self.start.items():
+            if name in self.same and isinstance(value, Traced) and value.ndim:
+                continue  # it is written into, and found as an array
+            leaves = numeric_leaves(value)
+            if leaves is not None:
+                self.slots[name] = [Slot(var, var.weak) for var in (var_of(self.trace, leaf) for leaf in leaves)]
+        self.open()
+
+    def open(self) -> None:
+        """A pass: the body is recorded in a region of its own."""
+        self.passes += 1
+        if self.passes > _PASSES:
+            self.give_up()
+        region = self.region = Region(self.trace, self.outer, self.what)
+        region.loop = self
+        self.starts = {}
+        self.trace.region = region
+        self.replaced: set[Buffer] = set()  # that stand for arrays of before the loop, which other names may have, too
+        self.inside: dict[str, Any] = {}
+        for name, slots in self.slots.items():
+            made = iter([self.stand_in(slot) for slot in slots])
+            template = self.start[name] if self.start[name] is not UNBOUND else self.left_before[name]
+            self.inside[name] = tree_map(lambda _, made=made: next(made), template)  # type: ignore[misc]
+        for buffer, slot in self.buffers.items():
+            self.stand_in(slot)
+            assert slot.input is not None
+            region.holds[buffer] = slot.input
+
+    def stand_in(self, slot: Slot) -> Traced:
+        slot.input = self.region.input(slot.start.space, slot.weak, slot.start.name)
+        self.starts[slot.input.wire.number] = slot.start
+        made = fresh(self.trace, slot.input)
+        if made.ndim:
+            self.replaced.add(made.root)
+        return made
+
+    def before(self, name: str) -> Any:
+        """What a name holds at the start of a step."""
+        return self.inside.get(name, self.start[name])
+
+    def after(self, name: str) -> Any:
+        """What a name holds after the loop."""
+        return self.values[name]
+
+    def give_up(self) -> None:
+        """Unroll the loop, or the one around it."""
+        give_up_merging(self.region)
+
+    # -- the end of a pass
+
+    def close(self, frame: Any) -> bool:
+        """The body has been recorded. True where the state is settled."""
+        left = names_of(frame, self.names)
+        self.left_before = left
+        settled = True
+        for name in self.names:
+            value = left[name]
+            if name in self.slots:
+                settled = self.compare(name, value) and settled
+            elif value is not self.start[name] and value is not UNBOUND:
+                settled = self.appears(name, value) and settled
+        for buffer in self.region.holds:
+            if buffer not in self.buffers:
+                self.buffers[buffer] = Slot(buffer.read(self.outer), None)
+                settled = False
+            else:
+                self.buffers[buffer].value = self.region.holds[buffer]
+        self.check_aliases(left)
+        self.trace.region = self.outer
+        return settled
+
+    def compare(self, name: str, value: Any) -> bool:
+        """Does the body leave the state in its space? If not, the state starts in a wider dtype."""
+        slots = self.slots[name]
+        leaves = numeric_leaves(value)
+        if leaves is None or len(leaves) != len(slots) or not _alike(self.inside[name], value):
+            self.give_up()
+        assert leaves is not None
+        same = True
+        for slot, leaf in zip(slots, leaves, strict=True):
+            var = self.region.own(var_of(self.trace, leaf))
+            assert slot.input is not None
+            if var.space.shape != slot.input.space.shape:
+                self.give_up()
+            dtype, weak = joined(slot.input, var)
+            if dtype != slot.input.space.dtype or weak != slot.weak:
+                slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
+            slot.value = converted(self.region, var, dtype)
+        return same
+
+    def converted(self, var: Var, dtype: np.dtype[Any]) -> Var:
+        with self.trace.inside(self.outer):
+            return converted(self.outer, self.outer.own(var), dtype)
+
+    def appears(self, name: str, value: Any) -> bool:
+        """A name that the loop binds first. It is state where it is read afterwards."""
+        if name not in self.live and not name.startswith("__catad_result"):
+            return True
+        if self.start[name] is not UNBOUND:
+            self.give_up()  # None before, a number after
+        leaves = numeric_leaves(value)
+        if leaves is None:
+            if not is_numeric(value):
+                self.give_up()
+            return True
+        made = []
+        for leaf in leaves:
+            var = self.region.own(var_of(self.trace, leaf))
+            with self.trace.inside(self.outer):
+                made.append(Slot(self.outer.constant(np.zeros(var.space.shape, var.space.dtype), var.weak), var.weak))
+        self.slots[name] = made
+        return False
+
+    def check_aliases(self, left: dict[str, Any]) -> None:
+        """Names that share an array, which the body writes into, are not two parts of a state."""
+        if not self.replaced.isdisjoint(self.region.written):
+            self.give_up()
+        seen: set[int] = {id(buffer) for buffer in self.region.holds}
+        if any(id(root) in seen for name in self.slots for root in _roots(self.start[name])):
+            self.give_up()
+        for name in self.slots:
+            for root in _roots(left[name]):
+                if id(root) in seen and root in self.region.written:
+                    self.give_up()
+                seen.add(id(root))
+
+    # -- laying out
+
+    def all_slots(self) -> list[Slot]:
+        return [*[slot for slots in self.slots.values() for slot in slots], *self.buffers.values()]
+
+    def given(self) -> tuple[list[Slot], list[Slot], list[Var]]:
+        """The slots that the body changes, those that it does not, and the inputs that stand for outer variables."""
+        slots = self.all_slots()
+        changed = [slot for slot in slots if slot.value is not None and slot.value.wire is not _input(slot).wire]
+        steady = [slot for slot in slots if slot not in changed]
+        lifted = [var for var in self.region.inputs if var.wire.number in self.region.outer]
+        return changed, steady, lifted
+
+    def laid_out(self, test: Var) -> tuple[list[Slot], list[Slot], list[Var]]:
+        """The loop as a while loop, with all that its condition and its body read in the state; what it leaves in it."""
+        changed, steady, lifted = self.given()
+        rest = [*[_input(slot) for slot in steady], *lifted]
+        order = [*[_input(slot) for slot in changed], *rest]
+        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
+        holds = self.region.close(test, order, dom)
+        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
+        outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
+        args = (tuple([slot.start for slot in changed]), tuple(outer))
+        made = computed(self.outer, while_loop(holds, body), args)
+        return changed, steady, list(made[0])
+
+    def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
+        """Give names and arrays what the loop leaves in them."""
+        at = {id(slot): var for slot, var in zip(changed, finals, strict=True)}
+        at |= {id(slot): slot.start for slot in steady}
+
+        def made(slot: Slot) -> Traced:
+            var = self.outer.own(at[id(slot)])
+            return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
+
+        for name in self.names:
+            if name not in self.slots:
+                self.values[name] = UNBOUND if self.start[name] is UNBOUND else self.start[name]
+                continue
+            if self.start[name] is not UNBOUND and all(slot in steady for slot in self.slots[name]):
+                self.values[name] = self.start[name]
+                continue
+            parts = iter([made(slot) for slot in self.slots[name]])
+            self.values[name] = tree_map(lambda _, parts=parts: next(parts), self.left_before[name])  # type: ignore[misc]
+        for buffer, slot in self.buffers.items():
+            if slot in changed:
+                buffer.write(self.outer, at[id(slot)])
+        self.merged = True
+
+
+class ForLoop(_Loop):
+    """A `for` statement."""
+
+    what = "for loop"
+
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        steps = steps_of(self.trace, items) if self.simple else items if isinstance(items, Steps) else None
+        can_roll = self.simple and site not in self.trace.findings.unrolled
+        self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
+        self.items: Iterator[Any] = iter(items)
+        self.state = "roll" if self.steps is not None else "python"
+
+    def next(self, *stops: Any) -> bool:
+        """Whether another step is to run. Flags end the loop where they are known to be set."""
+        if self.state == "python":
+            if any(not isinstance(stop, Traced) and stop for stop in stops):
+                self.exhausted = False
+                return False
+            self.current = next(self.items, UNBOUND)
+            return self.current is not UNBOUND
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+            self.state = "rolling"
+            self.take()
+            return True
+        if self.state == "again":
+            self.open()
+            self.take()
+            return True
+        return False
+
+    def take(self) -> None:
+        """The item of a step: entries of arrays with an axis for the steps."""
+        assert self.steps is not None
+        with self.trace.inside(self.outer):
+            self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
+        self.entries = [
+            self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays
+        ]
+        self.current = self.steps.item(self.trace, iter(self.entries))
+
+    def item(self) -> Iterator[Any]:
+        yield self.current
+
+    def leave(self) -> None:
+        """The body has been recorded."""
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        changed, steady, lifted = self.given()
+        finals: list[Var] = []
+        if changed:
+            assert self.steps is not None
+            order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
+            groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
+            dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
+            body: Program = self.region.close((tuple([_value(slot) for slot in changed]), ()), order, dom)
+            outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
+            args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
+            made = computed(self.outer, sweep(body, self.steps.n), args)
+            finals = list(made[0])
+        self.finish(changed, steady, finals)
+
+
+class WhileLoop(_Loop):
+    """A `while` statement. It runs in Python as long as its condition is known."""
+
+    what = "while loop"
+    can_unroll = False
+
+    def __init__(self, driver: Driver, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        self.state = "python"
+        self.going = True
+
+    def next(self, *stops: Any) -> bool:
+        if self.state == "python":
+            return self.going
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+            self.state = "rolling"
+            return True
+        if self.state == "again":
+            self.open()
+            return True
+        return False
+
+    def test(self, value: Any) -> Iterator[Any]:
+        """One step where the condition holds; the first condition on data starts the recording."""
+        if self.state in ("rolling", "again"):
+            self.holds = condition(self.trace.region, var_of(self.trace, value))
+            self.state = "rolling"
+            yield None
+        elif is_condition(value) and self.simple:
+            self.state = "roll"
+        elif value:
+            yield None
+        else:
+            self.going = False
+
+    def leave(self) -> None:
+        """The condition and the body have been recorded."""
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        self.finish(*self.laid_out(self.holds))
+
+
+class CountedLoop(_Loop):
+    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
+
+    what = "for loop over a range of data"
+    can_unroll = False
+
+    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
+        super().__init__(driver, names, site)
+        self.range = items
+        self.state = "roll"
+        if not self.simple:
+            iter(items)  # an error: Python has no number of steps
+        self.counter = Slot(var_of(self.trace, items.start), int)
+
+    def next(self, *stops: Any) -> bool:
+        if self.state == "done":
+            return False
+        if self.state == "roll":
+            self.rolled = True
+            self.begin(sys._getframe(1))
+        else:
+            self.open()
+        self.current = self.stand_in(self.counter)
+        self.state = "rolling"
+        return True
+
+    def item(self) -> Iterator[Any]:
+        stop, step = self.range.stop, self.range.step
+        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
+        yield self.current
+
+    def leave(self) -> None:
+        """The body has been recorded."""
+        self.counter.value = var_of(self.trace, self.current + self.range.step)
+        if not self.close(sys._getframe(1)):
+            self.state = "again"
+            return
+        self.state = "done"
+        self.finish(*self.laid_out(self.holds))
+
+    def all_slots(self) -> list[Slot]:
+        return [self.counter, *super().all_slots()]
+
+
+def _roots(value: Any) -> list[Buffer]:
+    """The memory of the arrays in a tree."""
+    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.ndim]
+
+
+def _input(slot: Slot) -> Var:
+    assert slot.input is not None
+    return slot.input
+
+
+def _value(slot: Slot) -> Var:
+    assert slot.value is not None
+    return slot.value
+
+
+def _space(one: Slot | Var) -> Tensor:
+    return one.space if isinstance(one, Var) else _input(one).space
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """True for trees of the same form."""
+    if is_numeric(a) or is_numeric(b):
+        return is_numeric(a) and is_numeric(b)
+    leaves = tree_leaves(a), tree_leaves(b)
+    return type(a) is type(b) and len(leaves[0]) == len(leaves[1])
+
+
+

@@ -1,0 +1,236 @@
+"""Shapes: reshape, transpose and their like. NumPy gives views where it can; so do these."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from catad.late import late
+from catad.terms import D
+from catad.traced.recorder import Trace, Uniform
+from catad.traced.stand_in import Traced, View, computed, constant, fresh
+from catad.traced.table import attribute, meaning, method
+from catad.vector.shape import broadcast_to, reshape, transpose
+
+
+def as_traced(trace: Trace, x: Any) -> Traced:
+    """A stand-in for an array, a number, or nested lists."""
+    if isinstance(x, Traced):
+        return x
+    return constant(trace, np.asarray(x), origin="a captured array") if not isinstance(x, (list, tuple)) else from_lists(trace, x)
+
+
+def from_lists(trace: Trace, x: Any) -> Traced:
+    made: Traced = late().stand_in_array(trace, x)
+    return made
+
+
+def contiguous(x: Traced) -> bool:
+    """True where NumPy's entries of the array stand side by side in C order, so that any reshape is a view."""
+    at = x
+    while at._view is not None:
+        base = at._view.base
+        if not at.size or at._view.keeps_order:
+            at = base
+            continue
+        return False
+    return True
+
+
+def view(x: Traced, read: D, write: D | None, why: str = "", keeps_order: bool = False) -> Traced:
+    """A view through a term, written through by another one; a number has no views."""
+    if not x.ndim and not x.is_view:
+        return fresh(x.trace_, computed(x.trace_.region, read, x.var_))
+    return Traced(x.trace_, None, View(x, read, write, (), why, keeps_order))
+
+
+def write_back(back: D) -> D:
+    """(base, value) to the base that has been written: the value, moved back."""
+    return late().exr >> back
+
+
+def reshaped(x: Traced, shape: Any) -> Traced:
+    """The entries in C order in another shape: a view where they stand side by side, else a copy."""
+    sizes = tuple([n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))])
+    known = math.prod([n for n in sizes if n >= 0])
+    if sizes.count(-1) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    full = tuple([(x.size // known if known else 0) if n == -1 else n for n in sizes])
+    if math.prod(full) != x.size:
+        raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
+    term = reshape(full)
+    if contiguous(x):
+        return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
+    return fresh(x.trace_, computed(x.trace_.region, term, x.var_))
+
+
+@meaning(np.reshape, shares=True)
+def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Traced:
+    x = as_traced(trace, a)
+    if order == "F":
+        return transposed(reshaped(transposed(x, None), tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape), None)
+    made = reshaped(x, shape if newshape is None else newshape)
+    return made if not copy else made.copy()
+
+
+@method("reshape")
+def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Traced:
+    return reshape_(trace, x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+@meaning(np.ravel, shares=True)
+@method("ravel")
+def ravel(trace: Trace, a: Any, order: str = "C") -> Traced:
+    return reshape_(trace, a, -1, order)
+
+
+@method("flatten")
+def flatten(trace: Trace, x: Traced, order: str = "C") -> Traced:
+    made: Traced = ravel(trace, x, order).copy()
+    return made
+
+
+def transposed(x: Traced, axes: Any) -> Traced:
+    order = tuple(range(x.ndim))[::-1] if axes is None else tuple([a.__index__() for a in axes])
+    order = tuple([a + x.ndim if a < 0 else a for a in order])
+    if sorted(order) != list(range(x.ndim)):
+        raise ValueError("axes don't match array")
+    if order == tuple(range(x.ndim)):
+        return view(x, late().identity, late().exr, keeps_order=True)
+    back = tuple([order.index(a) for a in range(x.ndim)])
+    moved = [a for a in order if x.shape[a] != 1]
+    return view(x, transpose(order), write_back(transpose(back)), keeps_order=moved == sorted(moved))
+
+
+@meaning(np.transpose, np.permute_dims, shares=True)
+def transpose_(trace: Trace, a: Any, axes: Any = None) -> Traced:
+    return transposed(as_traced(trace, a), axes)
+
+
+@method("transpose")
+def transpose_method(trace: Trace, x: Traced, *axes: Any) -> Traced:
+    given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    return transposed(x, given)
+
+
+@attribute("T")
+def T(trace: Trace, x: Traced) -> Traced:
+    return transposed(x, None)
+
+
+@meaning(np.matrix_transpose, shares=True)
+def matrix_transpose(trace: Trace, a: Any) -> Traced:
+    return swapaxes(trace, a, -1, -2)
+
+
+attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))
+
+
+@meaning(np.swapaxes, shares=True)
+@method("swapaxes")
+def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
+    x = as_traced(trace, a)
+    order = list(range(x.ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return transposed(x, order)
+
+
+@meaning(np.moveaxis, shares=True)
+def moveaxis(trace: Trace, a: Any, source: Any, destination: Any) -> Traced:
+    x = as_traced(trace, a)
+    shadow = np.moveaxis(np.empty(tuple(range(1, x.ndim + 1)), bool), source, destination)
+    return transposed(x, [n - 1 for n in shadow.shape])
+
+
+@meaning(np.squeeze, shares=True)
+@method("squeeze")
+def squeeze(trace: Trace, a: Any, axis: Any = None) -> Traced:
+    x = as_traced(trace, a)
+    return _resized(x, np.squeeze(np.empty(x.shape, bool), axis).shape)
+
+
+@meaning(np.expand_dims, shares=True)
+def expand_dims(trace: Trace, a: Any, axis: Any) -> Traced:
+    x = as_traced(trace, a)
+    return _resized(x, np.expand_dims(np.empty(x.shape, bool), axis).shape)
+
+
+def _resized(x: Traced, shape: tuple[int, ...]) -> Traced:
+    """Axes of size 1 added or removed: a view of whatever array."""
+    return view(x, reshape(shape), write_back(reshape(x.shape)), keeps_order=True)
+
+
+def _atleast(n: int) -> Any:
+    function = {1: np.atleast_1d, 2: np.atleast_2d, 3: np.atleast_3d}[n]
+
+    def made(trace: Trace, *arrays: Any) -> Any:
+        out = [_resized(x, function(np.empty(x.shape, bool)).shape) for x in (as_traced(trace, a) for a in arrays)]
+        return out[0] if len(out) == 1 else tuple(out)
+
+    meaning(function, shares=True)(made)
+    return made
+
+
+for _n in (1, 2, 3):
+    _atleast(_n)
+
+
+@meaning(np.broadcast_to, shares=True)
+def broadcast_to_(trace: Trace, array: Any, shape: Any, subok: bool = False) -> Traced:
+    x = as_traced(trace, array)
+    sizes = tuple([n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))])
+    np.broadcast_to(np.empty(x.shape, bool), sizes)  # NumPy's own error
+    return view(x, broadcast_to(sizes), None, "np.broadcast_to, whose result is read-only")
+
+
+@meaning(np.broadcast_arrays, shares=True)
+def broadcast_arrays(trace: Trace, *args: Any, subok: bool = False) -> Any:
+    arrays = [as_traced(trace, a) for a in args]
+    shape = np.broadcast_shapes(*[x.shape for x in arrays])
+    return tuple([broadcast_to_(trace, x, shape) for x in arrays])
+
+
+@attribute("real")
+def real(trace: Trace, x: Traced) -> Traced:
+    return x
+
+
+@attribute("flat")
+def flat(trace: Trace, x: Traced) -> Traced:
+    return ravel(trace, x)
+
+
+@meaning(np.real, shares=True)
+def real_(trace: Trace, val: Any) -> Traced:
+    return as_traced(trace, val)
+
+
+@meaning(np.imag)
+@attribute("imag")
+def imag(trace: Trace, val: Any) -> Traced:
+    x = as_traced(trace, val)
+    return constant(trace, Uniform(x.dtype.type(0), x.shape))
+
+
+method("conj", "conjugate")(lambda trace, x: x)
+
+
+@meaning(np.shape)
+def shape_(trace: Trace, a: Any) -> tuple[int, ...]:
+    return as_traced(trace, a).shape
+
+
+@meaning(np.ndim)
+def ndim(trace: Trace, a: Any) -> int:
+    return as_traced(trace, a).ndim
+
+
+@meaning(np.size)
+def size(trace: Trace, a: Any, axis: Any = None) -> int:
+    x = as_traced(trace, a)
+    return x.size if axis is None else x.shape[axis]
+
+
+

@@ -1,0 +1,328 @@
+"""Arithmetic on stand-ins: NumPy's universal functions, operators and matrix products, with NumPy's dtypes.
+
+`pointwise` is the one way in: it asks NumPy itself for the dtypes (`ufunc.resolve_dtypes`), lets Python numbers be weak (NEP 50),
+and records the word of catad, with numbers put in.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from catad import errors, scalar
+from catad.late import late
+from catad.scalar.callables import handler_of
+from catad.spaces import Tensor
+from catad.terms import D
+from catad.traced.masked import Masked, common_mask
+from catad.traced.recorder import Trace, Uniform, Var
+from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
+from catad.vector import pointwise as words
+from catad.vector.map import MapOf
+
+_WORDS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "negative": "neg", "power": "pow", "absolute": "abs",
+    "floor_divide": "floordiv", "remainder": "mod", "less": "lt", "less_equal": "le", "greater": "gt", "greater_equal": "ge",
+    "equal": "eq", "not_equal": "ne", "arctan2": "atan2",
+}  # fmt: skip
+_SAME = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor "
+    "ceil trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees "
+    "radians ldexp"
+)
+_WORDS |= {name: name for name in _SAME.split()}
+_ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
+             "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
+SPECIAL: dict[np.ufunc, Callable[..., Any]] = {}  # those that are several lines: NotImplemented where they are one
+_LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
+
+
+@lru_cache(4096)
+def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
+    """The word for a universal function, of variables (None) and of numbers, each given with its type."""
+    if all(number is None for number in numbers):
+        name = _WORDS.get(ufunc.__name__)
+        if name is not None:
+            found: D = _LEAFWISE.get(name) or words.WORDS[name]
+            return found
+        return MapOf(scalar.read(ufunc))
+    args = [object() if number is None else number[1] for number in numbers]
+    op = {"negative": "neg"}.get(ufunc.__name__, _WORDS.get(ufunc.__name__))
+    term, _ = late().with_numbers(op if op in scalar.OPS else ufunc, args)
+    return term
+
+
+def supported(ufunc: np.ufunc) -> bool:
+    """True for universal functions that catad knows."""
+    return ufunc in SPECIAL or ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
+
+
+@lru_cache(4096)
+def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dtype[Any], ...]:
+    """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
+    if all(isinstance(one, type) for one in types):
+        types = tuple([np.dtype(one) for one in types])
+    asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
+    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
+    for dtype in found:
+        if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
+            raise errors.TraceError(errors.unsupported_dtype(dtype))
+    return tuple(found)
+
+
+def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> Any:
+    """A universal function of stand-ins, arrays and numbers."""
+    if dtype is None:
+        made = direct(trace, ufunc, args)
+        if made is not None:
+            return made
+    if not supported(ufunc):
+        raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
+    mask = common_mask(args)
+    plain = [arg.full if isinstance(arg, Masked) else arg for arg in args]
+    special = SPECIAL.get(ufunc)
+    made = NotImplemented if special is None else special(trace, *plain)
+    if made is NotImplemented:
+        made = _recorded(trace, ufunc, plain, dtype)
+    elif dtype is not None:
+        made = made.astype(dtype)
+    return made if mask is None else Masked(mask, made)
+
+
+def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], ...]:
+    """NumPy's dtypes of the operands and results of a universal function; Python numbers are weak."""
+    return _dtypes(ufunc, tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args]), None)
+
+
+def _type_of(arg: Any, var: Var | None) -> Any:
+    found = type(arg) if var is None else var.weak or var.space.dtype
+    return np.dtype(bool) if found is bool else found
+
+
+_plain: dict[Any, D] = {}  # words that take their operands as they are, by the dtypes of these
+
+
+def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
+    """One line, where the same operation was recorded before on the same dtypes, and needed no conversion."""
+    key: list[Any] = [ufunc]
+    at = []
+    for arg in args:
+        if type(arg) is Traced:
+            var = arg.var_
+            if var.weak is not None or var.constant is not None:
+                return None
+            key.append(var.space.dtype)
+            at.append(var)
+        elif type(arg) is float:
+            key.append(arg if arg else str(arg))
+        else:
+            return None
+    term = _plain.get(tuple(key))
+    if term is None:
+        return None
+    return fresh(trace, trace.region.record(term, at[0] if len(at) == 1 else tuple(at)))
+
+
+def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None], term: D) -> None:
+    """What `direct` may do the next time."""
+    if all(type(arg) is Traced if var is not None else type(arg) is float for arg, var in zip(args, vars_, strict=True)):
+        if len(_plain) > _MOST:
+            _plain.clear()
+        kinds = [var.space.dtype if var is not None else arg if arg else str(arg) for arg, var in zip(args, vars_, strict=True)]
+        _plain[(ufunc, *kinds)] = term
+
+
+_MOST = 4096
+
+
+def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) -> Traced:
+    """One line, with the operands cast to what NumPy computes in."""
+    numbers = [_is_number(arg) for arg in args]
+    vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
+    types = tuple([_type_of(arg, var) for arg, var in zip(args, vars_, strict=True)])
+    weak = all(isinstance(one, type) for one in types) or (
+        all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
+        and all(var is None or var.weak for var in vars_)
+    )  # fmt: skip
+    try:
+        dtypes = _dtypes(ufunc, types, asked)
+    except TypeError as error:
+        if isinstance(error, errors.CatadError):
+            raise
+        raise errors.SpaceError(errors.numpy_refuses(ufunc, error)) from None
+    if all(dtype.kind == "b" for dtype in dtypes) and ufunc.__name__ in _ON_TRUTH:
+        ufunc = _ON_TRUTH[ufunc.__name__] or ufunc
+    at = []
+    kept: list[Any] = []
+    for arg, var, dtype in zip(args, vars_, dtypes[: len(args)], strict=True):
+        if var is None:
+            out_of_range = _number_beside(ufunc, arg, dtype, vars_)
+            if out_of_range is not None:
+                return constant(trace, out_of_range)
+            kept.append((type(arg).__name__, arg, str(arg)))
+        else:
+            if var.weak and var.space.dtype != dtype:
+                var = _cast(trace, var, dtype)
+            kept.append(None)
+            at.append(var)
+    term = _term(ufunc, tuple(kept))
+    out = _line(trace, term, at)
+    if out.space.dtype == dtypes[-1]:
+        if not weak and all(var is None or var.weak is None for var in vars_) and asked is None:
+            _remember(ufunc, args, vars_, term)
+    else:
+        at = [_cast(trace, var, dtype) for var, dtype in
+              zip(at, [d for d, k in zip(dtypes, kept, strict=False) if k is None], strict=True)]  # fmt: skip
+        out = _cast(trace, _line(trace, _term(ufunc, tuple(kept)), at), dtypes[-1])
+    if weak:
+        out = weakened(trace, out)
+    return fresh(trace, out)
+
+
+def weakened(trace: Trace, var: Var) -> Var:
+    """The variable as a Python number."""
+    kind = {"f": float, "i": int, "u": int, "b": bool}[var.space.dtype.kind]
+    made = Var(trace.region, trace.region.own(var).wire, kind, var.constant)
+    made.name, made.place = var.name, var.place
+    return made
+
+
+def _line(trace: Trace, term: D, at: list[Var]) -> Var:
+    made: Var = computed(trace.region, term, at[0] if len(at) == 1 else tuple(at))
+    return made
+
+
+def _is_number(arg: Any) -> bool:
+    return isinstance(arg, (bool, int, float)) and not isinstance(arg, np.generic)
+
+
+def _number_beside(ufunc: np.ufunc, number: Any, dtype: np.dtype[Any], vars_: Sequence[Var | None]) -> Any:
+    """None where the dtype holds a Python number; in a comparison its fixed result; else NumPy's error."""
+    if dtype.kind not in "iu" or isinstance(number, bool):
+        return None
+    info = np.iinfo(dtype)
+    if info.min <= number <= info.max:
+        return None
+    other = next((var for var in vars_ if var is not None), None)
+    if ufunc in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal) and other is not None:
+        sample = np.zeros((), other.space.dtype)
+        first = vars_[0] is None
+        return Uniform(ufunc(number, sample) if first else ufunc(sample, number), other.space.shape)
+    raise OverflowError(f"Python integer {number} out of bounds for {dtype}")
+
+
+@lru_cache(256)
+def _astype(dtype: np.dtype[Any]) -> D:
+    return late().astype(dtype)
+
+
+def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
+    if var.space.dtype == dtype:
+        return var if var.weak is None else Var(trace.region, trace.region.own(var).wire, None, var.constant)
+    made: Var = computed(trace.region, _astype(dtype), var)
+    return made
+
+
+cast = _cast
+
+
+def matmul(trace: Trace, a: Any, b: Any) -> Traced:
+    """The matrix product, by NumPy's rules."""
+    left, right = var_of(trace, a), var_of(trace, b)
+    if not left.space.ndim or not right.space.ndim:
+        raise errors.SpaceError(errors.matmul_of_numbers(left.space, right.space))
+    dtype = np.result_type(left.space.dtype, right.space.dtype)
+    if dtype.kind == "b":
+        return fresh(trace, _cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype))
+    return fresh(trace, _matmul(trace, left, right, dtype))
+
+
+def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:
+    made: Var = computed(trace.region, late().matmul, (_cast(trace, left, dtype), _cast(trace, right, dtype)))
+    return made
+
+
+# -- the operators of stand-ins
+
+
+def _trace_of(*args: Any) -> Trace:
+    found = next(arg for arg in args if isinstance(arg, (Traced, Masked)))
+    trace: Trace = found.trace_
+    return trace
+
+
+def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        if not _operand(other):
+            return NotImplemented
+        return pointwise(self.trace_, ufunc, *((other, self) if swapped else (self, other)))
+
+    return method
+
+
+_OPERANDS = (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
+
+
+def _operand(other: Any) -> bool:
+    return isinstance(other, _OPERANDS) or hasattr(other, "dtype")
+
+
+def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
+    """`target op= value`: an array is written into and keeps its dtype; a number is replaced."""
+    made = op(target, value)
+    if not isinstance(target, Traced) or not target.ndim:
+        return made
+    assign(target, made, "same_kind")
+    return target
+
+
+def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
+    """Write a value into the whole of an array: broadcast to its shape, in its dtype."""
+    trace = target.trace_
+    if isinstance(value, Masked):
+        raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
+    var = var_of(trace, value)
+    own = target.space
+    if var.weak is None and not np.can_cast(var.space.dtype, own.dtype, casting):
+        raise errors.SpaceError(errors.cannot_cast(var.space.dtype, own.dtype, casting))
+    target.write(fitted(trace, var, own))
+
+
+def fitted(trace: Trace, var: Var, space: Tensor) -> Var:
+    """The variable in a dtype, broadcast to a shape; leading axes of size 1 too many are dropped, as NumPy assigns."""
+    var = _cast(trace, var, space.dtype)
+    shape = var.space.shape
+    while len(shape) > space.ndim and shape[0] == 1:
+        shape = shape[1:]
+    if shape != var.space.shape:
+        var = computed(trace.region, late().reshape(shape), var)
+    if shape != space.shape:
+        var = computed(trace.region, late().broadcast_to(space.shape), var)
+    return var
+
+
+for _name, _ufunc in [
+    ("add", np.add), ("sub", np.subtract), ("mul", np.multiply), ("truediv", np.divide), ("floordiv", np.floor_divide),
+    ("mod", np.remainder), ("pow", np.power), ("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor),
+    ("lshift", np.left_shift), ("rshift", np.right_shift), ("lt", np.less), ("le", np.less_equal), ("gt", np.greater),
+    ("ge", np.greater_equal), ("eq", np.equal), ("ne", np.not_equal),
+]:  # fmt: skip
+    for _class in (Traced, Masked):
+        setattr(_class, f"__{_name}__", _binary(_ufunc, False))
+        if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+            setattr(_class, f"__r{_name}__", _binary(_ufunc, True))
+    if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+        _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
+        setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
+for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
+    for _class in (Traced, Masked):
+        setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
+setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace_, self, other))  # noqa: B010
+setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace_, other, self))  # noqa: B010
+setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010
+setattr(Traced, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
+setattr(Traced, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010

@@ -1,0 +1,269 @@
+"""The recorder of a trace: variables, and the regions in which lines are written.
+
+A region is a program in the making. The whole function is one region; each side of a branch and each body of a loop is another
+one, inside it. A region that reads a variable of an outer one gets an input for it, so that a finished region is a closed
+program (closure conversion). Lines with equal terms and arguments are one line. The boxes of a region are laid out in a
+`Builder` while it is recorded: so every operation is checked, and every space is known, at the line of the user's program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.errors.places import Place, called
+from catad.late import late
+from catad.program import Line, Notes, Program, in_normal_form
+from catad.spaces import Product, Space, Tensor, flatten, space_like
+from catad.terms import D
+from catad.vector.constant import Constant
+from catad.wiring import Builder, Wire
+
+
+class Var:
+    """A value of a program: one array that a line or an input gives.
+
+    `weak` is the type of a Python number, which takes its dtype from what it meets; `constant` the number or array of a
+    value that does not depend on the arguments; `index` holds the loops whose steps alone it depends on.
+    """
+
+    __slots__ = ("constant", "name", "place", "region", "weak", "wire")
+
+    def __init__(self, region: Region, wire: Wire, weak: type | None = None, constant: Any = None) -> None:
+        self.region, self.wire, self.weak, self.constant = region, wire, weak, constant
+        self.name: str | None = None
+        self.place: Place | None = None
+
+    @property
+    def space(self) -> Tensor:
+        return self.wire.space
+
+
+class Region:
+    """A program in the making; see the module."""
+
+    def __init__(self, trace: Trace, parent: Region | None, title: str = "program") -> None:
+        self.trace, self.parent, self.title = trace, parent, title
+        self.builder = Builder()
+        self.inputs: list[Var] = []
+        self.lifted: dict[Var, Var] = {}  # what stands here for variables of outer regions
+        self.lines: list[tuple[D, Any, Any, Place | None]] = []
+        self.made: dict[Any, Any] = {}
+        self.holds: dict[Any, Var] = {}  # what arrays of outer regions hold here, where they were written into
+        self.written: set[Any] = set()  # arrays that were written into here
+        self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
+        self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
+        self.loop: Any = None  # of the body of a loop: its driver
+        self.branch: Any = None  # of a side of a branch: where that stands
+
+    def input(self, space: Tensor, weak: type | None = None, name: str | None = None) -> Var:
+        """A new argument of the region."""
+        var = Var(self, self.builder.wire(space), weak)
+        var.name, var.place = name, called()
+        self.inputs.append(var)
+        return var
+
+    def own(self, var: Var) -> Var:
+        """What stands in this region for a variable of this or an outer region."""
+        if var.region is self:
+            return var
+        found = self.lifted.get(var)
+        if found is not None:
+            return found
+        if var.constant is not None:
+            made = self.constant(var.constant, var.weak)
+        else:
+            if self.parent is None:
+                raise errors.TraceError(errors.of_another_trace(var))
+            outer = self.parent.own(var)
+            known = self.lifted.get(outer)
+            made = self.input(outer.space, outer.weak, outer.name) if known is None else known
+            self.lifted[outer] = made
+            self.outer[made.wire.number] = outer
+        self.lifted[var] = made
+        return made
+
+    def constant(self, value: Any, weak: type | None = None) -> Var:
+        """A variable for a number or an array that depends on no argument."""
+        if isinstance(value, Uniform):
+            made = self.record(_uniform(value), (), None)
+        else:
+            number = value.item() if weak is not None else None
+            made = self.record(late().const(value) if number is None else _number(value), (), None)
+        return made if made.weak is weak and made.constant is not None else Var(self, made.wire, weak, value)
+
+    def record(self, term: D, args: Any, place: Place | None = None) -> Any:
+        """The variables of the result of a term; the arguments, nested as its domain, may lie in outer regions."""
+        if type(args) is Var:
+            own = args if args.region is self else self.own(args)
+            wires, numbers = own.wire, own.wire.number
+        else:
+            own = _mapped(self.own, args)
+            wires = _mapped(_wire, own)
+            numbers = _mapped(_number_of, wires)
+        key = (term, numbers)
+        found = self.made.get(key)
+        if found is None:
+            where = called() if place is None else place
+            made = self.builder.apply(term, wires)
+            leaves = (own,) if type(own) is Var else flatten(own)
+            found = _mapped(lambda wire: self._written(wire, where, leaves), made)
+            self.lines.append((term, own, found, where))
+            self.made[key] = found
+        return found
+
+    def _written(self, wire: Wire, place: Place | None, args: Sequence[Var]) -> Var:
+        """A variable that a line gives."""
+        var = Var(self, wire)
+        var.place = place
+        self.writer.setdefault(wire.number, args)
+        return var
+
+    def close(self, results: Any, order: list[Var] | None = None, dom: Space | None = None, notes: Any = None) -> Program:
+        """The finished program. `order` are the inputs in the order of its domain, `dom` is the domain, nested as it shall be."""
+        results = _mapped(self.own, results)
+        inputs = self.inputs if order is None else order
+        number = {id(var): k for k, var in enumerate(inputs)}
+        variables = list(inputs)
+        by_wire: dict[int, int] = {var.wire.number: k for k, var in enumerate(inputs)}
+
+        def numbered(var: Var) -> int:
+            known = number.get(id(var), by_wire.get(var.wire.number))
+            assert known is not None, "a variable without a line"
+            return known
+
+        lines = []
+        for term, args, outs, _ in self.lines:
+            numbers = _mapped(numbered, args)
+            for var in flatten(outs):
+                number[id(var)] = len(variables)
+                by_wire.setdefault(var.wire.number, len(variables))
+                variables.append(var)
+            lines.append(Line(term, numbers, _mapped(lambda var: number[id(var)], outs)))
+        result = _mapped(numbered, results)
+        kept, result, renumbered, positions = in_normal_form(lines, len(inputs), result)
+        names = {renumbered[k]: var.name for k, var in enumerate(variables) if var.name and k in renumbered}
+        places = tuple([self.lines[k][3] for k in positions])
+        space = Product(tuple([var.space for var in inputs])) if dom is None else dom
+        said = Notes(title=self.title) if notes is None else notes
+        return Program(space, kept, result, said._replace(names=names, places=places))
+
+
+class Uniform:
+    """An array of one repeated number: kept as the number and the shape until somebody writes into it."""
+
+    __slots__ = ("number", "shape")
+
+    def __init__(self, number: np.generic, shape: tuple[int, ...]) -> None:
+        self.number, self.shape = number, shape
+
+    def array(self) -> Any:
+        return np.full(self.shape, self.number)
+
+
+def array_of(constant: Any) -> Any:
+    """The array of a constant."""
+    return constant.array() if isinstance(constant, Uniform) else constant
+
+
+def _uniform(value: Uniform) -> D:
+    number = late().const(value.number)
+    return number >> late().broadcast_to(value.shape) if value.shape else number
+
+
+def _number(value: Any) -> D:
+    """A Python number as a constant of its own dtype: in a program its dtype is settled."""
+    return late().const(value[()])
+
+
+def _wire(var: Var) -> Wire:
+    return var.wire
+
+
+def _number_of(wire: Wire) -> int:
+    return wire.number
+
+
+def _mapped(fn: Callable[[Any], Any], nested: Any) -> Any:
+    if isinstance(nested, tuple):
+        return tuple([_mapped(fn, part) for part in nested])
+    return fn(nested)
+
+
+def space_of_vars(nested: Any) -> Space:
+    """The space of a nested tuple of variables."""
+    return space_like(nested, [var.space for var in flatten(nested)])
+
+
+class Trace:
+    """One run of a function on stand-ins: its regions, and what earlier attempts have found out about its control flow."""
+
+    def __init__(self, findings: Findings, unroll: int, outer: Trace | None) -> None:
+        self.findings, self.unroll, self.outer = findings, unroll, outer
+        self.root = Region(self, None)
+        self.region = self.root
+        self.decisions: list[Any] = []
+        self.open = True
+
+    @contextmanager
+    def inside(self, region: Region) -> Iterator[Region]:
+        """Records into a region."""
+        before, self.region = self.region, region
+        try:
+            yield region
+        finally:
+            self.region = before
+
+
+class Findings:
+    """What attempts at a trace have found out: loops that must be unrolled, branches that must be explored, and which answers
+    the paths through the explored branches give."""
+
+    def __init__(self) -> None:
+        self.unrolled: set[Any] = set()
+        self.explored: set[Any] = set()
+        self.answers: list[bool] = []
+        self.paths = 0
+
+
+class Restart(BaseException):
+    """The trace has to be made again: its findings have changed. No Python code of the user can catch it by `Exception`."""
+
+
+_current: ContextVar[Trace | None] = ContextVar("catad_trace", default=None)
+
+
+def current_trace() -> Trace | None:
+    """The trace that runs here; None where none runs."""
+    return _current.get()
+
+
+def the_trace(who: str = "this") -> Trace:
+    """The trace that runs here; an error where none runs."""
+    found = _current.get()
+    if found is None:
+        raise errors.TraceError(errors.no_trace_runs(who))
+    return found
+
+
+@contextmanager
+def tracing(findings: Findings, unroll: int) -> Iterator[Trace]:
+    """Runs a trace."""
+    trace = Trace(findings, unroll, _current.get())
+    token = _current.set(trace)
+    try:
+        yield trace
+    finally:
+        trace.open = False
+        _current.reset(token)
+
+
+__all__ = [
+    "Constant", "Findings", "Region", "Restart", "Trace", "Uniform", "Var", "array_of", "current_trace", "space_of_vars",
+    "the_trace", "tracing",
+]  # fmt: skip

@@ -1,0 +1,466 @@
+"""Rewriting a function so that its calls, its indexing and its control flow ask a driver.
+
+The statements of the function keep their places, and run as Python. Only these change, where `__catad__` is the driver
+(`driver.py`):
+
+    f(x)                        __catad__.call(f, x)
+    a[k], a[k] = v, a[k] += v   __catad__.getitem, setitem, aug_item
+    x += v                      x = __catad__.aug("add", x, v)
+    a and b, a or b, not a      __catad__.and_, or_, not_ of functions without arguments
+    a if c else b, a < b < c    __catad__.either, chain
+    if, while, for              a loop that asks the driver how often, and with which values of the names that it binds
+
+`break`, `continue` and `return` in loops become flags first (`flags.py`), so that what remains has one entry and one exit.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from catad.scalar.find_source import find_source
+from catad.traced.flags import without_jumps
+
+DRIVER = "__catad__"
+_AUGMENTED = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", ast.LShift: "lshift",
+    ast.RShift: "rshift",
+}  # fmt: skip
+_COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+_UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
+             ast.Import, ast.ImportFrom, ast.Delete, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
+
+
+_NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
+
+
+def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
+    """The function with a driver in it; None where there is no source."""
+    made = _rewritten_code(function)
+    if made is None:
+        return None
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    closure = tuple([_cell(driver) if name == DRIVER else cells[name] for name in made.co_freevars])
+    copy = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__qualname__ = function.__qualname__
+    return copy
+
+
+def _cell(value: object) -> CellType:
+    return CellType(value)
+
+
+_codes: dict[CodeType, CodeType | None] = {}
+
+
+def _rewritten_code(function: FunctionType) -> CodeType | None:
+    code = function.__code__
+    if code not in _codes:
+        _codes[code] = _make(function)
+    return _codes[code]
+
+
+def _make(function: FunctionType) -> CodeType | None:
+    found = find_source(function)
+    if found is None:
+        return None
+    definition = _copy(found[0])
+    code = function.__code__
+    if isinstance(definition, ast.Lambda):
+        body: list[ast.stmt] = [ast.copy_location(ast.Return(definition.body), definition.body)]
+        definition = ast.copy_location(
+            ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], **_NO_TYPES), definition
+        )
+    definition.name = "__catad_rewritten"  # so that a function that calls itself finds itself where it found itself before
+    definition.decorator_list = []
+    definition.returns = None
+    _without_defaults(definition.args)
+    definition.body = Rewriter().function_body(definition)
+    names = [*code.co_freevars, DRIVER]
+    outer = ast.FunctionDef(
+        name="_outer",
+        args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]),
+        body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
+        decorator_list=[],
+        **_NO_TYPES,
+    )
+    module = ast.Module([outer], [])
+    ast.fix_missing_locations(module)
+    compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
+    (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType)]
+    (made,) = [one for one in outer_code.co_consts if isinstance(one, CodeType) and one.co_name == definition.name]
+    return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+
+
+def _copy(node: Any) -> Any:
+    """A copy of a syntax tree that may be changed."""
+    if isinstance(node, list):
+        return [_copy(one) for one in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node)(**{name: _copy(value) for name, value in ast.iter_fields(node)})
+    return ast.copy_location(made, node)
+
+
+def _without_defaults(args: ast.arguments) -> None:
+    """Defaults are on the function, and need not be computed again."""
+    args.defaults = [ast.Constant(None) for _ in args.defaults]
+    args.kw_defaults = [None if one is None else ast.Constant(None) for one in args.kw_defaults]
+    for arg in ast.walk(args):
+        if isinstance(arg, ast.arg):
+            arg.annotation = None
+
+
+def bound_names(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind in their function, in order of appearance; those of comprehensions are their own."""
+    found: dict[str, None] = {}
+
+    def visit(node: ast.AST, inside: bool) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found[node.name] = None
+            return
+        if isinstance(node, ast.Lambda):
+            return
+        if isinstance(node, ast.NamedExpr):
+            found[node.target.id] = None
+            visit(node.value, inside)
+            return
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            for child in ast.iter_child_nodes(node):
+                visit(child, True)
+            return
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not inside:
+            found[node.id] = None
+        if isinstance(node, ast.alias):
+            found[node.asname or node.name.partition(".")[0]] = None
+        if isinstance(node, ast.ExceptHandler) and node.name:
+            found[node.name] = None
+        if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            found[node.name] = None
+        for child in ast.iter_child_nodes(node):
+            visit(child, inside)
+
+    for node in nodes:
+        visit(node, False)
+    return list(found)
+
+
+def augmented_only(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that statements bind by `name op= value` alone: an array stays the same array."""
+    augmented: dict[str, None] = {}
+    others: list[ast.AST] = []
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            augmented[node.target.id] = None
+            others.append(node.value)
+        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
+            stack.extend(ast.iter_child_nodes(node))
+        else:
+            others.append(node)
+    rebound = set(bound_names(others))
+    return [name for name in augmented if name not in rebound]
+
+
+def contains(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
+    """True where statements have a node of a kind, outside nested functions."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, kinds):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+    return False
+
+
+class Rewriter(ast.NodeTransformer):
+    """See the module."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.whole: ast.AST = ast.Module([], [])  # the function around
+        self.declared: set[str] = set()
+        self.made_names: set[str] = set()  # flags, which only statements read that are made for them
+
+    def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
+        """The statements of a function, rewritten."""
+        outer, self.declared = self.declared, {
+            name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
+        }
+        outer_whole, self.whole = self.whole, node
+        body = without_jumps(node.body, self.fresh)
+        made = self.block(body)
+        self.declared, self.whole = outer, outer_whole
+        return made
+
+    def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Some statements, rewritten."""
+        out: list[ast.stmt] = []
+        for statement in statements:
+            made = self.visit(statement)
+            out += made if isinstance(made, list) else [made]
+        return out
+
+    def fresh(self, what: str) -> str:
+        """A name that no user has."""
+        self.count += 1
+        made = f"__catad_{what}{self.count}"
+        self.made_names.add(made)
+        return made
+
+    # -- expressions
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec", DRIVER):
+            return node
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == DRIVER:
+            return node
+        return ast.copy_location(ast.Call(_driver("call"), [node.func, *node.args], node.keywords), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.copy_location(ast.Call(_driver("getitem"), [node.value, _key(node.slice)], []), node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        if contains(node.values, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
+            self.generic_visit(node)
+            return node
+        self.generic_visit(node)
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return ast.copy_location(ast.Call(_driver(name), [_later(value) for value in node.values], []), node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.Not):
+            return node
+        return ast.copy_location(ast.Call(_driver("not_"), [node.operand], []), node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        plain = contains([node], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
+        self.generic_visit(node)
+        if plain:
+            return node
+        made = ast.Call(_driver("either"), [node.test, _later(node.body), _later(node.orelse)], [])
+        return ast.copy_location(made, node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        plain = contains([node], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
+        self.generic_visit(node)
+        if len(node.ops) == 1 or plain or not all(type(op) in _COMPARED for op in node.ops):
+            return node
+        pairs: list[ast.expr] = []
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            pairs += [ast.Constant(_COMPARED[type(op)]), _later(right)]
+        return ast.copy_location(ast.Call(_driver("chain"), [node.left, *pairs], []), node)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self.generic_visit(node)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        node.args.defaults = [self.visit(one) for one in node.args.defaults]
+        node.body = self.function_body(node)
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
+        return node
+
+    # -- statements that store
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        node.value = self.visit(node.value)
+        if all(isinstance(target, ast.Name) for target in node.targets):
+            return node
+        if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
+            return self.store(node.targets[0], node.value, node)
+        name = self.fresh("value")
+        first: ast.stmt = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
+        return [first, *[part for target in node.targets for part in self.unpack(target, _load(name), node)]]
+
+    def unpack(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[ast.stmt]:
+        """`target = value`, with stores into items and attributes inside it through the driver."""
+        if isinstance(target, (ast.Subscript, ast.Attribute)):
+            made = self.store(target, value, node)
+            return made if isinstance(made, list) else [made]
+        if isinstance(target, (ast.Tuple, ast.List)) and contains([target], (ast.Subscript, ast.Attribute)):
+            names, later = [], []
+            for part in target.elts:
+                inner = part.value if isinstance(part, ast.Starred) else part
+                if isinstance(inner, ast.Name):
+                    names.append(part)
+                    continue
+                name = self.fresh("part")
+                stored: ast.expr = ast.Name(name, ast.Store())
+                names.append(ast.Starred(stored, ast.Store()) if isinstance(part, ast.Starred) else stored)
+                later += self.unpack(inner, _load(name), node)
+            first: ast.stmt = ast.copy_location(ast.Assign([ast.Tuple(names, ast.Store())], value), node)
+            return [first, *later]
+        return [ast.copy_location(ast.Assign([target], value), node)]
+
+    def store(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
+        """`target = value` for an item or an attribute."""
+        if isinstance(target, ast.Subscript):
+            args = [self.visit(target.value), _key(self.visit(target.slice)), value]
+            return ast.copy_location(ast.Expr(ast.Call(_driver("setitem"), args, [])), node)
+        assert isinstance(target, ast.Attribute)
+        args = [self.visit(target.value), ast.Constant(target.attr), value]
+        return ast.copy_location(ast.Expr(ast.Call(_driver("setattr_"), args, [])), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        op, value = ast.Constant(_AUGMENTED[type(node.op)]), self.visit(node.value)
+        target = node.target
+        if isinstance(target, ast.Name):
+            made: ast.expr = ast.Call(_driver("aug"), [op, _load(target.id), value], [])
+            return ast.copy_location(ast.Assign([target], ast.copy_location(made, node)), node)
+        if isinstance(target, ast.Subscript):
+            args = [op, self.visit(target.value), _key(self.visit(target.slice)), value]
+            return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_item"), args, []), node)), node)
+        args = [op, self.visit(target.value), ast.Constant(target.attr), value]
+        return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_attr"), args, []), node)), node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    # -- control flow
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        self.generic_visit(node)
+        made = ast.Call(_driver("checked"), [_later(node.test)], [])
+        node.test = ast.copy_location(made, node.test)
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
+        sides = [*node.body, *node.orelse]
+        names = bound_names(sides)
+        if contains(sides, _UNMERGED) or not self.declared.isdisjoint(names):
+            node.test = self.visit(node.test)
+            node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+            return node
+        branch = self.fresh("branch")
+        filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
+        where = node.test
+        call = ast.Call(_driver("branch"), [self.visit(node.test), _names(names), _names(filled)], [])
+        start = _assign(branch, ast.copy_location(call, where))
+        again = ast.If(_attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
+        body = ast.If(_attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
+        leave = ast.Expr(_method(branch, "leave"))
+        loop = ast.While(_method(branch, "side"), [again, body, leave], [])
+        after = [ast.If(_attribute(branch, "merged"), self.restored(branch, "after", names), [])] if names else []
+        return [ast.copy_location(one, node) for one in (start, loop, *after)]
+
+    def restored(self, driver: str, method: str, names: Sequence[str]) -> list[ast.stmt]:
+        """`name = driver.method(name)` for each name; the name is unbound where there is no value."""
+        out: list[ast.stmt] = []
+        for name in names:
+            out.append(_assign(name, _method(driver, method, ast.Constant(name))))
+            missing = ast.Compare(_load(name), [ast.Is()], [_driver("unbound")])
+            out.append(ast.If(missing, [ast.Delete([ast.Name(name, ast.Del())])], []))
+        return out
+
+    def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
+        names = bound_names([*node.body, node.target])
+        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
+        live = sorted(self.read_elsewhere(node) & set(names))
+        driver = self.fresh("loop")
+        same = augmented_only([*node.body, node.target])
+        args = [self.visit(node.iter), _names(names), _names(live), _names(same), ast.Constant(simple)]
+        start = _assign(driver, ast.copy_location(ast.Call(_driver("for_"), args, []), node.iter))
+        item = self.fresh("item")
+        target = self.unpack(node.target, _load(item), node)
+        once = ast.For(ast.Name(item, ast.Store()), _method(driver, "item"), [*target, *self.block(node.body)],
+                       [], None)  # fmt: skip
+        return self.loop(node, driver, start, once, names, simple)
+
+    def visit_While(self, node: ast.While) -> ast.stmt | list[ast.stmt]:
+        names = bound_names([*node.body, node.test])
+        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
+        live = sorted(self.read_elsewhere(node) & set(names))
+        driver = self.fresh("loop")
+        args = [_names(names), _names(live), _names(augmented_only(node.body)), ast.Constant(simple)]
+        start = _assign(driver, ast.Call(_driver("while_"), args, []))
+        test = ast.copy_location(_method(driver, "test", self.visit(node.test)), node.test)
+        once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
+                       [], None)  # fmt: skip
+        return self.loop(node, driver, start, once, names, simple)
+
+    def loop(
+        self, node: ast.For | ast.While, driver: str, start: ast.stmt, once: ast.stmt, names: list[str], simple: bool
+    ) -> list[ast.stmt]:
+        """A loop that asks its driver for each step."""
+        before: list[ast.stmt] = []
+        after: list[ast.stmt] = []
+        if simple:
+            rolled = _attribute(driver, "rolled")
+            before = [ast.If(rolled, [*self.restored(driver, "before", names), ast.Pass()], [])]
+            after = [ast.If(rolled, [ast.Expr(_method(driver, "leave"))], [])]
+        stops = [_load(name) for name in getattr(node, "stops", ())]
+        steps = ast.While(_method(driver, "next", *stops), [*before, once, *after], [])
+        out: list[ast.stmt] = [start, steps]
+        if simple and names:
+            out.append(ast.If(_attribute(driver, "merged"), self.restored(driver, "after", names), []))
+        if node.orelse:
+            out.append(ast.If(_attribute(driver, "exhausted"), self.block(node.orelse), []))
+        return [ast.copy_location(one, node) for one in out]
+
+    def read_elsewhere(self, node: ast.AST) -> set[str]:
+        """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
+        inside = {id(n) for n in ast.walk(node)}
+        found = {
+            n.id for n in ast.walk(self.whole) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
+        }
+        return found | self.made_names
+
+
+def _later(value: ast.expr) -> ast.expr:
+    """A function without arguments that computes an expression."""
+    none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(none, value), value)
+
+
+def _key(key: ast.expr) -> ast.expr:
+    """The key of a subscript as an expression: slices are objects."""
+    if isinstance(key, ast.Slice):
+        ends = [ast.Constant(None) if end is None else end for end in (key.lower, key.upper, key.step)]
+        return ast.copy_location(ast.Call(_driver("slice"), ends, []), key)
+    if isinstance(key, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_key(part) for part in key.elts], ast.Load()), key)
+    return key
+
+
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _driver(name: str) -> ast.expr:
+    return ast.Attribute(_load(DRIVER), name, ast.Load())
+
+
+def _attribute(name: str, attribute: str) -> ast.expr:
+    return ast.Attribute(_load(name), attribute, ast.Load())
+
+
+def _method(name: str, method: str, *args: ast.expr) -> ast.expr:
+    return ast.Call(_attribute(name, method), list(args), [])
+
+
+def _assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _names(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())

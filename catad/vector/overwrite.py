@@ -1,0 +1,169 @@
+"""Boxes that write into a copy of an array: over a region, or at indices, over what stands there or added to it.
+
+    y = x with y[region] = v        dy = (dx, zero in the region) + (dv, moved into the region)
+
+So the Jacobian is a row of a projection (`Clear`, `ClearAt`) and a move (`Reindex`, `ScatterAdd`); it keeps no number but the
+index array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad.boxes import Primitive, box
+from catad.linear.block import assemble, row
+from catad.linear.clear import Clear, ClearAt, Region, run, written_at
+from catad.linear.delta import identity
+from catad.linear.gather import Indexing, ScatterAdd, positions, spread_over
+from catad.linear.gather import add_up as sums_at
+from catad.linear.reindex import Axis, Reindex, whole
+from catad.linear.structure import Rule
+from catad.spaces import Tensor
+from catad.vector.index import Integers
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+def region_of(axes: tuple[Axis, ...]) -> Region:
+    """The positions to which entries are moved."""
+    return tuple([run(ax.n_out, ax.c, ax.t, ax.m) for ax in axes])
+
+
+def places(start: int, step: int, count: int) -> slice:
+    """A slice of these positions."""
+    stop = start + step * count
+    return slice(start, None if stop < 0 else stop, step)
+
+
+@box
+class Overwritten(Primitive):
+    """(x, v) to x with all entries of v moved into it, along each axis from one arithmetic progression to another."""
+
+    axes: tuple[Axis, ...]
+    arity = 2
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert ins[0].shape == tuple(ax.n_out for ax in self.axes) and ins[0].dtype == ins[1].dtype
+        assert ins[1].shape == tuple(ax.n_in for ax in self.axes) == tuple(ax.m for ax in self.axes)
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        x, values = arrays
+        out = x.copy()
+        out[tuple(places(ax.c, ax.t, ax.m) for ax in self.axes)] = values[tuple(places(ax.a, ax.s, ax.m) for ax in self.axes)]
+        return out
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not outs[0].is_float:
+            return None
+        return Rule(row([Clear(region_of(self.axes), outs[0].dtype), Reindex(self.axes, outs[0].dtype)]))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Overwritten((whole(size), *self.axes)), *carried)
+
+    def __post_init__(self) -> None:
+        self.axes = tuple([Axis(*ax) for ax in self.axes])
+
+
+class _At(Primitive):
+    """(index, x, v) to an array of the space of x; the labels `dst` are those of v."""
+
+    how: Indexing
+    arity = 3
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        index, x, values = ins
+        assert index.shape == self.how.shape(self.how.by) and x.shape == self.how.shape(self.how.src)
+        assert values.shape == self.how.shape(self.how.dst) and values.dtype == x.dtype
+        return (x,)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[1:], flags[1:], strict=True)]
+        return b.add(type(self)(self.how.carried(flags[0], size)), ins[0], *carried)
+
+    def __post_init__(self) -> None:
+        self.how = Indexing(*self.how)
+
+
+@box
+class OverwrittenAt(_At):
+    """x with v written at indices that differ; indices out of range are left out."""
+
+    how: Indexing
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return written_at(xp, self.how, *arrays)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        index, x, _ = ins
+        if not x.is_float:
+            return None
+        keeps = ClearAt(self.how, index.dtype, x.dtype)
+        writes = ScatterAdd(self.how, None, index.dtype, x.dtype, x.dtype, None)
+        return Rule(assemble([[(keeps, (0,)), (writes, (0,))]], ins[1:], outs, keeps.slots), lambda wires, _: wires[:1])
+
+
+@box
+class AddedAt(_At):
+    """x with v added at indices, all of those that are equal; indices out of range are left out.
+
+    What nothing is added to stays as it is, a negative zero too.
+    """
+
+    how: Indexing
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        index, x, values = arrays
+        if index.ndim == 0:
+            old = xp.take(x, xp.asarray(min(max(int(index), 0), self.how.bins - 1)), axis=self.how.axis)
+            rest = (*self.how.src[: self.how.axis], *self.how.src[self.how.axis + 1 :])
+            laid = xp.transpose(old, [rest.index(label) for label in self.how.dst])
+            return written_at(xp, self.how, index, x, laid + values)
+        flat = positions(xp, self.how, index, values.shape).reshape(-1)
+        size = x.size
+        sums = sums_at(xp, flat, values.reshape(-1), size).reshape(x.shape)
+        touched = (xp.bincount(flat, minlength=size + 1)[:size] > 0).reshape(x.shape)
+        return xp.where(touched, x + sums, x)
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        index, x, _ = ins
+        if not x.is_float:
+            return None
+        adds = ScatterAdd(self.how, None, index.dtype, x.dtype, x.dtype, None)
+        return Rule(assemble([[(identity(x), ()), (adds, (0,))]], ins[1:], outs, adds.slots), lambda wires, _: wires[:1])
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return ins[2].size
+
+
+@box
+class LastOnly(Integers):
+    """Indices, of which each that stands again later, in C order of the last `axes` axes, becomes -1."""
+
+    axes: int
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (index,) = arrays
+        rows = int(np.prod(index.shape[: index.ndim - self.axes], dtype=np.int64))
+        flat = index.reshape(rows, -1) if index.size else index.reshape(rows, 0)
+        out = xp.full(flat.shape, -1, dtype=index.dtype)
+        for i in range(rows if index.size else 0):
+            order = xp.argsort(flat[i], kind="stable")
+            ordered = flat[i][order]
+            last = order[xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(1, dtype=bool)])]
+            out[i, last] = flat[i][last]
+        return out.reshape(index.shape)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(self, *ins)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return ins[0].size * ins[0].size.bit_length()
