@@ -58,6 +58,11 @@ class Tree(NamedTuple):
         return self.kind == "leaf" or (self.kind is tuple and all(part.is_plain for part in self.parts))
 
     @property
+    def is_dynamic(self) -> bool:
+        """True where a value of the form is a factor of a domain: it has arrays or numbers, or it is a tuple without any."""
+        return bool(self.leaves) or self.is_plain
+
+    @property
     def leaves(self) -> list[Tree]:
         """The leaves and numbers, in the order of the plain form."""
         if self.kind in ("leaf", "number"):

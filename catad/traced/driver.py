@@ -17,6 +17,7 @@ from catad.traced.follow import call
 from catad.traced.indexing import getitem, setitem
 from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
+from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, constant
@@ -31,6 +32,7 @@ class Driver:
 
     unbound = UNBOUND
     slice = builtins.slice
+    named = staticmethod(named)
 
     def __init__(self, trace: Trace, package: str) -> None:
         self.trace, self.package = trace, package

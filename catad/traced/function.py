@@ -20,6 +20,7 @@ from catad.terms import D
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.names import load
+from catad.traced.naming import captured
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -46,7 +47,7 @@ class Form(NamedTuple):
     @property
     def dynamic(self) -> list[int]:
         """Which arguments have arrays or numbers: they are the factors of the domain."""
-        return [k for k, tree in enumerate(self.trees) if tree.leaves]
+        return [k for k, tree in enumerate(self.trees) if tree.is_dynamic]
 
     def values(self, x: Any) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as the function takes them, from a value of the domain."""
@@ -121,7 +122,7 @@ class Function(D):
                 tree = Tree("static", Static(value))
             else:
                 one, tree = plain(value)
-                if tree.leaves:
+                if tree.is_dynamic:
                     values.append(one)
             trees.append(tree)
         n = len(positional)
@@ -240,6 +241,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
     def run(findings: Findings) -> Path:
         with tracing(findings, function.unroll) as trace:
+            trace.captured = captured(function.fn)
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
             for k, factor in zip(where, factors, strict=True):

@@ -18,6 +18,7 @@ from catad.spaces import Product, Tensor
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
+from catad.traced.naming import named
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
@@ -98,16 +99,16 @@ class _Loop:
         self.replaced: set[Buffer] = set()  # that stand for arrays of before the loop, which other names may have, too
         self.inside: dict[str, Any] = {}
         for name, slots in self.slots.items():
-            made = iter([self.stand_in(slot) for slot in slots])
+            made = iter([self.stand_in(slot, name if len(slots) == 1 else None) for slot in slots])
             template = self.start[name] if self.start[name] is not UNBOUND else self.left_before[name]
             self.inside[name] = tree_map(lambda _, made=made: next(made), template)  # type: ignore[misc]
         for buffer, slot in self.buffers.items():
-            self.stand_in(slot)
+            self.stand_in(slot, buffer.name)
             assert slot.input is not None
             region.holds[buffer] = slot.input
 
-    def stand_in(self, slot: Slot) -> Traced:
-        slot.input = self.region.input(slot.start.space, slot.weak, slot.start.name)
+    def stand_in(self, slot: Slot, name: str | None = None) -> Traced:
+        slot.input = self.region.input(slot.start.space, slot.weak, name or slot.start.name)
         self.starts[slot.input.wire.number] = slot.start
         made = fresh(self.trace, slot.input)
         if made.ndim:
@@ -247,7 +248,7 @@ class _Loop:
                 self.values[name] = self.start[name]
                 continue
             parts = iter([made(slot) for slot in self.slots[name]])
-            self.values[name] = tree_map(lambda _, parts=parts: next(parts), self.left_before[name])  # type: ignore[misc]
+            self.values[name] = named(name, tree_map(lambda _, parts=parts: next(parts), self.left_before[name]))  # type: ignore[misc]
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
