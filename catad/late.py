@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from catad.spaces import Result, Space, Value
     from catad.terms import D, Operand
     from catad.vector.constant import Constant as ConstantType
+    from catad.vector.looped import Leaves
     from catad.wiring import Builder, Wire, Wiring
 
 
@@ -79,6 +80,8 @@ class Late(Protocol):
 
     # traced functions
     def stand_in_array(self, trace: Any, thing: Any, /) -> Any: ...
+    def lanes(self, f: D, flags: tuple[bool, ...], size: int, /) -> D: ...
+    def looped(self, b: Builder, body: D, n: int, wires: Leaves, reverse: bool, /) -> Leaves: ...
 
     # the engine
     def Program(self, wiring: Wiring, /) -> ProgramType: ...

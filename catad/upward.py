@@ -25,9 +25,11 @@ from catad.spaces import space_of
 from catad.syntax import code_of, packed
 from catad.terms import identity
 from catad.traced.names.making import from_nested as stand_in_array
+from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
+from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
 from catad.vector.shape import broadcast_to, reshape
@@ -58,8 +60,10 @@ __all__ = [
     "identity",
     "identity_map",
     "joined",
+    "lanes",
     "linearised",
     "linearize",
+    "looped",
     "map",
     "matmul",
     "neg",

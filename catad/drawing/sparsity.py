@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad.linear.block import Block, Chain, Sum, Zero
+from catad.linear.clear import Clear, ClearAt
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched
@@ -115,6 +116,26 @@ def _scatter(structure: ScatterAdd, slots: Any) -> Mask:
 
 @mask.register
 def _reshape(structure: Reshape, slots: Any) -> Mask:
+    return lambda i, j: i[:, None] == j[None, :]
+
+
+@mask.register
+def _clear(structure: Clear, slots: Any) -> Mask:
+    """The diagonal, without the region."""
+
+    def entries(i: Any, j: Any) -> Entries:
+        inside, flat = np.ones(len(i), dtype=bool), i
+        for axis in reversed(structure.region):
+            step, rest = np.divmod(flat % axis.size - axis.start, axis.step)
+            inside &= (rest == 0) & (step >= 0) & (step < axis.length)
+            flat = flat // axis.size
+        return (i[:, None] == j[None, :]) & ~inside[:, None]
+
+    return entries
+
+
+@mask.register
+def _clear_at(structure: ClearAt, slots: Any) -> Mask:
     return lambda i, j: i[:, None] == j[None, :]
 
 
@@ -268,6 +289,14 @@ def _of_reindex(structure: Reindex, slots: Any, count: int) -> Positions:
     pairs = [(ax, step) for ax, (_, step) in zip(structure.axes, steps, strict=True)]
     i = _flat([(ax.n_out, ax.c + ax.t * step) for ax, step in pairs])
     return i + 0 * n, _flat([(ax.n_in, ax.a + ax.s * step) for ax, step in pairs]) + 0 * n
+
+
+@samples.register(Clear)
+@samples.register(ClearAt)
+def _of_projection(structure: Clear | ClearAt, slots: Any, count: int) -> Positions:
+    n = _spread(structure.columns, count)
+    kept = np.diagonal(mask(structure, slots)(n, n)) if len(n) <= BETWEEN else np.ones(len(n), dtype=bool)
+    return n[kept], n[kept]
 
 
 @samples.register

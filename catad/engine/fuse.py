@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad import scalar
-from catad.engine.sweeps import merge_sweeps
+from catad.engine.merge import merged
 from catad.scalar import Function
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
@@ -20,9 +20,9 @@ from catad.wiring import Box, Wiring
 def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
     """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common.
 
-    Sweeps over the same states are one, too.
+    Sweeps over the same states are one, too, and choices by the same condition.
     """
-    wiring = merge_sweeps(wiring)
+    wiring = merged(wiring)
     maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
     if len(maps) < 2:
         return wiring

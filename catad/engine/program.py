@@ -25,7 +25,7 @@ from catad.linear.structure import Structure
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
-from catad.trip_counts import TripCountChanged, with_trip_counts
+from catad.trip_counts import TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
 
@@ -147,7 +147,11 @@ def run(term: D, x: Value) -> Value:
         if entry is not None:
             program, cod = entry.value
             try:
-                out = program(np, leaves)
+                if not entry.loops:
+                    out = program(np, leaves)
+                else:
+                    with assuming(dict(entry.loops)):  # those for which it was laid out
+                        out = program(np, leaves)
             except TripCountChanged as error:
                 found = error
             else:

@@ -108,17 +108,6 @@ def column(where: Place | None) -> str | None:
     return place if start is None else f"{place}:{start + 1}"
 
 
-def user_place(error: BaseException) -> str | None:
-    """Where in the user's source an error comes from: the innermost frame outside this package, as file and line."""
-    found = None
-    step = error.__traceback__
-    while step is not None:
-        if not step.tb_frame.f_code.co_filename.startswith(_OURS):
-            found = step.tb_frame.f_code, step.tb_lasti
-        step = step.tb_next
-    return column(found)
-
-
 def innermost(error: BaseException) -> Place | None:
     """The innermost frame outside this package that an error came through."""
     found: Place | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dis import opname
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ def no_trace_runs(who: str) -> str:
 def out_of_reach(buffer: Any) -> str:
     return text(
         "an array that was made inside a branch or a loop is used outside of it",
-        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.place)}" if shown(buffer.place) else ""),
+        given=f"an array of {buffer.var.space}" + (f", made at {shown(buffer.var.place)}" if shown(buffer.var.place) else ""),
         expected="values that come out of a branch or a loop by the names that it binds",
         do="bind the array to a name before the branch or the loop",
     )
@@ -71,7 +72,7 @@ def used_elsewhere(stand_in: Any) -> str:
     root = stand_in.root
     return text(
         "a stand-in for an array is used after its trace, or in another trace",
-        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.place)}" if shown(root.place) else ""),
+        given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
         expected="the results that the function returns",
         do="return the value from the traced function; do not keep it in a global, a closure or an object",
     )
@@ -257,9 +258,19 @@ def function_without_name(fn: Any) -> str:
     )
 
 
-def show_source(error: CatadError) -> None:
+def show_source(error: BaseException, place: Place | None = None) -> None:
     """Show in an error the line of the user's source that it comes from, with a caret."""
-    place = innermost(error)
-    if place is not None:
+    place = innermost(error) if place is None else place
+    if place is None:
+        return
+    if isinstance(error, CatadError):
         error.excerpt = excerpt(place)
         error.called = column(place)
+    else:
+        error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}")
+
+
+def raised_by_user(error: BaseException) -> bool:
+    """True for an exception that a `raise` of the user raises."""
+    place = innermost(error)
+    return place is not None and opname[place[0].co_code[place[1]]] in ("RAISE_VARARGS", "RERAISE")

@@ -113,11 +113,11 @@ class Choose(Nesting):
         return Rule(Either((parts[0], parts[1]), slots), coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins[1:], flags[1:], strict=True)]
-        if flags[0] or self.lanes:
-            condition = ins[0] if flags[0] else spread_over(b, ins[0], size)
-            return b.add(Choose(self.f, self.g, self.dom, (size, *self.lanes)), condition, *wide)
-        return b.add(Choose(late().map(self.f), late().map(self.g), wider(self.dom, size)), ins[0], *wide)
+        if not flags[0] and not self.lanes:  # all lanes choose the same side
+            f, g = [late().lanes(side, flags[1:], size) for side in (self.f, self.g)]
+            return b.add(Choose(f, g, wider(self.dom, size, flags[1:])), *ins)
+        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Choose(self.f, self.g, self.dom, (size, *self.lanes)), *wide)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         """That of the side that costs more; of both in each lane."""

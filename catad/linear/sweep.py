@@ -1,12 +1,14 @@
 """`Sweep` and `SweepMap`: loops with a state, and the linear loops that are their derivatives.
 
-    forward     (s_{i+1}, o_i) = f(s_i, u_i)                 for i = 0 .. n - 1
-    derivative  (ds_{i+1}, do_i) = J_i (ds_i, du_i)          with J_i the Jacobian of f at (s_i, u_i)
+    forward     (s_{i+1}, a_i, o_i) = f(s_i, g, u_i)                 for i = 0 .. n - 1,     a = sum of all a_i
+    derivative  (ds_{i+1}, da_i, do_i) = J_i (ds_i, dg, du_i)        with J_i the Jacobian of f at (s_i, g, u_i)
 
-The derivative of a sweep is a sweep again, of the structure of J with the slots of all steps stacked; its transpose has J
-transposed and runs the other way. Iterations, and folds and scans whose operator acts on arrays, are sweeps: a step is as
-structured as its own derivative, and no matrix over whole states is ever made. Work: a sweep of n steps costs n steps of f,
-linearising it n steps of f with its coefficients, applying the result n applications of J.
+The state s goes from step to step. What is given, g, is the same at each step; its dual are the sums a, to which each step adds.
+Inputs u and outputs o are stacked, with an axis for the steps. Transposing exchanges g with a, and u with o. So the derivative
+of a sweep is a sweep again, of the structure of J with the slots of all steps stacked; its transpose has J transposed and runs
+the other way. Iterations, and folds and scans whose operator acts on arrays, are sweeps: a step is as structured as its own
+derivative, and no matrix over whole states is ever made. Work: a sweep of n steps costs n steps of f, linearising it n steps of f
+with its coefficients, applying the result n applications of J.
 """
 
 from __future__ import annotations
@@ -15,18 +17,23 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from catad import buffers
 from catad.boxes import Nesting, Running, box
 from catad.late import late
+from catad.linear.apply import applying
 from catad.linear.contract import contract
+from catad.linear.cut import cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
 from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
-from catad.rearrange import exl, exr, proj
-from catad.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.rearrange import exl, exr, it, proj
+from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.terms import D, fork
-from catad.wiring import wire
+from catad.wiring import Wiring, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -41,9 +48,9 @@ def _stacked(space: Space, n: int) -> tuple[Tensor, ...]:
 
 @box
 class Sweep(Nesting):
-    """(state leaves..., inputs (n, ...)...) to (state after n steps..., outputs (n, ...)...), by `body`.
+    """(state leaves, given leaves, inputs (n, ...)) to (leaves of the state after n steps, sums, outputs (n, ...)), by `body`.
 
-    `body : state * input -> state * output`; backwards the last input comes first.
+    `body : (state, given, input) -> (state, sums, output)`; backwards the last input comes first.
     """
 
     body: D
@@ -52,85 +59,138 @@ class Sweep(Nesting):
     input: Space
     output: Space
     reverse: bool = False
+    given: Space = Unit
+    sums: Space = Unit
+
+    @property
+    def dom(self) -> Product:
+        """The argument of a step."""
+        return Product((self.state, self.given, self.input))
 
     @property
     def arity(self) -> int:
-        return len(self.state.leaves) + len(self.input.leaves)
+        return len(self.dom.leaves)
 
-    def giving(self, body: D, output: Space) -> Sweep:
+    def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         """The sweep through the same states with other results at each step."""
-        return Sweep(body, self.n, self.state, self.input, output, self.reverse)
+        return Sweep(body, self.n, self.state, self.input, output, self.reverse, self.given, sums)
 
-    def results(self, outs: Sequence[Any]) -> Sequence[Any]:
-        """The results of the box that the steps give one by one; the results before and after them do not depend on these."""
-        k = len(self.state.leaves)
-        return outs[k : k + len(self.output.leaves)]
+    def results(self, outs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        """The sums and the outputs of what the box gives: what is before and after them does not depend on these."""
+        start = len(self.state.leaves)
+        end = start + len(self.sums.leaves)
+        return outs[start:end], outs[end : end + len(self.output.leaves)]
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        assert ins == (*self.state.leaves, *_stacked(self.input, self.n))
-        return (*self.state.leaves, *_stacked(self.output, self.n))
+        assert ins == (*self.state.leaves, *self.given.leaves, *_stacked(self.input, self.n))
+        return (*self.state.leaves, *self.sums.leaves, *_stacked(self.output, self.n))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        program, _ = late().program_of(self.body, Product((self.state, self.input)))
+        program, _ = late().program_of(self.body, self.dom)
         k = len(self.state.leaves)
-        state, inputs = list(arrays[:k]), arrays[k:]
-        outputs = [xp.empty(space.shape, dtype=space.dtype) for space in _stacked(self.output, self.n)]
+        state, given, inputs = self.parted(arrays)
+        kept = self.kept(xp)
         for i in reversed(range(self.n)) if self.reverse else range(self.n):
-            made = yield program, [*state, *[u[i] for u in inputs]]
+            made = yield program, [*state, *given, *[u[i] for u in inputs]]
             state = made[:k]
-            for out, part in zip(outputs, made[k:], strict=True):
-                out[i] = part
-        results = (*state, *outputs)
+            kept.take(i, made[k:])
+        results = (*state, *kept.sums, *kept.outputs)
         return results[0] if len(results) == 1 else results
+
+    def kept(self, xp: Any) -> Kept:
+        """Room for the sums and the outputs."""
+        return Kept(xp, self.sums.leaves, _stacked(self.output, self.n))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
             return None
-        dom = Product((self.state, self.input))
-        valued, structure = late().linearised(self.body, dom)  # (s, u) to ((s', o), slots)
-        found = self._shown(valued, dom)
-        states, k = sum(leaf.is_float for leaf in self.state.leaves), len(self.state.leaves)
-        fixed = tuple([j for j, at in enumerate(found) if at is not None and at < k])
-        made = [j for j, at in enumerate(found) if at is None]
-        stepped = fork(exl >> exl, exr >> fork(*[proj(j) for j in made]))
-        along = self.giving(valued >> stepped, Product(tuple([structure.slots[j] for j in made])))
+        valued, structure = late().linearised(self.body, self.dom)  # (s, g, u) to ((s', a, o), slots)
+        wiring = wire(valued, self.dom)
+        own = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
+        steady, k, g = self._steady(wiring), len(self.state.leaves), len(self.given.leaves)
+        stacked = dict(zip(wiring.inputs[k + g :], range(k + g, len(wiring.inputs)), strict=True))
+        fixed = tuple([j for j, number in enumerate(own) if number in steady])
+        made = [j for j, number in enumerate(own) if number not in steady and number not in stacked]
+        step = fork(exl >> proj(0), it, fork(*[exr >> proj(j) for j in made]))
+        along = self.giving(valued >> step, Unit, Product(tuple([structure.slots[j] for j in made])))
+        before = cut(valued, self.dom, wiring.inputs[k : k + g], tuple([own[j] for j in fixed]))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
-            own = iter(along.results(results[0].builder.add(along, *wires)) if made else ())
-            return [next(own) if at is None else wires[at] for at in found]
+            b = wires[0].builder
+            same = iter(b.apply(before, wires[k : k + g]) if fixed else ())
+            moving = iter(along.results(b.add(along, *wires))[1] if made else ())
+            shown = {at: wires[i] for at, i in stacked.items()}
+            return [next(same) if j in fixed else shown[at] if at in shown else next(moving) for j, at in enumerate(own)]
 
-        return Rule(SweepMap(structure, self.n, states, self.reverse, fixed), coefficients)
+        counts = [sum(leaf.is_float for leaf in space.leaves) for space in (self.state, self.given, self.sums)]
+        return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed), coefficients)
 
-    def _shown(self, valued: D, dom: Space) -> list[int | None]:
-        """The argument leaf that each slot shows: an input, or a part of the state that no step changes; else None."""
-        wiring = wire(valued, dom)
-        k = len(self.state.leaves)
-        steady = [
-            i for i, (before, after) in enumerate(zip(wiring.inputs, wiring.outputs[:k], strict=False)) if before == after
-        ]
-        at = {wiring.inputs[i]: i for i in (*steady, *range(k, len(wiring.inputs)))}
-        return [at.get(slot) for slot in wiring.outputs[k + len(self.output.leaves) :]]
+    def _steady(self, wiring: Wiring) -> set[int]:
+        """The wires of the step that are the same at each step."""
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        varying = {*wiring.inputs[:k], *wiring.inputs[k + g :]}
+        for each in wiring.boxes:
+            if not varying.isdisjoint(each.ins):
+                varying.update(each.outs)
+        return {*wiring.inputs, *[k for each in wiring.boxes for k in each.outs]} - varying
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        k, end = len(self.state.leaves), len(self.state.leaves) + len(self.output.leaves)
-        turned = [*wide[:k], *[_exchanged(b, w) for w in wide[k:]]]
-        outs = b.add(self.mapped(size), *turned)
-        return (*outs[:k], *[_exchanged(b, w) for w in outs[k:end]], *outs[end:])
+        """The state and the results get the axis; what is given, and inputs, only where they have it."""
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        flags = (*[True] * k, *flags[k:])
+        state = [w if w.space != leaf else spread_over(b, w, size) for w, leaf in zip(ins[:k], self.state.leaves, strict=True)]
+        inputs = [_exchanged(b, w) if flag else w for w, flag in zip(ins[k + g :], flags[k + g :], strict=True)]
+        outs = b.add(self.mapped(size, flags), *state, *ins[k : k + g], *inputs)
+        stacked = {w.number for w in self.results(outs)[1]}
+        return tuple([_exchanged(b, w) if w.number in stacked else w for w in outs])
 
-    def mapped(self, size: int) -> Sweep:
-        """The sweep over states with one more leading axis."""
-        state, input_, output = wider(self.state, size), wider(self.input, size), wider(self.output, size)
-        return Sweep(late().map(self.body), self.n, state, input_, output, self.reverse)
+    def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
+        """The sweep with one more leading axis on its state, its results, and the flagged leaves of the argument of a step."""
+        body = late().lanes(self.body, flags, size)
+        _, held, each = self.parted(flags)
+        given, input_ = wider(self.given, size, held), wider(self.input, size, each)
+        state, output, sums = wider(self.state, size), wider(self.output, size), wider(self.sums, size)
+        return Sweep(body, self.n, state, input_, output, self.reverse, given, sums)
+
+    def parted(self, leaves: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """What belongs to the leaves of the argument of a step: of the state, of what is given, of the input."""
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        return leaves[:k], leaves[k : k + g], leaves[k + g :]
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = self.n * late().cost_of(self.body, Product((self.state, self.input)))
+        total: int = self.n * (late().cost_of(self.body, self.dom) + self.sums.size)
         return total
 
 
-def wider(space: Space, size: int) -> Space:
-    """The space of so many values of a space, side by side along a leading axis."""
-    made: Space = rebuild(space, [carried(leaf, size) for leaf in space.leaves], Product)
+class Kept:
+    """What a sweep keeps of its steps while it runs: the sums so far, and the outputs."""
+
+    __slots__ = ("outputs", "sums")
+
+    def __init__(self, xp: Any, sums: Sequence[Tensor], outputs: Sequence[Tensor]) -> None:
+        self.sums = [xp.zeros(space.shape, dtype=space.dtype) for space in sums]
+        empty = buffers.empty if xp is np else xp.empty
+        self.outputs = [empty(space.shape, dtype=space.dtype) for space in outputs]
+
+    @property
+    def anything(self) -> bool:
+        """Whether there is anything to keep."""
+        return bool(self.sums or self.outputs)
+
+    def take(self, i: int, made: Sequence[Any]) -> None:
+        """Add to the sums, and write the outputs of step i."""
+        for j, total in enumerate(self.sums):
+            total += made[j]  # in place, where the library does that
+            self.sums[j] = total
+        for out, part in zip(self.outputs, made[len(self.sums) :], strict=True):
+            out[i] = part
+
+
+def wider(space: Space, size: int, flags: Sequence[bool] | None = None) -> Space:
+    """The space of so many values of a space, side by side along a leading axis, which only the flagged leaves have."""
+    there = flags or [True] * len(space.leaves)
+    leaves = [carried(leaf, size) if flag else leaf for leaf, flag in zip(space.leaves, there, strict=True)]
+    made: Space = rebuild(space, leaves, Product)
     return made
 
 
@@ -141,54 +201,70 @@ def _exchanged(b: Builder, wire: Wire) -> Wire:
 
 
 class Stepped(D):
-    """A structure as a morphism: (argument leaves, (slots..., further argument leaves...)) to (results, further results).
+    """A structure as the step of a loop: (states, (reads, fixed slots), (other slots, inputs)) to (states, sums, outputs).
 
-    The slots that are `fixed` come with the state, and are handed on.
+    `ends` are how many leaves of its argument are states and reads, and of its result states and sums. The argument leaves
+    after the states are there where `present` says so; results that are zero by structure are left out.
     """
 
-    __slots__ = ("fixed", "states", "structure")
+    __slots__ = ("ends", "fixed", "present", "structure")
 
-    def __init__(self, structure: Structure, states: int, fixed: tuple[int, ...]) -> None:
-        self.structure, self.states, self.fixed = structure, states, fixed
+    def __init__(
+        self, structure: Structure, ends: tuple[int, int, int], fixed: tuple[int, ...], present: tuple[bool, ...]
+    ) -> None:
+        self.structure, self.ends, self.fixed, self.present = structure, ends, fixed, present
 
     def data(self) -> Any:
-        return (self.structure, self.states, self.fixed)
+        return (self.structure, self.ends, self.fixed, self.present)
+
+    def made(self) -> tuple[bool, ...]:
+        """Which result leaves after the states there are."""
+        states = self.ends[0]
+        return applying(self.structure, (*[True] * states, *self.present))[1][states:]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
-        state, given = flatten(x[0]), iter(flatten(x[1]))
-        steady = state[self.states :]
-        held = dict(zip(self.fixed, steady, strict=True))
-        slots = [held[j] if j in held else next(given) for j in range(len(self.structure.slots))]
-        outs = self.structure.apply(b, slots, [*state[: self.states], *given])
-        made = [zeros(b, s) if y is None else y for y, s in zip(outs, self.structure.cod, strict=True)]
-        return (*made[: self.states], *steady), tuple(made[self.states :])
+        states, reads, sums = self.ends
+        state, given, inputs = [flatten(part) for part in x]
+        there = sum(self.present[:reads])
+        held, moving = iter(given[there:]), iter(inputs)
+        slots = [next(held) if j in self.fixed else next(moving) for j in range(len(self.structure.slots))]
+        rest = iter((*given[:there], *moving))
+        outs = self.structure.apply(b, slots, [*state, *[next(rest) if there else None for there in self.present]])
+        after = [zeros(b, s) if y is None else y for y, s in zip(outs[:states], self.structure.cod, strict=False)]
+        ends = outs[states : states + sums], outs[states + sums :]
+        return (tuple(after), *[tuple([y for y in own if y is not None]) for own in ends])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Stepped, 'Stepped')}({name(self.structure, 'structure')}, {self.states}, {self.fixed!r})"
+        structure = name(self.structure, "structure")
+        return f"{name(Stepped, 'Stepped')}({structure}, {self.ends!r}, {self.fixed!r}, {self.present!r})"
 
 
 @family
 class SweepMap(Structure):
-    """See the module: `step` at each of n steps, the first `states` leaves handed on, the others with an axis of n.
+    """See the module: `step` at each of n steps.
 
-    Slots have an axis of n, too; not those that are `fixed`, the same at each step: weights, say, which a loop hands on.
+    Of the leaves of the argument of a step, the first `states` are handed on, the next `reads` are the same at each step, and the
+    others have an axis of n. Of its result, the first are handed on, the next `sums` are added up, and the others have the
+    axis. Slots have it, too; not those that are `fixed`, the same at each step: weights, say.
     """
 
     step: Structure
     n: int
     states: int
+    reads: int
+    sums: int
     reverse: bool
     fixed: tuple[int, ...] = ()
 
     @cached_property
     def dom(self) -> tuple[Tensor, ...]:
-        own = self.step.dom
-        return (*own[: self.states], *[carried(leaf, self.n) for leaf in own[self.states :]])
+        own, k = self.step.dom, self.states + self.reads
+        return (*own[:k], *[carried(leaf, self.n) for leaf in own[k:]])
 
     @cached_property
     def cod(self) -> tuple[Tensor, ...]:
-        own = self.step.cod
-        return (*own[: self.states], *[carried(leaf, self.n) for leaf in own[self.states :]])
+        own, k = self.step.cod, self.states + self.sums
+        return (*own[:k], *[carried(leaf, self.n) for leaf in own[k:]])
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
@@ -196,23 +272,22 @@ class SweepMap(Structure):
 
     @property
     def T(self) -> SweepMap:
-        return SweepMap(self.step.T, self.n, self.states, not self.reverse, self.fixed)
+        return SweepMap(self.step.T, self.n, self.states, self.sums, self.reads, not self.reverse, self.fixed)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         if all(x is None for x in xs):
             return [None] * len(self.cod)
-        filled = [zeros(b, space) if x is None else x for x, space in zip(xs, self.dom, strict=True)]
         k, moving = self.states, [j for j in range(len(slots)) if j not in self.fixed]
-        state = Product((*self.step.dom[:k], *[self.step.slots[j] for j in self.fixed]))
-        inputs = Product((*[self.step.slots[j] for j in moving], *self.step.dom[k:]))
-        stepped = Stepped(self.step, k, self.fixed)
-        sweep = Sweep(stepped, self.n, state, inputs, Product(self.step.cod[k:]), self.reverse)
-        steady = [slots[j] for j in self.fixed]
-        outs = b.add(sweep, *filled[:k], *steady, *[slots[j] for j in moving], *filled[k:])
-        return [*outs[:k], *sweep.results(outs)]
+        state = [zeros(b, space) if x is None else x for x, space in zip(xs[:k], self.dom, strict=False)]
+        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, tuple([x is not None for x in xs[k:]]))
+        reads, inputs = [[x for x in own if x is not None] for own in (xs[k : k + self.reads], xs[k + self.reads :])]
+        given, each = [*reads, *[slots[j] for j in self.fixed]], [*[slots[j] for j in moving], *inputs]
+        after, sums, outputs = late().looped(b, stepped, self.n, (state, given, each), self.reverse)
+        made = iter((*sums, *outputs))
+        return [*after, *[next(made) if there else None for there in stepped.made()]]
 
     def patterns(self) -> Grid:
-        """A loop that only hands a state on: a power of its step. With inputs or outputs at each step nothing is said."""
+        """A loop that only hands a state on: a power of its step. With anything else at each step nothing is said."""
         if len(self.dom) > self.states or len(self.cod) > self.states or not 0 < self.n <= LONGEST:
             return super().patterns()
         step = whole = grid_of(self.step)

@@ -148,7 +148,7 @@ def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
 def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
     """The number of times that a box runs an inner program, and the program."""
     if isinstance(primitive, Sweep):
-        return primitive.n, wire(primitive.body, Product((primitive.state, primitive.input)))
+        return primitive.n, wire(primitive.body, primitive.dom)
     if isinstance(primitive, Call):
         return 1, wire(primitive.f, primitive.dom)
     return 1, None

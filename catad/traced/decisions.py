@@ -9,11 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.errors.places import Place, called, shown
+from catad.errors.places import Place, called
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
-
-MOST_PATHS = 64
-
 
 class Decision(NamedTuple):
     """A truth value on which the path of a trace depends: the variable, the lines before it, and where it was asked."""
@@ -87,6 +84,4 @@ def decide(trace: Trace, var: Var) -> bool:
     if k == len(answers):
         answers.append(True)
     trace.decisions.append(Decision(var, len(trace.root.lines), called()))
-    if k >= MOST_PATHS:
-        raise errors.TraceError(errors.too_many_paths([shown(one.place) for one in trace.decisions]))
     return answers[k]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.errors.places import shown
+from catad.errors.places import Place, shown
 from catad.rearrange import exl, exr
 from catad.spaces import Product, flatten
 from catad.traced.branch import condition
@@ -21,6 +21,7 @@ from catad.trees import Tree
 from catad.vector.choose import choose
 
 MOST_ATTEMPTS = 2000
+MOST_PATHS = 64
 
 
 class Path(NamedTuple):
@@ -44,6 +45,7 @@ def explored(run: Callable[[Findings], Path]) -> Path | Fork:
     """All paths of a function; the findings of one attempt are heeded by the next."""
     findings = Findings()
     for _ in range(MOST_ATTEMPTS):
+        findings.paths = 0
         try:
             return _paths(run, findings, [])
         except Restart:
@@ -54,11 +56,21 @@ def explored(run: Callable[[Findings], Path]) -> Path | Fork:
 def _paths(run: Callable[[Findings], Path], findings: Findings, prefix: list[bool]) -> Path | Fork:
     findings.answers = list(prefix)
     path = run(findings)
+    findings.paths += 1
+    if findings.paths > MOST_PATHS:
+        _too_many(path)
     answers = list(findings.answers)[: len(path.trace.decisions)]
     found: Path | Fork = path
     for k in reversed(range(len(prefix), len(answers))):
         found = Fork(path, k, found, _paths(run, findings, [*answers[:k], False]))
     return found
+
+
+def _too_many(path: Path) -> None:
+    places = [decision.place for decision in path.trace.decisions]
+    error = errors.TraceError(errors.too_many_paths([shown(place) for place in places]))
+    errors.show_source(error, places[-1])
+    raise error
 
 
 def join(found: Path | Fork) -> Path:
@@ -92,7 +104,7 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
     if tree != other:
         tree, other = tree.of_arrays(), other.of_arrays()
     if tree != other or len(flatten(a)) != len(flatten(b)):
-        raise errors.TraceError(errors.paths_differ(tree, other, shown(decision.place)))
+        _differ(tree, other, decision.place)
     pairs = [_united(first, x, second, y, decision.place) for x, y in zip(flatten(a), flatten(b), strict=True)]
     given = list(dict.fromkeys((*first.outer.values(), *second.outer.values())))
     dom = Product(tuple([var.space for var in given]))
@@ -106,9 +118,15 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
 
 def _united(first: Region, x: Var, second: Region, y: Var, place: Any) -> tuple[Var, Var]:
     if x.space.shape != y.space.shape:
-        raise errors.TraceError(errors.paths_differ(x.space, y.space, shown(place)))
+        _differ(x.space, y.space, place)
     dtype, _ = joined(x, y)
     return converted(first, first.own(x), dtype), converted(second, second.own(y), dtype)
+
+
+def _differ(a: Any, b: Any, place: Place | None) -> None:
+    error = errors.TraceError(errors.paths_differ(a, b, shown(place)))
+    errors.show_source(error, place)
+    raise error
 
 
 def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: int) -> None:

@@ -17,10 +17,10 @@ from catad import errors
 from catad.frozen import written_by_user
 from catad.terms import D
 from catad.traced.masked import Masked
-from catad.traced.operators import pointwise
+from catad.traced.protocols import called, universal
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import Traced, constant
-from catad.traced.table import PYTHON
+from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package
 from catad.traced.unbound import settled
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ _CHANGING = frozenset(
 
 def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`function(*args, **kwargs)`."""
+    if type(function) is np.ufunc:
+        if not kwargs and len(args) == function.nin and any(isinstance(arg, (Traced, Masked)) for arg in args):
+            return pointwise(driver.trace, function, *args)
+        if any_traced((args, kwargs)):
+            return universal(driver.trace, function, "__call__", args, kwargs)
+        return _plain(driver, function, args, kwargs)
     function = settled(function)
     if isinstance(function, functools.partial):
         return call(driver, function.func, (*function.args, *args), {**function.keywords, **kwargs})
@@ -52,9 +58,8 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
             return _follow(driver, function, args, kwargs)
     elif isinstance(function, type):
         return _constructed(driver, function, args, kwargs)
-    elif isinstance(function, np.ufunc):
-        if any(isinstance(arg, (Traced, Masked)) for arg in args) and not kwargs and len(args) == function.nin:
-            return pointwise(driver.trace, function, *args)
+    elif type(function) in INSTANCES:
+        return INSTANCES[type(function)](driver, function, *args, **kwargs)
     elif hasattr(function, "__wrapped__") and isinstance(function, functools._lru_cache_wrapper):
         return call(driver, function.__wrapped__, args, kwargs)
     elif not isinstance(function, D) and isinstance(getattr(type(function), "__call__", None), FunctionType):
@@ -68,6 +73,8 @@ def _known(function: Any) -> Callable[..., Any] | None:
     """The meaning of a builtin, or of a function that does not ask its arguments."""
     try:
         found: Callable[..., Any] | None = PYTHON.get(function)
+        if found is None and enter_package(function):
+            found = PYTHON.get(function)
     except TypeError:
         return None
     return found
@@ -104,7 +111,9 @@ def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs
         driver.changes_python()
     if isinstance(owner, (np.random.Generator, np.random.RandomState)):
         raise errors.TraceError(errors.random_numbers())
-    if isinstance(owner, np.ndarray) and _any_traced((args, kwargs)):
+    if isinstance(owner, np.ufunc) and any_traced((args, kwargs)):
+        return universal(driver.trace, owner, function.__name__, args, kwargs)
+    if isinstance(owner, np.ndarray) and any_traced((args, kwargs)):
         return getattr(constant(driver.trace, owner, origin="a captured array"), function.__name__)(*args, **kwargs)
     return _plain(driver, function, args, kwargs)
 
@@ -114,9 +123,12 @@ def _plain(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[st
     module = getattr(function, "__module__", None) or getattr(getattr(function, "__self__", None), "__module__", "") or ""
     if str(module).partition(".")[0] in ("random",) or str(module).startswith("numpy.random"):
         raise errors.TraceError(errors.random_numbers())
-    if str(module).partition(".")[0] == "numpy":
-        args = tuple([_array_of_constant(arg) for arg in args])
-        kwargs = {key: _array_of_constant(arg) for key, arg in kwargs.items()}
+    if str(module).partition(".")[0] == "numpy" and any_traced((args, kwargs)):
+        known = FUNCTIONS.get(function)
+        if known is not None and (function in SHARING or "out" in kwargs or not _all_constant((args, kwargs))):
+            return called(known, driver.trace, function.__name__, args, kwargs)
+        args = tuple([array_of_constant(arg) for arg in args])
+        kwargs = {key: array_of_constant(arg) for key, arg in kwargs.items()}
     made = function(*args, **kwargs)
     return wrapped(driver, made, (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
 
@@ -134,23 +146,30 @@ def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
     return constant(driver.trace, made, origin=None if new and not shows else f"an array that {what} gave")
 
 
-def _array_of_constant(arg: Any) -> Any:
+def array_of_constant(arg: Any) -> Any:
     """A constant that nobody outside can reach is computed with at once."""
     if isinstance(arg, Traced) and arg.trace.open:
         constant_ = arg.constant
-        return arg if constant_ is None else constant_
-    if type(arg) in (list, tuple) and _any_traced(arg):
-        return type(arg)([_array_of_constant(part) for part in arg])
+        if constant_ is None:
+            return arg
+        return constant_.item() if arg.var.weak else constant_
+    if type(arg) in (list, tuple) and any_traced(arg):
+        return type(arg)([array_of_constant(part) for part in arg])
     return arg
 
 
-def _any_traced(value: Any) -> bool:
+def any_traced(value: Any) -> bool:
+    """True for a stand-in, and for what has one in it."""
     if isinstance(value, (list, tuple)):
-        return any(_any_traced(part) for part in value)
+        return any(any_traced(part) for part in value)
     if isinstance(value, dict):
-        return any(_any_traced(part) for part in value.values())
+        return any(any_traced(part) for part in value.values())
     return isinstance(value, (Traced, Masked))
 
 
-any_traced = _any_traced
-
+def _all_constant(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(_all_constant(part) for part in value)
+    if isinstance(value, dict):
+        return all(_all_constant(part) for part in value.values())
+    return not isinstance(value, (Traced, Masked)) or (isinstance(value, Traced) and value.constant is not None)

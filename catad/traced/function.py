@@ -13,7 +13,6 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
-from catad.errors.places import user_place
 from catad.program import Notes, Program
 from catad.spaces import Product, Space, rebuild
 from catad.terms import D
@@ -252,11 +251,16 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                 ]
                 inputs.append(rebuild(factor, leaves))
             args, kwargs = form.values(inputs[0] if len(where) == 1 else tuple(inputs))
-            result = _run(function.fn, Driver(trace, _package(function.fn)), args, kwargs)
+            try:
+                result = _run(function.fn, Driver(trace, _package(function.fn)), args, kwargs)
+            except Exception as error:
+                if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
+                    raise
+                _raised_on_a_path(trace, error)
             value, tree = plain(settled(result))
             return Path(trace, _variables(trace, value, tree), tree)
 
-    path = join(_explored(run))
+    path = _explored(run)
     root = path.trace.root
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
@@ -265,21 +269,24 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
 
 def _explored(run: Callable[[Findings], Path]) -> Any:
+    """All paths; an error shows the line of the user's source."""
     try:
-        return explored(run)
+        return join(explored(run))
     except errors.CatadError as error:
-        _located(error)
+        if error.excerpt is None:
+            errors.show_source(error)
         raise
     except Exception as error:
-        place = user_place(error)
-        if place is not None:
-            error.add_note(f"while tracing {place}")
+        errors.show_source(error)
         raise
 
 
-def _located(error: errors.CatadError) -> None:
-    if error.excerpt is None:
-        errors.show_source(error)
+def _raised_on_a_path(trace: Any, error: Exception) -> None:
+    """An exception of the user on a path that data choose."""
+    places = [decision.place for decision in trace.decisions]
+    made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
+    errors.show_source(made, places[-1])
+    raise made from error
 
 
 def _variables(trace: Any, value: Any, tree: Tree) -> Any:
@@ -287,6 +294,8 @@ def _variables(trace: Any, value: Any, tree: Tree) -> Any:
     if tree.kind == "static":
         return ()
     if tree.kind in ("leaf", "number"):
+        if not hasattr(value, "dtype") and not isinstance(value, (bool, int, float)):
+            raise errors.TraceError(errors.not_a_result(value))
         try:
             return var_of(trace, value)
         except (TypeError, ValueError) as error:

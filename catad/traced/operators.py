@@ -75,12 +75,52 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
 
 def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> Any:
     """A universal function of stand-ins, arrays and numbers."""
+    if dtype is None:
+        made = _direct(trace, ufunc, args)
+        if made is not None:
+            return made
     if not supported(ufunc):
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
     mask = common_mask(args)
     operands = [arg.full if isinstance(arg, Masked) else arg for arg in args]
     made = _recorded(trace, ufunc, operands, dtype)
     return made if mask is None else Masked(mask, made)
+
+
+_plain: dict[Any, D] = {}  # words that take their operands as they are, by the dtypes of these
+
+
+def _direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
+    """One line, where the same operation was recorded before on the same dtypes, and needed no conversion."""
+    key: list[Any] = [ufunc]
+    at = []
+    for arg in args:
+        if type(arg) is Traced:
+            var = arg.var
+            if var.weak is not None or var.constant is not None:
+                return None
+            key.append(var.space.dtype)
+            at.append(var)
+        elif type(arg) is float:
+            key.append(arg if arg else str(arg))
+        else:
+            return None
+    term = _plain.get(tuple(key))
+    if term is None:
+        return None
+    return fresh(trace, trace.region.record(term, at[0] if len(at) == 1 else tuple(at)))
+
+
+def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None], term: D) -> None:
+    """What `_direct` may do the next time."""
+    if all(type(arg) is Traced if var is not None else type(arg) is float for arg, var in zip(args, vars_, strict=True)):
+        if len(_plain) > _MOST:
+            _plain.clear()
+        kinds = [var.space.dtype if var is not None else arg if arg else str(arg) for arg, var in zip(args, vars_, strict=True)]
+        _plain[(ufunc, *kinds)] = term
+
+
+_MOST = 4096
 
 
 def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) -> Traced:
@@ -114,8 +154,12 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) ->
                 var = _cast(trace, var, dtype)
             kept.append(None)
             at.append(var)
-    out = _line(trace, _term(ufunc, tuple(kept)), at)
-    if out.space.dtype != dtypes[-1]:
+    term = _term(ufunc, tuple(kept))
+    out = _line(trace, term, at)
+    if out.space.dtype == dtypes[-1]:
+        if not weak and all(var is None or var.weak is None for var in vars_) and asked is None:
+            _remember(ufunc, args, vars_, term)
+    else:
         at = [_cast(trace, var, dtype) for var, dtype in
               zip(at, [d for d, k in zip(dtypes, kept, strict=False) if k is None], strict=True)]  # fmt: skip
         out = _cast(trace, _line(trace, _term(ufunc, tuple(kept)), at), dtypes[-1])
@@ -206,7 +250,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
 
 
 def _operand(other: Any) -> bool:
-    return isinstance(other, (Traced, Masked, bool, int, float, np.ndarray, np.generic, list, tuple)) or hasattr(other, "dtype")
+    return isinstance(other, (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)) or hasattr(other, "dtype")
 
 
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:

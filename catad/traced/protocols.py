@@ -9,71 +9,104 @@ import numpy as np
 
 from catad import errors
 from catad.traced.masked import Masked
-from catad.traced.operators import assign, matmul, pointwise
+from catad.traced.operators import assign, matmul, pointwise, supported
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced
-from catad.traced.table import FUNCTIONS, METHODS, UFUNC_METHODS
+from catad.traced.table import FUNCTIONS, MASKED_METHODS, METHODS, UFUNC_METHODS, enter_package, hint
 
 
-def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def unknown(name: str) -> errors.TraceError:
+    """The error of a function without a meaning, with what to write instead."""
+    return errors.TraceError(errors.unknown_function(name, hint(name)))
+
+
+def universal(trace: Trace, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`ufunc(...)`, with `out=`, `where=` and `dtype=`; and its methods."""
-    trace: Trace = self.trace
+    name = f"np.{ufunc.__name__}"
     if method != "__call__":
         found = UFUNC_METHODS.get(method)
         if found is None:
-            raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.{method}"))
-        return found(trace, ufunc, *inputs, **kwargs)
+            raise unknown(f"{name}.{method}")
+        return called(found, trace, f"{ufunc.__name__}.{method}", (ufunc, *inputs), kwargs)
+    kwargs = dict(kwargs)
     out, where, dtype = kwargs.pop("out", None), kwargs.pop("where", True), kwargs.pop("dtype", None)
     kwargs.pop("casting", None)
-    if kwargs:
-        raise errors.TraceError(errors.unknown_parameter(f"np.{ufunc.__name__}", next(iter(kwargs))))
-    if ufunc is np.matmul:
+    inputs, positional = inputs[: ufunc.nin], inputs[ufunc.nin :]
+    targets = (out if isinstance(out, tuple) else (out,)) if out is not None else positional
+    axes = {key: kwargs.pop(key) for key in ("axis", "axes", "keepdims") if key in kwargs and ufunc.signature}
+    for key in kwargs:
+        if key not in ("order", "subok"):
+            raise errors.TraceError(errors.unknown_parameter(name, key))
+    if ufunc not in FUNCTIONS and not supported(ufunc):
+        enter_package(ufunc)
+    if ufunc is np.matmul and not axes:
         made = matmul(trace, *inputs)
     elif ufunc in FUNCTIONS:
-        made = FUNCTIONS[ufunc](trace, *inputs)
+        made = called(FUNCTIONS[ufunc], trace, ufunc.__name__, inputs, axes)
+    elif axes or not supported(ufunc):
+        raise unknown(name)
     else:
-        made = pointwise(trace, ufunc, *inputs, dtype=dtype)
-    target = out[0] if isinstance(out, tuple) else out
-    if where is not True:
-        if target is None:
-            raise errors.TraceError(errors.unknown_parameter(f"np.{ufunc.__name__}", "where, without out="))
-        made = FUNCTIONS[np.where](trace, where, made, target)
-    if target is None:
-        return made
-    write_out(target, made)
-    return target
+        made = pointwise(trace, ufunc, *[_array(trace, arg) for arg in inputs], dtype=dtype)
+    return _written(trace, made, targets, where, name)
+
+
+def _array(trace: Trace, arg: Any) -> Any:
+    """Nested lists as an array."""
+    return FUNCTIONS[np.copy](trace, arg) if isinstance(arg, (list, tuple)) else arg
+
+
+def _written(trace: Trace, made: Any, targets: tuple[Any, ...], where: Any, name: str) -> Any:
+    """Results, put where they are wanted: `out=` and `where=`."""
+    results = made if isinstance(made, tuple) else (made,)
+    targets = (*targets, *[None] * (len(results) - len(targets)))
+    if where is not True and any(target is None for target in targets):
+        raise errors.TraceError(errors.unknown_parameter(name, "where, without out="))
+    outs = []
+    for one, target in zip(results, targets, strict=True):
+        if target is not None:
+            write_out(target, one if where is True else FUNCTIONS[np.where](trace, where, one, target))
+        outs.append(one if target is None else target)
+    return tuple(outs) if isinstance(made, tuple) else outs[0]
 
 
 def write_out(target: Any, made: Any) -> None:
     """Write a result into the array given by `out=`."""
     if not isinstance(target, Traced):
         raise errors.TraceError(errors.write_to_captured("the array given by out="))
-    if made.shape != target.shape:
-        made = made if np.broadcast_shapes(made.shape, target.shape) == target.shape else _does_not_fit(made, target)
+    if made.shape != target.shape and np.broadcast_shapes(made.shape, target.shape) != target.shape:
+        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
     assign(target, made, "same_kind")
 
 
-def _does_not_fit(made: Any, target: Any) -> Any:
-    raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
+def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A universal function that NumPy hands to a stand-in."""
+    return universal(self.trace, ufunc, method, inputs, kwargs)
 
 
 def array_function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A function of NumPy on stand-ins."""
     found = FUNCTIONS.get(function)
     if found is None:
-        raise errors.TraceError(errors.unknown_function(f"np.{function.__name__}"))
+        raise unknown(f"{_module(function)}.{function.__name__}")
     return called(found, self.trace, function.__name__, args, kwargs)
+
+
+def _module(function: Any) -> str:
+    """The module of a function of NumPy, as users write it."""
+    return "np" + str(function.__module__).removeprefix("numpy")
 
 
 def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the meaning of a function; a parameter that it has not is a named error."""
+    kwargs = dict(kwargs)
     target = kwargs.pop("out", None) if "out" not in found.__code__.co_varnames else None
     try:
         made = found(trace, *args, **kwargs)
     except TypeError as error:
-        if isinstance(error, errors.CatadError) or "keyword argument" not in str(error):
+        if isinstance(error, errors.CatadError) or "unexpected keyword argument" not in str(error):
             raise
         raise errors.TraceError(errors.unknown_parameter(f"np.{name}", str(error).split("'")[-2])) from None
+    target = target[0] if isinstance(target, tuple) else target
     if target is None:
         return made
     write_out(target, made)
@@ -81,12 +114,16 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
 
 
 def attribute(self: Traced, name: str) -> Any:
-    """A method of arrays."""
+    """A method or an attribute of arrays."""
     found = METHODS.get(name)
     if found is None:
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        raise errors.TraceError(errors.unknown_function(f"x.{name}"))
+        raise unknown(f"x.{name}")
+    return _bound(self, found, name)
+
+
+def _bound(self: Any, found: Callable[..., Any], name: str) -> Any:
     if getattr(found, "is_property", False):
         return found(self.trace, self)
 
@@ -96,8 +133,18 @@ def attribute(self: Traced, name: str) -> Any:
     return method
 
 
+def masked_attribute(self: Masked, name: str) -> Any:
+    """A method of what was read under a mask: those whose results have a shape that is known."""
+    if name.startswith("__") or not hasattr(np.ndarray, name):
+        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+    if name not in MASKED_METHODS:
+        raise errors.TraceError(errors.shape_depends_on_data(f"x[mask].{name}"))
+    return _bound(self, METHODS[name], name)
+
+
 Traced.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Traced.__array_function__ = array_function  # type: ignore[attr-defined]
 Traced.__getattr__ = attribute  # type: ignore[attr-defined]
 Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Masked.__array_function__ = array_function  # type: ignore[attr-defined]
+Masked.__getattr__ = masked_attribute  # type: ignore[method-assign]

@@ -9,7 +9,7 @@ program (closure conversion). Lines with equal terms and arguments are one line.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -67,7 +67,7 @@ class Region:
         self.made: dict[Any, Any] = {}
         self.holds: dict[Any, Var] = {}  # what arrays of outer regions hold here, where they were written into
         self.written: set[Any] = set()  # arrays that were written into here
-        self.writer: dict[int, tuple[Var, ...]] = {}  # by the number of a wire: the arguments of the line that gives it
+        self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
         self.loop: Any = None  # of the body of a loop: its driver
         self.branch: Any = None  # of a side of a branch: where that stands
@@ -110,19 +110,30 @@ class Region:
 
     def record(self, term: D, args: Any, place: Place | None = None) -> Any:
         """The variables of the result of a term; the arguments, nested as its domain, may lie in outer regions."""
-        own = _mapped(self.own, args)
-        key = (term, _mapped(lambda var: var.wire.number, own))
+        if type(args) is Var:
+            own = args if args.region is self else self.own(args)
+            wires, numbers = own.wire, own.wire.number
+        else:
+            own = _mapped(self.own, args)
+            wires = _mapped(_wire, own)
+            numbers = _mapped(_number_of, wires)
+        key = (term, numbers)
         found = self.made.get(key)
         if found is None:
-            wires = self.builder.apply(term, _mapped(lambda var: var.wire, own))
-            found = _mapped(lambda wire: Var(self, wire), wires)
             where = called() if place is None else place
-            for var in flatten(found):
-                var.place = where
-                self.writer.setdefault(var.wire.number, tuple(flatten(own)))
+            made = self.builder.apply(term, wires)
+            leaves = (own,) if type(own) is Var else flatten(own)
+            found = _mapped(lambda wire: self._written(wire, where, leaves), made)
             self.lines.append((term, own, found, where))
             self.made[key] = found
         return found
+
+    def _written(self, wire: Wire, place: Place | None, args: Sequence[Var]) -> Var:
+        """A variable that a line gives."""
+        var = Var(self, wire)
+        var.place = place
+        self.writer.setdefault(wire.number, args)
+        return var
 
     def close(self, results: Any, order: list[Var] | None = None, dom: Space | None = None, notes: Any = None) -> Program:
         """The finished program. `order` are the inputs in the order of its domain, `dom` is the domain, nested as it shall be."""
@@ -188,6 +199,14 @@ def _uniform(value: Uniform) -> D:
     return late().const(value.number) >> late().broadcast_to(value.shape)
 
 
+def _wire(var: Var) -> Wire:
+    return var.wire
+
+
+def _number_of(wire: Wire) -> int:
+    return wire.number
+
+
 def _mapped(fn: Callable[[Any], Any], nested: Any) -> Any:
     if isinstance(nested, tuple):
         return tuple([_mapped(fn, part) for part in nested])
@@ -228,6 +247,7 @@ class Findings:
         self.unrolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
+        self.paths = 0
 
 
 class Restart(BaseException):

@@ -353,7 +353,9 @@ class Rewriter(ast.NodeTransformer):
             return node
         branch = self.fresh("branch")
         filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
-        start = _assign(branch, ast.Call(_driver("branch"), [self.visit(node.test), _names(names), _names(filled)], []))
+        where = node.test
+        call = ast.Call(_driver("branch"), [self.visit(node.test), _names(names), _names(filled)], [])
+        start = _assign(branch, ast.copy_location(call, where))
         again = ast.If(_attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
         body = ast.If(_attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
         leave = ast.Expr(_method(branch, "leave"))
@@ -377,7 +379,7 @@ class Rewriter(ast.NodeTransformer):
         driver = self.fresh("loop")
         same = augmented_only([*node.body, node.target])
         args = [self.visit(node.iter), _names(names), _names(live), _names(same), ast.Constant(simple)]
-        start = _assign(driver, ast.Call(_driver("for_"), args, []))
+        start = _assign(driver, ast.copy_location(ast.Call(_driver("for_"), args, []), node.iter))
         item = self.fresh("item")
         target = self.unpack(node.target, _load(item), node)
         once = ast.For(ast.Name(item, ast.Store()), _method(driver, "item"), [*target, *self.block(node.body)],
@@ -391,7 +393,7 @@ class Rewriter(ast.NodeTransformer):
         driver = self.fresh("loop")
         args = [_names(names), _names(live), _names(augmented_only(node.body)), ast.Constant(simple)]
         start = _assign(driver, ast.Call(_driver("while_"), args, []))
-        test = _method(driver, "test", self.visit(node.test))
+        test = ast.copy_location(_method(driver, "test", self.visit(node.test)), node.test)
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
                        [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.errors.places import Place, called
 from catad.spaces import Tensor, flatten
 from catad.terms import D, Id
 from catad.traced.decisions import decide, give_up_merging, unroll_for
@@ -29,7 +28,6 @@ class Buffer:
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
         self.name: str | None = None
-        self.place: Place | None = called()
         self.aliases: Aliases | None = None
 
     def holds(self, region: Region) -> Var:
@@ -181,9 +179,17 @@ class Traced:
     def shape(self) -> tuple[int, ...]:
         return self.var.space.shape
 
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        raise errors.TraceError(errors.attribute_is_set("shape"))
+
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.var.space.dtype
+
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        raise errors.TraceError(errors.attribute_is_set("dtype"))
 
     @property
     def ndim(self) -> int:
@@ -276,14 +282,6 @@ class Traced:
 
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in Traced.__slots__:
-            object.__setattr__(self, name, value)
-        elif name in ("shape", "dtype", "strides", "real", "flat"):
-            raise errors.TraceError(errors.attribute_is_set(name))
-        else:
-            raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
 
 
 def _not_an_integer(number: Any) -> int:

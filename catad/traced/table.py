@@ -1,11 +1,13 @@
 """The tables of functions that mean something for stand-ins, by the function itself. `names/` fills them.
 
 `FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those that
-ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`.
+ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions without a
+meaning what to write instead. Functions of packages that need not be there are entered when the first of them is called.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,14 +15,20 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 PYTHON: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
+INSTANCES: dict[type, Callable[..., Any]] = {}
+MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
+SHARING: set[Any] = set()
 
 
-def meaning(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what functions of NumPy mean on stand-ins."""
+def meaning(*functions: Any, shares: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: what functions of NumPy mean on stand-ins. Those that share memory with an argument, or write into one, have this
+    meaning also where all arguments are constants; all others are computed by NumPy then."""
 
     def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
             FUNCTIONS[function] = fn
+            if shares:
+                SHARING.add(function)
         return fn
 
     return decorated
@@ -56,3 +64,38 @@ def attribute(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return method(*names)(fn)
 
     return decorated
+
+
+HINTS: dict[str, str] = {}
+PACKAGES: dict[str, Callable[[], None]] = {}
+
+
+def of_package(name: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Decorator: what enters the functions of a package into the tables."""
+
+    def decorated(fn: Callable[[], None]) -> Callable[[], None]:
+        PACKAGES[name] = fn
+        return fn
+
+    return decorated
+
+
+def enter_package(function: Any) -> bool:
+    """Enter the functions of the package of a function, if that is not done; whether something was entered."""
+    module = getattr(function, "__module__", None) or type(function).__module__
+    name = str(module).partition(".")[0]
+    if name == "numpy":  # a universal function of another package
+        name = "scipy"
+    fill = PACKAGES.pop(name, None) if name in sys.modules else None
+    if fill is not None:
+        fill()
+    return fill is not None
+
+
+def hint(name: str) -> str:
+    """What to write instead of a function of NumPy: by its whole name, or by that of its module."""
+    while name:
+        if name in HINTS:
+            return HINTS[name]
+        name = name.rpartition(".")[0]
+    return ""

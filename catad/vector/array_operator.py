@@ -19,11 +19,11 @@ from catad.late import late
 from catad.linear.block import diagonal_block
 from catad.linear.delta import identity
 from catad.linear.structure import Rule
-from catad.linear.sweep import Sweep
-from catad.rearrange import dup, exl, it, swap
+from catad.rearrange import it, proj, swap
 from catad.spaces import Product, Space, Tensor, Unit, as_leaves, flatten, rebuild, space_like, space_of
 from catad.terms import D, fork
 from catad.vector.constant import const
+from catad.vector.looped import looped
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -144,9 +144,10 @@ class ArrayScan(_ArrayOperator):
     def lay_out(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
         op = swap >> self.children[0] if self.reverse else self.children[0]
-        body = fork(op, exl) if self.exclusive else op >> dup
-        outs = b.add(Sweep(body, n, element, element, element, self.reverse), *flatten(start), *wires)
-        return rebuild(b.space(x), outs[len(element.leaves) :])
+        step = fork(proj(0), proj(2)) >> op
+        body = fork(step, it, proj(0) if self.exclusive else step)
+        _, _, outs = looped(b, body, n, (flatten(start), (), wires), self.reverse, Product((element, Unit, element)))
+        return rebuild(b.space(x), outs)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = "".join(f", {k}=True" for k, v in [("exclusive", self.exclusive), ("reverse", self.reverse)] if v)
@@ -165,8 +166,9 @@ class ArrayFold(_ArrayOperator):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         element, n, wires, start = self._elements(b, x)
-        outs = b.add(Sweep(fork(self.children[0], it), n, element, element, Unit), *flatten(start), *wires)
-        return rebuild(element, outs[: len(element.leaves)])
+        body = fork(fork(proj(0), proj(2)) >> self.children[0], it, it)
+        end, _, _ = looped(b, body, n, (flatten(start), (), wires), False, Product((element, Unit, element)))
+        return rebuild(element, end)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.fold({part(self.children[0])}, {name(self.neutral, 'neutral')})"

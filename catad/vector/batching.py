@@ -45,6 +45,34 @@ class BatchedMap(D):
         return f"ct.map({part(self.children[0])})"
 
 
+@share
+class Lanes(D):
+    """`f` mapped over `size` lanes, the leading axis of those leaves of its argument that are flagged; all results have it."""
+
+    __slots__ = ("children", "flags", "size")
+    children: tuple[D, ...]
+
+    def __init__(self, f: D, flags: tuple[bool, ...], size: int) -> None:
+        self.children, self.flags, self.size = (f,), flags, size
+
+    def data(self) -> Any:
+        return (self.flags, self.size)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        leaves, space = flatten(x), b.space(x)
+        each = [Tensor(s.shape[1:], s.dtype) if flag else s for s, flag in zip(space.leaves, self.flags, strict=True)]
+        element: Space = rebuild(space, each, Product)
+
+        def laid_out() -> Any:
+            wiring = wire(self.children[0], element)
+            return rebuild(wiring.cod, batch(b, wiring, leaves, self.flags, self.size))
+
+        return with_trip_counts(laid_out)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Lanes, 'Lanes')}({part(self.children[0])}, {self.flags!r}, {self.size})"
+
+
 def first_of(b: Builder, leaves: list[Any]) -> Any:
     """The first entries of what lies on some wires, where that is known and there are any."""
     found = b.values(leaves)

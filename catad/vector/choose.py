@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from catad import errors
+from catad import errors, scalar
 from catad.calls import constructor
 from catad.linear.either import Choose
+from catad.scalar import Function
 from catad.spaces import Tensor, flatten, rebuild
 from catad.terms import D, morphism
-from catad.wiring import share
+from catad.vector.constant import Constant
+from catad.vector.map import Map, mapped
+from catad.wiring import share, wire
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wires
+    from catad.scalar import Node
+    from catad.wiring import Builder, Wire, Wires, Wiring
+
+SHORT = 64  # scalar operations of both sides that cost less than running one of them by itself
 
 
 @share
@@ -35,10 +41,48 @@ class Chosen(D):
             raise errors.SpaceError(errors.not_a_condition(test, p))
         if first != second:
             raise errors.SpaceError(errors.sides_differ(first, second, f, g))
-        return rebuild(first, b.add(Choose(f, g, dom), b.apply(p, x), *flatten(x)))
+        with b.at(x):
+            sides = [wire(side, dom) for side in (f, g)]
+        wires = [b.apply(p, x), *flatten(x)]
+        return rebuild(first, _selected(b, sides, wires) or b.add(Choose(f, g, dom), *wires))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.choose({', '.join(map(part, self.children))})"
+
+
+def _selected(b: Builder, sides: Sequence[Wiring], wires: list[Wire]) -> list[Wire] | None:
+    """A selection between the results of two short scalar functions of (condition, argument leaves): one pointwise box.
+
+    In one box, what selects reads nothing of the other side, nor does its derivative. None where a side is something else.
+    """
+    if any(space.shape for side in sides for space in side.wires):
+        return None
+    wires = wires.copy()
+    results: list[list[Node]] = []
+    for side in sides:
+        nodes = {k: scalar.param(1 + i) for i, k in enumerate(side.inputs)}
+        for box in side.boxes:
+            if isinstance(box.primitive, Map):
+                nodes.update(zip(box.outs, scalar.substitute(box.primitive.function, [nodes[k] for k in box.ins]), strict=True))
+            elif isinstance(box.primitive, Constant):
+                nodes[box.outs[0]] = scalar.param(len(wires))
+                wires += b.add(box.primitive)
+            else:
+                return None
+        if not _typed(nodes, side, wires):
+            return None
+        results.append([nodes[k] for k in side.outputs])
+    chosen = [scalar.apply("select", scalar.param(0), *pair) for pair in zip(*results, strict=True)]
+    function = Function.make(len(wires), chosen)
+    if scalar.operations(function) > SHORT or not _typed(dict(zip(sides[0].outputs, chosen, strict=True)), sides[0], wires):
+        return None
+    return mapped(b, chosen, wires)
+
+
+def _typed(nodes: dict[int, Node], side: Wiring, wires: Sequence[Wire]) -> bool:
+    """Whether expressions of some wires have the dtypes of the wires that they stand for."""
+    types = scalar.result_types(Function.make(len(wires), tuple(nodes.values())), [w.dtype for w in wires])
+    return all(side.wires[k].dtype == dtype for k, dtype in zip(nodes, types, strict=True))
 
 
 @constructor(morphisms="p f g")

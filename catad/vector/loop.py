@@ -19,22 +19,24 @@ from catad import errors, scalar
 from catad.boxes import Running, box
 from catad.calls import constructor, integer
 from catad.late import late
-from catad.linear.block import diagonal_block
+from catad.linear.block import diagonal_block, grid
 from catad.linear.delta import delta, identity
-from catad.linear.gather import Gathered, rows_of, spread_over
-from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
+from catad.linear.gather import spread_over
+from catad.linear.reindex import StridedCopy, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
-from catad.rearrange import it
+from catad.rearrange import it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D, fork, morphism
 from catad.trip_counts import TripCountChanged, trip_count
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
+from catad.vector.choose import Chosen
 from catad.vector.index import Integers
+from catad.vector.looped import looped
 from catad.vector.map import mapped
-from catad.wiring import at_point, share
+from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -81,8 +83,11 @@ class Iterate(D):
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
             return self._revolved(b, state, given)
-        sweep = Sweep(fork(step, it), self.n, space, input_, Unit)
-        return rebuild(space, b.add(sweep, *flatten(state), *flatten(given))[: len(space.leaves)])
+        dom = Product((space, Unit, input_))
+        with at_point(dom, lambda: _first_step(b, state, given)):
+            body = fork(fork(proj(0), proj(2)) >> step, it, it)
+            end, _, _ = looped(b, body, self.n, (flatten(state), (), flatten(given)), False, dom)
+        return rebuild(space, end)
 
     def _parts(self, b: Builder, x: Any) -> tuple[Any, Any]:
         if not self.inputs:
@@ -150,35 +155,45 @@ class Counted(Sweep):
     """A sweep while a condition holds, from each of some states; gives the number of steps, too, for each of them.
 
     It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes
-    over which the loop is mapped; `state` has them.
+    over which the loop is mapped; `state` has them. `test` and `step` are the condition, and a step that gives nothing but the
+    next state: both from the state and what is given.
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes
     exactness: str = "exact"
     lanes: tuple[int, ...] = ()
+    test: D = it
+    step: D = it
 
-    def giving(self, body: D, output: Space) -> Sweep:
-        return Counted(body, self.n, self.state, self.input, output, False, self.loop, self.exactness, self.lanes)
+    def giving(self, body: D, sums: Space, output: Space) -> Sweep:
+        return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
-    def mapped(self, size: int) -> Sweep:
+    def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
         if self.exactness == "exact":
             raise TripCountChanged(self.loop, None)
-        state, output, lanes = wider(self.state, size), wider(self.output, size), (size, *self.lanes)
-        return Counted(late().map(self.body), self.n, state, self.input, output, False, self.loop, self.exactness, lanes)
+        body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
+        given = wider(self.given, size, self.parted(flags)[1])
+        state, output, sums = [wider(space, size) for space in (self.state, self.output, self.sums)]
+        return self._like(body, state, output, given, sums, (size, *self.lanes), test, step)
+
+    def _like(self, body: D, state: Space, output: Space, given: Space, sums: Space, lanes: Any, test: D, step: D) -> Sweep:
+        more = self.loop, self.exactness, lanes, test, step
+        return Counted(body, self.n, state, self.input, output, False, given, sums, *more)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*super().typed(ins), Tensor(self.lanes, "int64"))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
-        test, further = self._programs()
-        body, _ = late().program_of(self.body, Product((self.state, self.input)))
-        k, state, taken = len(arrays), list(arrays), 0
-        outputs = [xp.empty(space.shape, dtype=space.dtype) for space in self.results(self.typed(tuple(self.state.leaves)))]
+        pair = Product((self.state, self.given))
+        test, further = [late().program_of(term, pair)[0] for term in (self.test, self.step)]
+        body, _ = late().program_of(self.body, self.dom)
+        k, kept, taken = len(self.state.leaves), self.kept(xp), 0
+        state, given = list(arrays[:k]), arrays[k:]
         count = xp.zeros(self.lanes, dtype=np.int64)
         going = True
-        while going or (taken < self.n and outputs):  # steps of lanes that are done change no state
+        while going or (taken < self.n and kept.anything):  # steps of lanes that are done change no state
             if going:
-                (live,) = yield test, state
+                (live,) = yield test, [*state, *given]
                 going = bool(xp.any(live))
                 if not going:
                     self._check(taken)
@@ -186,20 +201,12 @@ class Counted(Sweep):
                 count = count + live
             if taken == self.loop[0].max_steps and going:
                 raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
-            made = yield (body if taken < self.n else further), state
+            made = yield (body if taken < self.n else further), [*state, *given]
             state = made[:k]
-            for out, part in zip(outputs, made[k:], strict=taken < self.n):
-                out[taken] = part
+            if taken < self.n:
+                kept.take(taken, made[k:])
             taken += 1
-        return (*state, *outputs, count)
-
-    def _programs(self) -> tuple[Any, Any]:
-        """The condition, and a step that gives nothing but the next state."""
-        condition, f = self.loop[0].children
-        step: D = f if self.exactness == "exact" else While(condition, f)
-        for _ in self.lanes:
-            condition, step = late().map(condition), late().map(step)
-        return late().program_of(condition, self.state)[0], late().program_of(step, self.state)[0]
+        return (*state, *kept.sums, *kept.outputs, count)
 
     def _check(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
@@ -209,10 +216,13 @@ class Counted(Sweep):
             raise TripCountChanged(self.loop, taken)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        floats = [space for space in self.state.leaves if space.is_float]
-        if self.n or not floats or self.output.leaves:
+        if self.n or self.output.leaves or self.sums.leaves:
             return super().rule(ins, outs)
-        return Rule(diagonal_block([identity(space) for space in floats]))
+        floats, held = [[space for space in part.leaves if space.is_float] for part in (self.state, self.given)]
+        if not floats:
+            return None
+        parts = [[identity(s) if r == c else None for c in range(len(floats) + len(held))] for r, s in enumerate(floats)]
+        return Rule(grid(parts, [*floats, *held], floats))
 
 
 @box
@@ -252,38 +262,41 @@ def _scaled(number: Tensor, space: Tensor) -> Structure:
     return delta(axes, axes, axes[: number.ndim], space.shape, space.dtype, space.dtype, number.dtype)
 
 
-class While(D):
-    """One step of a loop that some lanes of a batch have left: f where the condition holds, the state as it is elsewhere.
+class Whole(D):
+    """A state from its leaves that change and those that do not."""
 
-    Where it does not hold, f is run on zeros, and its result is not read, nor are its tangents: reading is a gather at position
-    0 or none. So what f would make of a state that is done, NaN perhaps, does no harm to values and derivatives.
-    """
+    __slots__ = ("changes", "space")
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
+    def __init__(self, space: Space, changes: tuple[bool, ...]) -> None:
+        self.space, self.changes = space, changes
 
-    def __init__(self, condition: D, f: D) -> None:
-        self.children = (condition, f)
+    def data(self) -> Hashable:
+        return (self.space, self.changes)
 
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        condition, f = self.children
-        state = flatten(x)
-        live = b.apply(condition, x)
-        inside, outside = [scalar.apply("select", scalar.param(0), *map(scalar.const, ends)) for ends in ((0, -1), (-1, 0))]
-        on, off = mapped(b, [inside, outside], [live])
-        moved = flatten(b.apply(f, rebuild(b.space(x), [_read(b, on, w) for w in state])))
-        node = scalar.apply("select", *map(scalar.param, range(3)))
-        out = [mapped(b, [node], [live, _read(b, on, m), _read(b, off, w)])[0] for m, w in zip(moved, state, strict=True)]
-        return rebuild(b.space(x), out)
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        moving, given = map(iter, x)
+        return rebuild(self.space, [next(moving if flag else given) for flag in self.changes])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(While, 'While')}({', '.join(map(part, self.children))})"
+        return f"{name(Whole, 'Whole')}({self.space!r}, {self.changes!r})"
 
 
-def _read(b: Builder, position: Wire, wire: Wire) -> Wire:
-    """The wire where the position is 0, zeros where it is -1."""
-    shape = (1, *wire.shape)
-    return b.add(Gathered(rows_of(shape, ())), position, *b.add(Reshaped(shape), wire))[0]
+class Moving(D):
+    """The leaves of a state that change."""
+
+    __slots__ = ("changes",)
+
+    def __init__(self, changes: tuple[bool, ...]) -> None:
+        self.changes = changes
+
+    def data(self) -> Hashable:
+        return self.changes
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        return tuple([w for w, flag in zip(flatten(x), self.changes, strict=True) if flag])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Moving, 'Moving')}({self.changes!r})"
 
 
 class WhileLoop(D):
@@ -307,10 +320,20 @@ class WhileLoop(D):
             raise errors.SpaceError(errors.not_a_condition(test, condition))
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
+        wiring, leaves = wire(f, space), flatten(x)
+        changes = tuple([before != after for before, after in zip(wiring.inputs, wiring.outputs, strict=True)])
+        if not any(changes):  # it ends before the first step, or never
+            changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
-        step = late().exl >> (f if kind == "exact" else While(condition, f))
-        *states, count = b.add(Counted(fork(step, it), n, space, Unit, Unit, False, (self, space), kind), *flatten(x))
-        return rebuild(space, b.add(After(), count, *states))
+        holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
+        step = moved if kind == "exact" else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
+        state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
+        spaces = [Product([w.space for w in part]) for part in (state, given)]
+        body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)
+        loop = Counted(body, n, spaces[0], Unit, Unit, False, spaces[1], Unit, *more)
+        *states, count = b.add(loop, *state, *given)
+        ends, same = iter(b.add(After(), count, *states)), iter(given)
+        return rebuild(space, [next(ends) if flag else next(same) for flag in changes])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(while_loop, name, *map(part, self.children), max_steps=self.max_steps)

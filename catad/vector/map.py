@@ -192,9 +192,10 @@ def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wir
 class MapOf(D):
     """`ct.map(fn)`: reads the function at the nesting of its argument and adds one `Map` box."""
 
-    __slots__ = ("frozen", "function")
+    __slots__ = ("_box", "frozen", "function")
 
     def __init__(self, fn: Any) -> None:
+        self._box: Map | None = None
         self.frozen = Frozen(fn)  # it may be read again, at another nesting
         try:
             self.function: Function | None = scalar.read(self.fn)
@@ -222,7 +223,9 @@ class MapOf(D):
         leaves = flatten(x)
         if len(leaves) != function.arity:
             raise errors.SpaceError(errors.wrong_leaf_count(function.arity, b.space(x), self))
-        outs = b.add(Map(function), *leaves)
+        if self._box is None or self._box.function is not function:
+            self._box = Map(function)
+        outs = b.add(self._box, *leaves)
         return outs[0] if function.tree is None else rebuild(space_like(function.tree, [w.space for w in outs]), outs)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:

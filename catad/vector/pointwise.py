@@ -28,10 +28,10 @@ WORDS: dict[str, MapOf] = {name: named(name, word.function) for name, word in sc
 class Leafwise(D):
     """A scalar function of n numbers on n values of one space, leaf by leaf; on tensors it broadcasts."""
 
-    __slots__ = ("function", "name")
+    __slots__ = ("box", "function", "name")
 
     def __init__(self, name: str, function: Function) -> None:
-        self.name, self.function = name, function
+        self.name, self.function, self.box = name, function, Map(function)
 
     def data(self) -> Hashable:
         return self.function
@@ -44,8 +44,7 @@ class Leafwise(D):
         leaves = [flatten(part) for part in parts]
         if any(isinstance(part, tuple) for part in parts) and len({b.space(part) for part in parts}) != 1:
             raise errors.SpaceError(errors.unequal_spaces([b.space(part) for part in parts], self))
-        box = Map(self.function)
-        return rebuild(b.space(parts[0]), [b.add(box, *wires)[0] for wires in zip(*leaves, strict=True)])
+        return rebuild(b.space(parts[0]), [b.add(self.box, *wires)[0] for wires in zip(*leaves, strict=True)])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return self.name

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.calls import constructor, integer
-from catad.linear.sweep import Sweep
-from catad.rearrange import exl, exr
-from catad.spaces import Product, Space, flatten, rebuild
+from catad.rearrange import exl, exr, it
+from catad.spaces import Product, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D, fork, morphism
 from catad.vector.batching import element_of, first_of
+from catad.vector.looped import looped
 from catad.wiring import at_point, share
 
 if TYPE_CHECKING:
@@ -34,23 +34,17 @@ class Swept(D):
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         state, given, inputs = self._parts(b, x)
-        body, space = self.children[0], b.space(state)
+        f, space = self.children[0], b.space(state)
         dom = Product((space, b.space(given), element_of(b.space(inputs))))
         with at_point(dom, lambda: self._first_step(b, state, given, inputs)):
-            made = body.spaces(dom)
-        if not isinstance(made, Product) or len(made.factors) != 2:
-            raise errors.SpaceError(errors.step_gives_no_pair(made, body))
-        if made.factors[0] != space:
-            raise errors.SpaceError(errors.loop_changes_space(space, made.factors[0], body))
-        return self._laid_out(b, state, given, inputs, dom, made.factors[1])
-
-    def _laid_out(self, b: Builder, state: Any, given: Any, inputs: Any, dom: Product, output: Space) -> Any:
-        both = Product(dom.factors[:2])
-        step = fork(exl >> exl, exl >> exr, exr) >> self.children[0]
-        body = fork(fork(step >> exl, exl >> exr), step >> exr)
-        sweep = Sweep(body, self.n, both, dom.factors[2], output, self.reverse)
-        outs = b.add(sweep, *flatten(state), *flatten(given), *flatten(inputs))
-        return (rebuild(dom.factors[0], outs[: len(dom.factors[0].leaves)]), rebuild(output, outs[len(both.leaves) :]))
+            made = f.spaces(dom)
+            if not isinstance(made, Product) or len(made.factors) != 2:
+                raise errors.SpaceError(errors.step_gives_no_pair(made, f))
+            if made.factors[0] != space:
+                raise errors.SpaceError(errors.loop_changes_space(space, made.factors[0], f))
+            body, wires = fork(f >> exl, it, f >> exr), (flatten(state), flatten(given), flatten(inputs))
+            end, _, outputs = looped(b, body, self.n, wires, self.reverse, dom)
+        return rebuild(space, end), rebuild(made.factors[1], outputs)
 
     def _parts(self, b: Builder, x: Wires) -> tuple[Any, Any, Any]:
         if not isinstance(x, tuple) or len(x) != 3:

@@ -30,6 +30,7 @@ MAPS = {
     "reshape": ct.jacobian(ct.reshape((4, 3)))(values(3, 4)),
     "flip": ct.jacobian(ct.flip(0))(values(5, 2)),
     "slice": ct.jacobian(ct.slice(1, 8, 3))(values(9)),
+    "overwritten": ct.jacobian(ct.at[1:, ::2].set)(values(3, 5), values(2, 3)),
     "gather": ct.linear.gather(np.array([2, 0, 7, -1, 2]), ct.f64[5, 2]),
     "scatter": ct.linear.scatter_add(np.array([2, 0, 7, 2]), ct.f64[5]),
     "recurrence": ct.linear.recurrence(values(5)),

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import buffers
+from catad import buffers, scalar
 from catad.engine.cpu.bins import by_bin
 from catad.engine.cpu.bins.prefixes import _Prefixes
 from catad.engine.cpu.bins.text import PositionsText
 from catad.engine.cpu.machine import MACHINE
 from catad.engine.cpu.run import kernel, target
 from catad.engine.program import Program
+from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
 from catad.linear.gather import Indexing, ScatterAdded
 from catad.spaces import flatten
@@ -321,3 +322,13 @@ def test_a_scatter_by_indices_of_each_number() -> None:
         put = ScatterAdded(how)
         made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
         np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)
+
+
+def test_an_operator_that_says_where_it_is_little_work_has_a_branch_there() -> None:
+    found = usual(scalar.read(lambda a, b: a + b if a < b else np.sin(a) * np.cos(b) * np.exp(a * b)))
+    assert found is not None and scalar.operations(found.condition) == scalar.operations(found.op) == 1
+    x, y = np.array([1.0, 3.0]), np.array([2.0, 2.0])
+    assert np.array_equal(scalar.array_function(found.condition)(np, x, y)[0], [True, False])
+    assert np.array_equal(scalar.array_function(found.op)(np, x, y)[0], x + y)
+    for op in (lambda a, b: a * b, lambda a, b: a if a > b else b, lambda a, b: a + b if a < b else a * b):
+        assert usual(scalar.read(op)) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -231,6 +232,68 @@ def test_products_of_the_others_of_any_numbers(draws: int, engine: str, dtype: A
                 continue  # rows differ by their loops alone
             assert_close(on(engine, rows, np.stack([x, x[::-1]]))[0], np.stack([want, want[::-1]]), eps, x)
             assert_close(on(engine, wide, index, np.stack([x, x], 1))[0], np.stack([binned, binned], 1), eps, (index, x))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("width", [1, 19])
+@pytest.mark.parametrize("odd", [0.0, 0.01])
+def test_rows_by_bin_of_any_numbers_among_usual_ones(odd: float, width: int, dtype: Any) -> None:
+    rng = np.random.default_rng(width)
+    m, bins = 120, 2
+    away = np.where(np.arange(m) < m / 2, 40.0, -40.0)[:, None]  # the products leave the range of doubles, and come back
+    x = (2.0 ** (away + rng.uniform(-10, 10, (m, width)))).astype(dtype)
+    some = rng.random(x.shape) < odd
+    x[some] = rng.choice(WILD if dtype == np.float32 else FAR, int(some.sum()))
+    index = rng.integers(-1, bins + 1, m)
+    want = np.zeros_like(x)
+    for bin_ in range(bins):
+        for c in range(width):
+            own = np.flatnonzero(index == bin_)
+            with np.errstate(all="ignore"):
+                want[own, c] = products_of_others([float(v) for v in x[own, c]], dtype)
+    at = (index, x if width > 1 else x[:, 0])
+    (found,) = on("cpu", ct.grad(ct.histogram(ct.mul, 1.0, bins) >> ct.sum(), argnums=1), *at)
+    assert_close(found, want.reshape(found.shape), 16 * m * float(np.finfo(dtype).eps), at)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("odd", [[], [0.0], [-np.inf, 0.0], [np.inf, np.inf, np.nan]])
+def test_products_of_the_others_along_axes_of_many(odd: list[float], axis: int, dtype: Any) -> None:
+    rng = np.random.default_rng(5)
+    x = (2.0 ** rng.uniform(-10, 10, (45, 37))).astype(dtype)
+    for at, value in enumerate(odd):
+        x[3 * at, 3 * at if axis == 0 else 5] = value  # in several lines, or in one
+        x[7, 3 + at] = value
+    lines = x if axis == 1 else x.T
+    with np.errstate(all="ignore"):
+        want = np.stack([products_of_others([float(v) for v in line], dtype) for line in lines])
+    for engine in ("reference", "cpu"):
+        (found,) = on(engine, ct.grad(ct.fold(ct.mul, 1.0, axis=axis) >> ct.sum()), x)
+        assert_close(found, want if axis == 1 else want.T, 1000 * float(np.finfo(dtype).eps), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1023, 1024, 1027])
+def test_long_products_of_the_others_of_powers_of_two(n: int, dtype: Any) -> None:
+    rng = np.random.default_rng(n)
+    up = rng.integers(0, 101, n // 2)
+    power = np.concatenate([up, -up, np.zeros(n % 2, np.int64)])  # the products leave the range of doubles, and come back
+    quarters = 5 + n // 4 * np.arange(4)  # places whose factors are multiplied first
+    kinds = ([], [0.0], [-np.inf], [np.nan], [0.0, -0.0], [-np.inf, 0.0], [np.inf, np.nan])
+    for odd, places in [(odd, places) for odd in kinds for places in combinations(quarters, 2)]:
+        x = np.ldexp(rng.choice([-1.0, 1.0], n), power).astype(dtype)
+        x[list(places)[: len(odd)]] = odd
+        sign, exponents = np.copysign(1.0, x), np.where(np.isfinite(x) & (x != 0), power, 0)
+        zeros, infinite, unknown = ((kind.sum() - kind).astype(bool) for kind in (x == 0, np.isinf(x), np.isnan(x)))
+        size = np.where(zeros, 0.0, np.where(infinite, np.inf, np.ldexp(1.0, exponents.sum() - exponents)))
+        want = np.where(unknown | (zeros & infinite), np.nan, np.copysign(size, np.prod(sign) * sign))
+        with np.errstate(all="ignore"):
+            want = want.astype(dtype)
+        (found,) = on("cpu", ct.grad(ct.fold(ct.mul, 1.0)), x)
+        assert np.array_equal(found, want, equal_nan=True), odd
+        (found,) = on("cpu", ct.grad(ct.fold(ct.mul, 1.0, axis=0) >> ct.sum()), np.stack([x, x[::-1]], 1))
+        assert np.array_equal(found, np.stack([want, want[::-1]], 1), equal_nan=True), odd
 
 
 def assert_close(got: Any, want: Any, eps: float, note: Any) -> None:

@@ -65,7 +65,7 @@ def products(term: ct.D, dom: ct.Space) -> int:
 
 def products_in(box: object) -> int:
     if isinstance(box, Sweep):
-        return box.n * products(box.body, ct.product(box.state, box.input))
+        return box.n * products(box.body, box.dom)
     return is_product(box)
 
 

@@ -44,6 +44,11 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
     u, v = numbers(rng, n), numbers(rng, n)
     flip = ct.linearize(ct.flip(), np.zeros(n))[1]
     shift = ct.linearize(ct.pad(1, -1), np.zeros(n))[1]
+    two, three = slice(1, 4, 2), np.unique(np.clip(index[:3], 0, n - 1))
+    into = [ct.fork(ct.id, ct.const(np.zeros(2))) >> ct.at[two].set,
+            ct.fork(ct.id, ct.const((three, np.zeros(len(three)))) >> ct.exl, ct.const(0.0)) >> ct.at[ct.arg].set]  # fmt: skip
+    outside, elsewhere = [ct.linearize(f, np.zeros(n))[1] for f in into]
+    kept = [1.0 - np.isin(np.arange(n), at) for at in (np.arange(n)[two], three)]
     diagonal, dense = ct.scale(d), linear.dense(m)
     free = linear.matrix_free(
         ct.fork(ct.exl, ct.exr) >> ct.einsum("ij,j->i"), ct.fork(ct.exl, ct.exr) >> ct.einsum("ij,i->j"), space, space, m
@@ -58,6 +63,8 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
         "scaled": (2.0 * linear.identity(space), 2 * np.eye(n)),
         "flip": (flip, np.eye(n)[::-1]),
         "shift": (shift, np.eye(n, k=-1)),
+        "projection": (outside, np.diag(kept[0])),
+        "projection at indices": (elsewhere, np.diag(kept[1])),
         "gather": (linear.gather(index, space), gather_matrix(index, n)),
         "scatter_add": (linear.scatter_add(index, space), gather_matrix(index, n).T),
         "recurrence": (linear.recurrence(links), recurrence_matrix(links)),

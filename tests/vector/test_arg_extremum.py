@@ -81,6 +81,41 @@ def test_rows_and_lanes(engine: str, axis: int) -> None:
     assert np.array_equal(lanes, np.moveaxis(want, axis, -1).reshape(-1, x.shape[axis]))
 
 
+CHOICES: dict[str, tuple[Any, Any]] = {
+    "maximum": (ct.maximum, lambda a, b: np.isnan(a) or a >= b),
+    "a lambda": (lambda a, b: a if a >= b else b, lambda a, b: a >= b),
+    "the other lambda": (lambda a, b: b if b > a else a, lambda a, b: not b > a),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize(("m", "bins", "width"), [(70_000, 3, ()), (20_000, 3, (5,)), (3_000, 20_000, (5,)), (40_000, 1, (2,))])
+def test_by_bin_a_nan_has_the_position_that_the_operator_chooses(
+    name: str, m: int, bins: int, width: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(bins)
+    index = rng.integers(-1, bins + 1, m)
+    x = rng.permutation(m * int(np.prod(width))).astype(np.float32).reshape(m, *width)
+    if name == "maximum" or bins > m:  # of the others, pieces joined tell more of a NaN than elements one after the other
+        x[rng.random(x.shape) < 5 / m] = np.nan
+    x[-1], index[-1] = np.nan, 0
+    op, left = CHOICES[name]
+    states: dict[tuple[int, ...], tuple[Any, int]] = {}
+    for i, bin_ in enumerate(index):
+        if 0 <= bin_ < bins:
+            for c in np.ndindex(*width):
+                at = (int(bin_), *c)
+                if at not in states or not left(states[at][0], x[i][c]):
+                    states[at] = (x[i][c], i)
+    w = rng.permutation(bins * int(np.prod(width))).astype(np.float32).reshape(bins, *width)
+    want = np.zeros_like(x)
+    for (bin_, *c), (_, i) in states.items():
+        want[(i, *c)] = w[(bin_, *c)]
+    with ct.use_engine("cpu"):
+        _, pullback = ct.vjp(ct.histogram(op, -np.inf, bins=bins), index, x)
+        assert np.array_equal(pullback(w)[1], want)
+
+
 def test_compiled_it_is_a_pass_that_keeps_nothing_but_the_position() -> None:
     f = ct.fork(ct.exl >> ct.fold(ct.maximum, -np.inf), ct.reverse_differential(ct.fold(ct.maximum, -np.inf)))
     found = f.source("steps", ct.f32[100_000] * ct.f32[()]).splitlines()

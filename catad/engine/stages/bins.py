@@ -23,10 +23,10 @@ class Bins(NamedTuple):
     """A compiled fold by bin: the operator on states of these dtypes, the dtypes of what is read (`by`: indices) and written.
 
     A value with the dtype "" is the position of the element. With `before`, the values are computed of what is read. `starts`
-    are the neutral elements as text. With `flagged` a bin knows whether anything is in it yet: needed unless op(neutral, x) is x
-    to the last bit. `outs` are the dtypes of the results, "" for a number of the state that nobody asked for. `rows` is whether
-    an element is a row of numbers, `lanes` how many pieces a group has. With `own` each number of a row has its own
-    index.
+    are the neutral elements as text, "" where nobody reads the state before an element has set it. With `flagged` a bin knows
+    whether anything is in it yet: needed unless op(neutral, x) is x to the last bit. `outs` are the dtypes of the results, "" for
+    a number of the state that nobody asked for. `rows` is whether an element is a row of numbers, `lanes` how many pieces a group
+    has. With `own` each number of a row has its own index.
     """
 
     op: Function

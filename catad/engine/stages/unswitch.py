@@ -17,6 +17,7 @@ from catad.scalar.ir import depends, postorder
 from catad.scalar.simplify import replace
 
 MOST = 3  # conditions: at most eight loops
+FAR = 2  # times as much work
 
 
 class Choice(NamedTuple):
@@ -59,3 +60,20 @@ def _with(body: Body, k: int, outputs: tuple[Node, ...] | list[Node]) -> Body:
     made = Function.make(function.arity, tuple(outputs))
     ops = (*body.ops[:k], body.ops[k]._replace(data=made), *body.ops[k + 1 :])
     return body._replace(ops=ops)
+
+
+class Usual(NamedTuple):
+    """A condition over the arguments of an operator, and the operator where it holds."""
+
+    condition: Function
+    op: Function
+
+
+def usual(op: Function) -> Usual | None:
+    """A condition under which an operator is far less work than elsewhere, where it says so: it is worth a branch."""
+    if any(node.op != "select" or node.args[0] is not op.outputs[0].args[0] for node in op.outputs):
+        return None
+    condition, then, other = (Function.make(op.arity, [node.args[k] for node in op.outputs]) for k in range(3))
+    if scalar.operations(other) < FAR * (scalar.operations(condition) + scalar.operations(then)):
+        return None
+    return Usual(Function.make(op.arity, condition.outputs[:1]), then)

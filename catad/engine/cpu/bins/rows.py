@@ -11,7 +11,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu.bins.by_bin import Pass
 from catad.engine.cpu.bins.prefixes import PrefixKernel
-from catad.engine.cpu.bins.text import PositionsPass
+from catad.engine.cpu.bins.text import ChoicesPass, PositionsPass
 from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import bins_of
 from catad.engine.stages.bins import Bins, Fold, Given
@@ -30,16 +30,25 @@ def arg_extremum(box: ArgExtremumByBin, ins: tuple[Tensor, ...]) -> Compiled:
     """`ArgExtremumByBin`: the first value that is the result of its bin; where a result is NaN, the fold of (value, position)."""
     position, dtype = position_dtype(ins[1].shape[0]).str, ins[1].dtype
     what = bins_of(with_position(box.monoid), ins, (dtype.str, ""), ("", position))
-    general = Pass([Fold(what, box.bins)])
+    choices = what._replace(states=(dtype.str, position), starts=("", "-1"), flagged=False)
+    general = Pass([Fold(choices, box.bins)], ChoicesPass)
     first = Bins(_FIRST, what.by, (dtype.str, dtype.str), (position,), ("-1",), False, (position,), what.rows, 1)
     equal = Pass([Fold(first, box.bins)], PositionsPass)
 
     def run(index: Any, v: Any, total: Any) -> list[Any]:
-        if dtype.kind == "f" and np.isnan(total).any():
+        if dtype.kind == "f" and _is_any_nan(index, v, total):
             return general([Given(index, [v, None], v.shape[1:])])[0]
         return equal([Given(index, [v, total], v.shape[1:])])[0]
 
     return _OnRows(run, lambda m, width: equal.prepared(m, [width]), lambda: (*equal.seconds, *general.seconds))
+
+
+def _is_any_nan(index: Any, v: Any, total: Any) -> bool:
+    """Whether a result is NaN: where there are more of them than values, one of a bin that a NaN goes to."""
+    if total.size > v.size:
+        met = index[np.isnan(v).any(axis=tuple(range(1, v.ndim)))]
+        total = total[met[(met >= 0) & (met < len(total))]]
+    return bool(np.isnan(total).any())
 
 
 def prefixes(box: PrefixByBin, ins: tuple[Tensor, ...]) -> Compiled:

@@ -16,8 +16,9 @@ import numpy as np
 
 from catad.engine.cpu.nests.cascade import neighbours
 from catad.engine.stages.bins import Bins
+from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
-from catad.engine.text.numbers import cast, load, memory_type, store
+from catad.engine.text.numbers import called, cast, load, memory_type, store
 from catad.scalar.llvm_writer import Writer, llvm_type
 
 FIELDS = ("count", "rest", "bins", "length", "pieces", "stride", "index", "flags")  # the table; addresses of arrays follow
@@ -34,6 +35,7 @@ class BinsText:
     def __init__(self, what: Bins, first: int = 0) -> None:
         self.what, self.first = what, first
         self.states = [np.dtype(s) for s in what.states]
+        self.usual = None if what.flagged else usual(what.op)
         self.w = Writer()
 
     def printers(self) -> Sequence[BinsText]:
@@ -93,6 +95,8 @@ class BinsText:
         w = self.w
         end = w.set(f"add i64 {first}, {count}")
         for base, dtype, start in zip(states, self.states, self.what.starts, strict=True):
+            if not start:
+                continue
             w.loop(first, end, lambda j, a=base, d=dtype, e=start: store(w, e, binned.nth(self.w, a, d, j), d))  # type: ignore[misc]
         if self.what.flagged:
             w.loop(first, end, lambda j: w.do(f"store i8 0, ptr {w.set(f'getelementptr i8, ptr {flags}, i64 {j}')}"))
@@ -110,17 +114,15 @@ class BinsText:
 
         def put() -> None:
             if not self.what.rows:
-                self._number(i, i, bin_, arrays, states, flags)
+                self._numbers(lambda each: each(i, bin_), i, arrays, states, flags)
                 return
             rest = self.field("rest")
             source, target = w.set(f"mul i64 {i}, {rest}"), w.set(f"mul i64 {bin_}, {rest}")
-            w.loop(
-                "0",
-                rest,
-                lambda c: self._number(
-                    i, w.set(f"add i64 {source}, {c}"), w.set(f"add i64 {target}, {c}"), arrays, states, flags
-                ),
-            )
+
+            def row(each: Callable[[str, str], None]) -> None:
+                w.loop("0", rest, lambda c: each(w.set(f"add i64 {source}, {c}"), w.set(f"add i64 {target}, {c}")))
+
+            self._numbers(row, i, arrays, states, flags)
 
         w.when(inside, put)
         if type(self)._outside is not BinsText._outside:
@@ -150,20 +152,65 @@ class BinsText:
     def _outside(self, i: str) -> None:
         """Element i, whose index is out of range: nothing."""
 
+    def _numbers(
+        self,
+        each: Callable[[Callable[[str, str], None]], None],
+        i: str,
+        arrays: Sequence[str],
+        states: Sequence[str],
+        flags: str,
+    ) -> None:
+        """The numbers of element i, in one loop; in one that does less where all of them are usual."""
+        w, found = self.w, self.usual
+        if found is None:
+            each(lambda source, target: self._number(i, source, target, arrays, states, flags))
+            return
+        strange = w.slot("i8")
+        w.do(f"store i8 0, ptr {strange}")
+
+        def look(source: str, target: str) -> None:
+            _, old, x = self._operands(i, source, target, arrays, states)
+            (holds,) = called(w, found.condition, [*self.states, *self.states], [*old, *x])
+            other = w.set(f"zext i1 {w.set(f'xor i1 {holds}, true')} to i8")
+            so_far = w.set(f"load i8, ptr {strange}")
+            w.do(f"store i8 {w.set(f'or i8 {so_far}, {other}')}, ptr {strange}")
+
+        def less(source: str, target: str) -> None:
+            places, old, x = self._operands(i, source, target, arrays, states)
+            self._store(binned.joined(w, self.what._replace(op=found.op), old, x), places)
+
+        each(look)
+        any_ = w.set(f"icmp ne i8 {w.set(f'load i8, ptr {strange}')}, 0")
+        w.when(any_, lambda: each(lambda source, target: self._number(i, source, target, arrays, states, flags)))
+        w.when(w.set(f"xor i1 {any_}, true"), lambda: each(less))
+
     def _number(self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str], flags: str) -> None:
         """`state[target] = op(state[target], x[source])`."""
-        w = self.w
+        places, old, x = self._operands(i, source, target, arrays, states)
+        self._store(self._after(old, x, flags, target), places)
+
+    def _operands(
+        self, i: str, source: str, target: str, arrays: Sequence[str], states: Sequence[str]
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Where `state[target]` is, `state[target]` and `x[source]`."""
         x = binned.values(self.w, self.what, i, source, arrays)
         places = [binned.nth(self.w, s, dtype, target) for s, dtype in zip(states, self.states, strict=True)]
-        old = [load(self.w, p, dtype) for p, dtype in zip(places, self.states, strict=True)]
+        return places, [load(self.w, p, dtype) for p, dtype in zip(places, self.states, strict=True)], x
+
+    def _store(self, made: Sequence[str], places: Sequence[str]) -> None:
+        for value, place, dtype in zip(made, places, self.states, strict=True):
+            store(self.w, value, place, dtype)
+
+    def _after(self, old: Sequence[str], x: Sequence[str], flags: str, target: str) -> list[str]:
+        """The state of a bin after an element."""
+        w = self.w
         made = binned.joined(self.w, self.what, old, x)
         if self.what.flagged:
             flag = w.set(f"getelementptr i8, ptr {flags}, i64 {target}")
             there = w.set(f"icmp ne i8 {w.set(f'load i8, ptr {flag}')}, 0")
             made = binned.chosen(self.w, self.what, there, made, x)
             w.do(f"store i8 1, ptr {flag}")
-        for value, place, dtype in zip(made, places, self.states, strict=True):
-            store(w, value, place, dtype)
+        return made
 
     # -- merging
 
@@ -183,14 +230,7 @@ class BinsText:
                 into = [binned.nth(self.w, s, d, j) for s, d in zip(states, self.states, strict=True)]
                 a = [load(self.w, place, d) for place, d in zip(into, self.states, strict=True)]
                 b = [load(self.w, binned.nth(self.w, s, d, k), d) for s, d in zip(states, self.states, strict=True)]
-                made = binned.joined(self.w, self.what, a, b)
-                if what.flagged:
-                    left = w.set(f"getelementptr i8, ptr {flags}, i64 {j}")
-                    right = w.set(f"getelementptr i8, ptr {flags}, i64 {k}")
-                    x, y = (w.set(f"load i8, ptr {flag}") for flag in (left, right))
-                    made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {x}, 0"), made, b)
-                    made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {y}, 0"), made, a)
-                    w.do(f"store i8 {w.set(f'or i8 {x}, {y}')}, ptr {left}")
+                made = self._merged(a, b, flags, j, k)
                 for value, place, dtype in zip(made, into, self.states, strict=True):
                     store(w, value, place, dtype)
 
@@ -200,6 +240,19 @@ class BinsText:
         for k, (name, base, dtype) in enumerate(zip(what.outs, states, self.states, strict=True)):
             if name:
                 self._write(base, dtype, self._out_array(k), np.dtype(name))
+
+    def _merged(self, a: Sequence[str], b: Sequence[str], flags: str, j: str, k: str) -> list[str]:
+        """The states of two pieces joined, which stand at two places."""
+        w = self.w
+        made = binned.joined(self.w, self.what, a, b)
+        if self.what.flagged:
+            left = w.set(f"getelementptr i8, ptr {flags}, i64 {j}")
+            right = w.set(f"getelementptr i8, ptr {flags}, i64 {k}")
+            x, y = (w.set(f"load i8, ptr {flag}") for flag in (left, right))
+            made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {x}, 0"), made, b)
+            made = binned.chosen(self.w, self.what, w.set(f"icmp ne i8 {y}, 0"), made, a)
+            w.do(f"store i8 {w.set(f'or i8 {x}, {y}')}, ptr {left}")
+        return made
 
     def _write(self, base: str, dtype: np.dtype, out: str, wanted: np.dtype) -> None:
         w = self.w
@@ -333,3 +386,23 @@ class PositionsPass(PassText):
     """One pass that finds positions of extrema."""
 
     member = PositionsText
+
+
+class ChoicesText(BinsText):
+    """A fold of (number, position): a bin without a position, -1, is empty, and the number of its state is not set."""
+
+    def _after(self, old: Sequence[str], x: Sequence[str], flags: str, target: str) -> list[str]:
+        return binned.chosen(self.w, self.what, self._filled(old), binned.joined(self.w, self.what, old, x), x)
+
+    def _merged(self, a: Sequence[str], b: Sequence[str], flags: str, j: str, k: str) -> list[str]:
+        either = binned.chosen(self.w, self.what, self._filled(b), binned.joined(self.w, self.what, a, b), a)
+        return binned.chosen(self.w, self.what, self._filled(a), either, b)
+
+    def _filled(self, state: Sequence[str]) -> str:
+        return self.w.set(f"icmp sge {llvm_type(self.states[-1])} {state[-1]}, 0")
+
+
+class ChoicesPass(PassText):
+    """One pass that finds the positions that a minimum or maximum itself chooses."""
+
+    member = ChoicesText

@@ -1,0 +1,124 @@
+"""Boxes that run programs merge, where they run the same ones: sweeps over the same states, and choices by the same condition.
+
+A value, the coefficients of its derivative and those of its second derivative are sweeps whose bodies differ in what they give
+at each step, and agree in the next state. Whether two bodies agree is seen in their common wiring, where equal boxes are one.
+So a loop that is met with its derivatives runs once, in whatever order they were composed. Two choices on the same wires are
+one choice between all that both would run. What no box reads of the results is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from catad.linear.cut import cut
+from catad.linear.either import Choose
+from catad.linear.sweep import Sweep
+from catad.rearrange import it, proj
+from catad.spaces import Product, Space, Unit
+from catad.terms import D, fork
+from catad.wiring import Box, Wiring, wire
+
+
+def merged(wiring: Wiring) -> Wiring:
+    """The wiring with such boxes merged, each at the place of the first, and without results that nothing reads."""
+    if not any(isinstance(box.primitive, (Sweep, Choose)) for box in wiring.boxes):
+        return wiring
+    same: dict[int, int] = {}  # a wire, and the equal one that stays
+    alike: dict[Any, list[list[Box]]] = {}  # the boxes on equal wires, those together that merge
+    groups: list[list[Box]] = []
+    for box in wiring.boxes:
+        box = Box(box.primitive, tuple([same.get(k, k) for k in box.ins]), box.outs)
+        if not isinstance(box.primitive, (Sweep, Choose)):
+            groups.append([box])
+            continue
+        found = _known(alike, box)
+        if len(found) == 1:
+            groups.append(found)
+        else:
+            same.update(zip(_shared(box), _shared(found[0]), strict=True))
+    outputs = tuple([same.get(k, k) for k in wiring.outputs])
+    parts: dict[Box, list[Box]] = {}
+    needed, boxes = set(outputs), list[Box]()
+    for group in reversed(groups):
+        one = _trimmed(_one(group), needed)
+        if one is not group[0]:
+            parts[one] = group
+        needed.update(one.ins)
+        boxes.append(one)
+    made = Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(boxes[::-1]), outputs)
+    made.__dict__["parts"] = parts
+    return made
+
+
+def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
+    """The boxes met so far that merge with this one, which is now the last of them."""
+    p: Any = box.primitive
+    key = p.giving(it, Unit, Unit) if isinstance(p, Sweep) else (p.dom, p.lanes)
+    classes = alike.setdefault((box.ins, key), [])
+    for found in classes:
+        if isinstance(p, Choose) or _agree(found[0].primitive, p):
+            found.append(box)
+            return found
+    classes.append([box])
+    return classes[-1]
+
+
+def _agree(one: Any, other: Any) -> bool:
+    """Whether the next states of two bodies are the same wires where both are laid out together."""
+    outputs = wire(fork(one.body >> proj(0), other.body >> proj(0)), one.dom).outputs
+    k = len(one.state.leaves)
+    return outputs[:k] == outputs[k:]
+
+
+def _shared(box: Box) -> list[int]:
+    """What a box gives that does not depend on what it shall give: the states after a sweep, and how many steps it took."""
+    if not isinstance(box.primitive, Sweep):
+        return []
+    sums, outputs = box.primitive.results(box.outs)
+    return [k for k in box.outs if k not in sums and k not in outputs]
+
+
+def _one(group: list[Box]) -> Box:
+    """One box that gives the results of all."""
+    if len(group) == 1:
+        return group[0]
+    primitives: list[Any] = [box.primitive for box in group]
+    first = primitives[0]
+    if isinstance(first, Choose):
+        f, g = fork(*[p.f for p in primitives]), fork(*[p.g for p in primitives])
+        return Box(Choose(f, g, first.dom, first.lanes), group[0].ins, tuple([k for box in group for k in box.outs]))
+    kinds = [fork(*[proj(i) >> proj(j) for i in range(len(group))]) for j in (1, 2)]
+    body = fork(*[sweep.body for sweep in primitives]) >> fork(proj(0) >> proj(0), *kinds)
+    sums, output = [Product(spaces) for spaces in zip(*[(p.sums, p.output) for p in primitives], strict=True)]
+    shared, states = _shared(group[0]), len(first.state.leaves)
+    results = [p.results(box.outs) for p, box in zip(primitives, group, strict=True)]
+    own = [k for j in (0, 1) for each in results for k in each[j]]
+    return Box(first.giving(body, sums, output), group[0].ins, (*shared[:states], *own, *shared[states:]))
+
+
+def _trimmed(box: Box, needed: set[int]) -> Box:
+    """The box without results that nothing needs; a sweep keeps its states."""
+    p: Any = box.primitive
+    kept = {*_shared(box), *needed}
+    if not isinstance(p, (Sweep, Choose)) or kept.issuperset(box.outs):
+        return box
+    outs = tuple([k for k in box.outs if k in kept])
+    if isinstance(p, Choose):
+        f, g = [_picked(side, p.dom, (box.outs,), kept) >> proj(0) for side in (p.f, p.g)]
+        return Box(Choose(f, g, p.dom, p.lanes), box.ins, outs)
+    results = p.results(box.outs)
+    spaces = [
+        Product([leaf for leaf, k in zip(space.leaves, own, strict=True) if k in kept])
+        for space, own in zip((p.sums, p.output), results, strict=True)
+    ]
+    states = box.outs[: len(p.state.leaves)]
+    return Box(p.giving(_picked(p.body, p.dom, (states, *results), kept), *spaces), box.ins, outs)
+
+
+def _picked(term: D, dom: Space, groups: Sequence[Sequence[int]], kept: set[int]) -> D:
+    """A term without the results whose number, in one of the groups, is not kept."""
+    wiring = wire(term, dom)
+    ends = iter(wiring.outputs)
+    numbered = [[(next(ends), k) for k in group] for group in groups]
+    return cut(term, dom, wiring.inputs, tuple([tuple([end for end, k in group if k in kept]) for group in numbered]))

@@ -1,0 +1,243 @@
+"""Loops are laid out here: what is the same at each step, or can be done for all steps at once, is not done step by step.
+
+    (s', a, o) = f(s, g, u)          n steps from (state, given, inputs) to (state, sums, outputs)
+
+- A part of the state that no step changes is given.
+- A box that reads nothing but what is given runs once, before the loop. Pointwise boxes stay beside those that read them, since
+  one pass computes them together, and selects between them.
+- An output that is an input is not copied, and one that is given is spread over the steps.
+- A sum of products of what the loop gives at each step is one contraction after the loop: with x_i and w_i stacked, the sum
+  of all x_i w_i^T is one product of matrices. So are the products of each step that no step needs. Other sums are added up
+  in place.
+- A loop whose steps do not depend on each other runs all of them at once, as `ct.map` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from catad import scalar
+from catad.boxes import Nesting, Primitive
+from catad.linear.contract import Contract, contract
+from catad.linear.cut import between, cut
+from catad.linear.gather import spread_over
+from catad.linear.recurrence import zeros
+from catad.linear.reindex import Reshaped, StridedCopy
+from catad.linear.sweep import Sweep
+from catad.spaces import Product, Tensor
+from catad.terms import D
+from catad.vector.map import Map
+from catad.wiring import Box, wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+Leaves = tuple[Sequence["Wire"], Sequence["Wire"], Sequence["Wire"]]  # of state, given and inputs; of state, sums and outputs
+Later = Callable[[], "Wire"]  # what is laid out after the loop
+_MOVES = (StridedCopy, Reshaped)
+_ADD, _MUL = [scalar.apply(op, scalar.param(0), scalar.param(1)) for op in ("add", "mul")]
+DEEP = 64  # boxes after each other through which a sum is followed
+
+
+def looped(b: Builder, body: D, n: int, wires: Leaves, reverse: bool, dom: Product | None = None) -> Leaves:
+    """Lay out n steps of `body : (state, given, input) -> (state, sums, output)`; its argument is of flat products, or `dom`."""
+    if dom is None:
+        each = [Tensor(w.shape[1:], w.dtype) for w in wires[2]]
+        dom = Product([Product([w.space for w in wires[0]]), Product([w.space for w in wires[1]]), Product(each)])
+    if n:
+        return _Loop(b, body, dom, wires, n, reverse).laid_out()
+    cod = wire(body, dom).cod
+    assert isinstance(cod, Product)
+    sums, output = [space.leaves for space in cod.factors[1:]]
+    return wires[0], [zeros(b, s) for s in sums], [zeros(b, Tensor((0, *s.shape), s.dtype)) for s in output]
+
+
+class _Loop:
+    """One loop that is being laid out: the wires of its step are numbers, those around it wires."""
+
+    def __init__(self, b: Builder, body: D, dom: Product, wires: Leaves, n: int, reverse: bool) -> None:
+        self.b, self.body, self.dom, self.n, self.reverse = b, body, dom, n, reverse
+        self.wiring = wire(body, dom)
+        cod = self.wiring.cod
+        assert isinstance(cod, Product)
+        starts, ends = self.wiring.inputs, self.wiring.outputs
+        k, g, m = len(wires[0]), len(wires[0]) + len(wires[1]), len(wires[0]) + len(cod.factors[1].leaves)
+        self.state = dict(zip(starts[:k], wires[0], strict=True))
+        self.next = dict(zip(starts[:k], ends[:k], strict=True))
+        self.given = dict(zip(starts[k:g], wires[1], strict=True))
+        self.inputs = dict(zip(starts[g:], wires[2], strict=True))
+        self.plain = starts[k:g], starts[g:], ends[k:m], ends[m:]
+        self.given |= {start: self.state[start] for start, end in self.next.items() if start == end}
+        self.moving = [start for start in self.state if start not in self.given]
+        self.maker = {k: box for box in self.wiring.boxes for k in box.outs}
+        self.constants = {k for box in self.wiring.boxes if not box.ins for k in box.outs}
+        self.apart = not self.moving and not any(isinstance(box.primitive, Nesting) for box in self.wiring.boxes)
+        self.added: list[int] = []  # what is added up in place
+        self.stacked: list[int] = []  # what the loop gives at each step
+        self.totals: dict[int, Wire] = {}  # once the loop is laid out, what is added up
+        self.made: dict[int, Wire] = {}  # and what it gives at each step, or what follows from that
+        self.inside: set[int] = set()  # what the steps themselves need
+
+    def laid_out(self) -> Leaves:
+        self.before()
+        _, _, sums, outputs = self.plain
+        order = sorted(range(len(sums)), key=lambda i: -self.size(sums[i]))
+        later = {i: self.sum_of(sums[i]) for i in order}
+        self.choose_outputs(outputs)
+        after = self.run()
+        state = [self.given[start] if start in self.given else after[start] for start in self.state]
+        return state, [later[i]() for i in range(len(sums))], [self.spread(k) for k in outputs]
+
+    def size(self, k: int) -> int:
+        """How many numbers a wire of the step carries."""
+        return self.wiring.wires[k].size
+
+    def same(self, k: int) -> bool:
+        """Whether a wire of the step is the same at each step, and there before the loop."""
+        return k in self.given or k in self.constants
+
+    def outer(self, k: int) -> Wire:
+        """Such a wire, around the loop."""
+        return self.given[k] if k in self.given else self.b.add(self.maker[k].primitive)[0]
+
+    def before(self) -> None:
+        """Lay out the boxes that are the same at each step; not those that only fill arrays."""
+        for box in self.wiring.boxes:
+            if not box.ins or isinstance(box.primitive, Map) or not all(map(self.same, box.ins)):
+                continue
+            ins, outs = self.wiring.spaces(box.ins), self.wiring.spaces(box.outs)
+            if box.primitive.cost(ins, outs) or sum([s.size for s in outs]) <= sum([s.size for s in ins]):
+                self.given.update(zip(box.outs, self.b.add(box.primitive, *map(self.outer, box.ins)), strict=True))
+
+    # -- sums
+
+    def sum_of(self, k: int, depth: int = 0) -> Later:
+        """The sum of a wire over all steps, laid out after the loop."""
+        box = self.maker.get(k)
+        if self.free(k):
+            axes = tuple(range(1, 1 + len(self.wiring.wires[k].shape)))
+            return lambda: contract(self.b, [(0, *axes)], [self.spread(k)], axes, (self.n, *self.wiring.wires[k].shape))
+        if box is None or self.same(k) or depth == DEEP:
+            return self.added_up(k)
+        if _is(box.primitive, _ADD) and all(self.wiring.wires[i] == self.wiring.wires[k] for i in box.ins):
+            first, second = [self.sum_of(i, depth + 1) for i in box.ins]
+            return lambda: first() + second()
+        moves = isinstance(box.primitive, _MOVES) and not getattr(box.primitive, "fill", 0.0)
+        if moves and self.size(box.ins[0]) <= self.size(k):
+            part = self.sum_of(box.ins[0], depth + 1)
+            return lambda: self.b.add(box.primitive, part())[0]
+        found = self.product(box)
+        return self.added_up(k) if found is None else self.sum_of_product(k, box.ins, found, depth)
+
+    def sum_of_product(self, k: int, ins: tuple[int, ...], found: Contract, depth: int) -> Later:
+        """One contraction of what varies, for all steps; where one factor does, and is not stacked yet, that of its sum."""
+        varying = [i for i in dict.fromkeys(ins) if not self.same(i)]
+        new = [i for i in varying if not self.free(i)]
+        if len(varying) == 1 and new and self.size(varying[0]) <= self.size(k):
+            part = self.sum_of(varying[0], depth + 1)
+            return lambda: self.contracted(found, [self.outer(i) if self.same(i) else part() for i in ins])
+        if not varying or sum(map(self.size, new)) > (self.size(k) if len(varying) > 1 else 0):
+            return self.added_up(k)
+        self.stacked += new
+        step = len(found.sizes)
+        operands = [labels if self.same(i) else (step, *labels) for labels, i in zip(found.operands, ins, strict=True)]
+        summed = Contract(tuple(operands), found.out, (*found.sizes, self.n))
+        return lambda: self.contracted(summed, [self.outer(i) if self.same(i) else self.stack(i) for i in ins])
+
+    def free(self, k: int) -> bool:
+        """Whether a wire that varies is there for all steps, so far as is known."""
+        return not self.same(k) and (self.apart or k in self.inputs or k in self.stacked)
+
+    def added_up(self, k: int) -> Later:
+        """The sum of a wire, added up step by step."""
+        if k not in self.added:
+            self.added.append(k)
+        return lambda: self.totals[k]
+
+    def product(self, box: Box) -> Contract | None:
+        """A box that is linear in each of its arguments, as a contraction."""
+        if isinstance(box.primitive, Contract):
+            return box.primitive
+        shapes = [space.shape for space in self.wiring.spaces((*box.ins, *box.outs))]
+        if not _is(box.primitive, _MUL) or any(shape != shapes[-1][len(shapes[-1]) - len(shape) :] for shape in shapes):
+            return None
+        axes = tuple(range(len(shapes[-1])))
+        return Contract(tuple([axes[len(axes) - len(shape) :] for shape in shapes[:-1]]), axes, shapes[-1])
+
+    def contracted(self, how: Contract, wires: Sequence[Wire]) -> Wire:
+        return contract(self.b, how.operands, wires, how.out, how.sizes)
+
+    # -- outputs
+
+    def choose_outputs(self, outputs: Sequence[int]) -> None:
+        """Stack the outputs, except for those that follow from what is stacked, when the loop has run."""
+        if self.apart:
+            return
+        plain = [k for k in outputs if not self.same(k) and k not in self.inputs]
+        made = [k for k in plain if k in self.maker and isinstance(self.maker[k].primitive, (Contract, *_MOVES))]
+        self.stacked += [k for k in dict.fromkeys(plain) if k not in made and k not in self.stacked]
+        ends = [*[self.next[k] for k in self.moving], *self.added, *self.stacked]
+        self.inside = {k for box in self.between(ends) for k in box.outs}
+        self.stacked += [k for k in dict.fromkeys(made) if k not in self.stacked and not self.follows(k)]
+
+    def follows(self, k: int, depth: int = 0) -> bool:
+        """Whether a wire for all steps follows from what the loop gives, by contractions and moves that no step needs."""
+        if self.same(k) or k in self.inputs or k in self.stacked:
+            return True
+        box = self.maker.get(k)
+        if box is None or k in self.inside or depth == DEEP or not isinstance(box.primitive, (Contract, *_MOVES)):
+            return False
+        return all(self.follows(i, depth + 1) for i in box.ins)
+
+    # -- the loop, and what comes after it
+
+    def run(self) -> dict[int, Wire]:
+        """Lay out the loop: the state after it. Its sums and stacks are known from there on."""
+        ends = tuple([self.next[k] for k in self.moving]), tuple(self.added), tuple(self.stacked)
+        flat = [k for group in ends for k in group]
+        if not flat:
+            return {}
+        read = {*flat, *[k for box in self.between(flat) for k in box.ins]}
+        given, inputs = (tuple([k for k in there if k in read]) for there in (self.given, self.inputs))
+        starts = tuple(self.moving), given, inputs
+        body, dom, cod = self.body, self.dom, self.wiring.cod
+        if (*starts, *ends) != (tuple(self.state), self.plain[0], self.plain[1], tuple(self.next.values()), *self.plain[2:]):
+            body = cut(body, dom, [k for group in starts for k in group], ends)
+            dom, cod = (Product([Product(self.wiring.spaces(group)) for group in side]) for side in (starts, ends))
+        assert isinstance(cod, Product)
+        state, held, input_ = dom.factors
+        sweep = Sweep(body, self.n, state, input_, cod.factors[2], self.reverse, held, cod.factors[1])
+        wires = [*map(self.state.get, starts[0]), *map(self.given.get, given), *map(self.inputs.get, inputs)]
+        outs = self.b.add(sweep, *[w for w in wires if w is not None])
+        sums, outputs = sweep.results(outs)
+        self.totals, self.made = dict(zip(self.added, sums, strict=True)), dict(zip(self.stacked, outputs, strict=True))
+        return dict(zip(self.moving, outs, strict=False))
+
+    def stack(self, k: int) -> Wire:
+        """A wire of the step with an axis for the steps, where it varies."""
+        for box in between(self.wiring, {*self.given, *self.inputs, *self.made}, [k]):
+            if box.ins:
+                flags = tuple([not self.same(i) for i in box.ins])
+                ins = tuple([self.known(i) for i in box.ins])
+                outs = box.primitive.batched(self.b, ins, flags, self.n) if any(flags) else self.b.add(box.primitive, *ins)
+                (self.made if any(flags) else self.given).update(zip(box.outs, outs, strict=True))
+        return self.known(k)
+
+    def known(self, k: int) -> Wire:
+        """A wire of the step that is the same at each step, or is there for all of them."""
+        return self.outer(k) if self.same(k) else self.inputs[k] if k in self.inputs else self.made[k]
+
+    def spread(self, k: int) -> Wire:
+        """A wire of the step with an axis for the steps."""
+        found = self.stack(k)
+        return spread_over(self.b, found, self.n) if self.same(k) else found
+
+    def between(self, ends: Sequence[int]) -> list[Box]:
+        """The boxes of a step that make some wires of what is there."""
+        return between(self.wiring, {*self.state, *self.given, *self.inputs}, ends)
+
+
+def _is(primitive: Primitive, node: Any) -> bool:
+    """Whether a box is pointwise, of one operation on two numbers."""
+    return isinstance(primitive, Map) and primitive.function.outputs == (node,)

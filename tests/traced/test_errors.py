@@ -1,0 +1,123 @@
+"""Bad input of traced functions: the class of the error, the line in the user's source, and what to do."""
+
+from __future__ import annotations
+
+import pickle
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+from tests.traced.programs import module
+
+X = np.array([1.5, 0.7, 0.2])
+
+ROWS: dict[str, tuple[str, type[BaseException], str, tuple[str, ...]]] = {
+    # name: (body of f(x, n), class, the text at the caret, words of the message)
+    "truth of an array": ("if x > 0:\n    return x\nreturn -x", ValueError, "x > 0", ("ambiguous", "a.any()")),
+    "int": ("return x[: int(n)]", ct.TraceError, "int(n)", ("n", 'static=("n",)')),
+    "item": ("return x * n.item()", ct.TraceError, "n.item()", ("x.item()", "static=")),
+    "range as a size": ("return np.zeros(len(list(range(int(n)))))", ct.TraceError, "int(n)", ("needs a number", "static=")),
+    "list index": ("w = [1.0, 2.0]\nreturn w[(n > 0).astype(int)] * x", ct.TraceError, "w[(n > 0).astype(int)]", ("needs a number",)),
+    "masked shape": ("return x[x > 0].shape[0] * x", ct.TraceError, "x[x > 0].shape", ("shape", "depend on data", "where")),
+    "two masks": ("return (x[x > 0] * x[x > 1]).sum()", ct.TraceError, "x[x > 0] * x[x > 1]", ("another mask",)),
+    "nonzero": ("return np.nonzero(x)[0]", ct.TraceError, "np.nonzero(x)", ("depend on data", "where")),
+    "unique": ("return np.unique(x)", ct.TraceError, "np.unique(x)", ("depend on data",)),
+    "captured array": ("A[0] = x[0]\nreturn A * x", ct.TraceError, "A[0] = x[0]", ("from outside", "A", "copy")),
+    "captured array in place": ("B = A\nB += x\nreturn B", ct.TraceError, "B += x", ("from outside", "copy")),
+    "read-only view": ("y = x * 1\nnp.diagonal(np.outer(y, y))[0] = 1\nreturn y", ct.TraceError, "np.diagonal(np.outer(y, y))[0] = 1",
+                       ("view", "copy()")),
+    "after the trace": ("global KEPT\nif KEPT is None:\n    KEPT = x * 2\nreturn x + KEPT", ct.TraceError, "x + KEPT",
+                        ("after its trace", "made at")),
+    "branches of other shapes": ("if n > 0:\n    y = x\nelse:\n    y = x[:2]\nreturn y", ct.TraceError, "n > 0",
+                                 ("f64[3]", "f64[2]")),
+    "too many paths": ("for v in list(x) * 3:\n    y = x if v > n else x[:2]\n    n = n + y.sum()\nreturn n", ct.TraceError,
+                       "x if v > n else x[:2]", ("64 paths",)),
+    "shapes": ("y = x * 2\nreturn y @ np.ones((4, 2))", ct.SpaceError, "y @ np.ones((4, 2))", ("ct.f64[3]", "ct.f64[4, 2]")),
+    "shapes of a sum": ("return x + np.ones(4)", ct.SpaceError, "x + np.ones(4)", ("broadcast",)),
+    "random": ("return x + np.random.rand(3)", ct.TraceError, "np.random.rand(3)", ("random", "argument")),
+    "generator": ("return x + RNG.normal(size=3)", ct.TraceError, "RNG.normal(size=3)", ("random", "argument")),
+    "complex": ("return np.abs(x * 1j)", ct.TraceError, "x * 1j", ("complex", "not supported")),
+    "strings": ('return x + np.array(["a", "b", "c"])', ct.TraceError, 'x + np.array(["a", "b", "c"])', ("not supported",)),
+    "fft": ("return np.fft.fft(x)", ct.TraceError, "np.fft.fft(x)", ("fft",)),
+    "raise": ("if n > 0:\n    raise ValueError('negative')\nreturn x", ct.TraceError, "n > 0", ("raises", "ValueError", "NaN")),
+    "no array": ("return x, object()", ct.TraceError, "", ("returns what is no array",)),
+    "unknown function": ("return np.linalg.svd(np.outer(x, x))[1]", ct.TraceError, "np.linalg.svd(np.outer(x, x))", ("svd",)),
+    "too many indices": ("return x[0, 1]", IndexError, "x[0, 1]", ("too many indices",)),
+    "index beyond": ("return x[5]", IndexError, "x[5]", ("out of bounds",)),
+    "a float as an index": ("return x[n]", IndexError, "x[n]", ("only integers",)),
+}  # fmt: skip
+
+
+def failing(body: str) -> Any:
+    text = "A = np.ones(3)\nRNG = np.random.default_rng(1)\nKEPT = None\n\ndef f(x, n):\n"
+    return module(text + textwrap.indent(body, "    ") + "\n").f
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_an_error_says_what_where_and_what_to_do(name: str) -> None:
+    body, kind, at, words = ROWS[name]
+    f = ct.function(failing(body))
+    with pytest.raises(kind) as caught:
+        f(X, 2.0)
+        f(X.astype(np.float32), 2.0)  # for what the first trace has left behind
+    error = caught.value
+    shown = str(error) + "\n".join(getattr(error, "__notes__", []))
+    for word in words:
+        assert word in shown, shown
+    if at:
+        assert "traced_program" in shown, shown
+        line = next(k for k, text in enumerate(body.splitlines()) if at.split("\n")[0] in text)
+        assert f":{8 + line + 1}" in shown or f":{9 + line + 1}" in shown, (line, shown)
+        assert at in shown, shown
+
+
+def test_a_stand_in_is_not_used_after_its_loop() -> None:
+    made = module("""
+def f(x):
+    kept = []
+    s = 0.0
+    for i in range(40):
+        s = s + x[0] * i
+        keep(s)
+    return s + KEPT[0]
+
+KEPT = []
+def keep(v):
+    global KEPT
+    KEPT = [v]
+""")
+    with pytest.raises(ct.TraceError, match=r"made inside|after its trace"):
+        ct.function(made.f)(X)
+
+
+def test_what_is_no_function_is_refused_when_it_is_decorated() -> None:
+    async def slow(x: Any) -> Any:
+        return x
+
+    def steps(x: Any) -> Any:
+        yield x
+
+    for wrong in (slow, steps, ct.sin, float, 3, "sin"):
+        with pytest.raises(ct.ArgumentError):
+            ct.function(wrong)
+    for options in ({"static": "m"}, {"static": ("n", "m")}, {"free": ("NOT_THERE",)}):
+        with pytest.raises(ct.ArgumentError, match=r"m|NOT_THERE"):
+            ct.function(lambda x, n: x, **options)
+
+
+def test_static_arguments_are_hashable() -> None:
+    f = ct.function(lambda x, n: x * len(n), static="n")
+    assert np.array_equal(f(X, (1, 2)), X * 2)
+    with pytest.raises(ct.ArgumentError, match="hashable"):
+        f(X, [1, 2])
+
+
+def test_a_lambda_is_not_pickled_and_its_program_is() -> None:
+    f = ct.function(lambda x: x * 2)
+    with pytest.raises(ct.ArgumentError, match=r"\.at\("):
+        pickle.dumps(f)
+    p = f.at(X)
+    assert pickle.loads(pickle.dumps(p)) == p
