@@ -13,9 +13,10 @@ import inspect
 import math
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from catad.spaces import Space
 from catad.terms import Compose, D, compose
 
 
-def ordered(term: D) -> list[D]:
+def ordered(term: D, parts_of: Callable[[D], Sequence[D]] = lambda part: part.children) -> list[D]:
     """The distinct parts of a term, by identity, each after its own parts."""
     out: list[D] = []
     state: dict[int, bool] = {}
@@ -36,32 +37,76 @@ def ordered(term: D) -> list[D]:
         elif id(top) not in state:
             state[id(top)] = True
             stack.append((top, True))
-            stack.extend((child, False) for child in reversed(top.children) if id(child) not in state)
+            stack.extend((child, False) for child in reversed(parts_of(top)) if id(child) not in state)
     return out
 
 
 def code_of(term: D) -> tuple[str, dict[str, Any]]:
     """Python that rebuilds the term, and what its names stand for."""
-    writer = _Writer(term)
-    return writer.text(), writer.names
+    writer = Writer(term)
+    return writer.text(), writer.names.values
 
 
-class _Writer:
-    """The text of a term: templates of its parts, in which what stands for a part is a hole."""
+def _pieces(part: D) -> Sequence[D]:
+    """The parts that may stand several times in a text: of a chain also its beginning; none of a scope of its own."""
+    if isinstance(part, Compose):
+        return (part.left, *part.right.factors)
+    return () if part.is_scope else part.children
+
+
+class Names:
+    """The names in a text: those of values, which `D.names` has, and those that the text itself binds."""
 
     def __init__(self, term: D) -> None:
-        self.term = term
-        self.names: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         self.given: dict[int, str] = {}
+        self.bound: set[str] = set()
+        self.title = {str(getattr(term, "title", ""))}  # which no value has
+        for part in ordered(term):
+            if part.is_scope:
+                self.bound |= part.bound_names()
+
+    def of(self, value: Any, wish: str) -> str:
+        """A name for a value, the same each time."""
+        if id(value) not in self.given:
+            found = self.given[id(value)] = self._free(wish, self.title)
+            self.values[found] = value
+        return self.given[id(value)]
+
+    def fresh(self, wish: str) -> str:
+        """A name that the text binds."""
+        found = self._free(wish, set())
+        self.bound.add(found)
+        return found
+
+    def _free(self, wish: str, more: set[str]) -> str:
+        found, k = wish, 1
+        while found in self.values or found in self.bound or found in more or found in ("ct", "np") or iskeyword(found):
+            k += 1
+            found = f"{wish}_{k}"
+        return found
+
+
+class Writer:
+    """The text of a term: templates of its parts, in which what stands for a part is a hole.
+
+    It is the `name` that `D.code` is given. A part whose text is a scope of its own writes itself with a writer for each of its
+    parts; `scope` writes such a part where it does not stand in the text itself.
+    """
+
+    def __init__(self, term: D, names: Names | None = None, scope: Callable[[D], str] | None = None) -> None:
+        self.term = term
+        self.names = Names(term) if names is None else names
+        self.scope = scope
         self.holes: list[D] = []
         self.top = term  # the part that is being written
         uses: dict[int, int] = {}
-        parts = ordered(term)
+        parts = ordered(term, _pieces)
         for part in parts:
-            for child in part.children:
+            for child in _pieces(part):
                 uses[id(child)] = uses.get(id(child), 0) + 1
         shared = [part for part in parts if uses.get(id(part), 0) > 1 and part.children]
-        self.label = {id(part): f"t{k + 1}" for k, part in enumerate(shared)}
+        self.label = {id(part): self.names.fresh(f"t{k + 1}") for k, part in enumerate(shared)}
 
     def text(self) -> str:
         """The text of the term; of a labelled part only the first occurrence is written out."""
@@ -80,7 +125,10 @@ class _Writer:
                 continue
             seen.add(id(part))
             self.top = part
-            template = part.code(self.hole, self.name)
+            if part.is_scope and self.scope is not None:
+                template = self.scope(part)
+            else:
+                template = self.chain(part) if isinstance(part, Compose) else part.code(self.hole, self)
             before, after = ("", "") if label is None else (f"({label} := ", ")")
             if label is None and isinstance(part, Compose) and inside and not template.startswith("ct.compose"):
                 before, after = "(", ")"
@@ -89,16 +137,26 @@ class _Writer:
             stack.extend(reversed([before, *inner, after]))
         return "".join(pieces)
 
+    def chain(self, part: Compose) -> str:
+        """A chain, where a beginning that it shares with another one is one part."""
+        at: D = part
+        rest: list[D] = []
+        while isinstance(at, Compose) and (at is part or id(at) not in self.label):
+            rest += reversed(at.right.factors)
+            at = at.left
+        texts = [self.hole(one) for one in (at, *reversed(rest))]
+        return " >> ".join(texts) if len(texts) <= 4 else f"ct.compose({', '.join(texts)})"
+
     def hole(self, child: D) -> str:
         self.holes.append(child)
         return f"\0{len(self.holes) - 1}\0"
 
-    def name(self, value: Any, wish: str) -> str:
+    def __call__(self, value: Any, wish: str) -> str:
         """Python for a value: its text where it has one, else a name."""
-        if id(value) in self.given:
-            return self.given[id(value)]
+        if id(value) in self.names.given:
+            return self.names.given[id(value)]
         if value is np:
-            self.names["np"] = np
+            self.names.values["np"] = np
             return "np"
         if value is sys.modules.get("catad"):
             return "ct"
@@ -109,17 +167,8 @@ class _Writer:
 
     def named(self, value: Any, wish: str) -> str:
         """A name for a value, the same each time."""
-        if id(value) in self.given:
-            return self.given[id(value)]
         other = "fn" if callable(value) or hasattr(type(value), "as_field") else "value"
-        base = wish if wish.isidentifier() and wish not in ("ct", "np") else other
-        found, k = base, 1
-        while found in self.names and self.names[found] is not value:
-            k += 1
-            found = f"{base}_{k}"
-        self.names[found] = value
-        self.given[id(value)] = found
-        return found
+        return self.names.of(value, wish if wish.isidentifier() and wish not in ("ct", "np") else other)
 
     def written(self, value: Any) -> str | None:
         """The text of a value; None where it has none, or a long one."""
@@ -128,20 +177,20 @@ class _Writer:
         if isinstance(value, (float, np.generic, np.ndarray, np.dtype)):
             text = _data(value)
             if text is not None and "np." in text:
-                self.names["np"] = np
+                self.names.values["np"] = np
             return text
         if type(value) in (tuple, list):
-            parts = [self.name(part, "value") for part in value]
+            parts = [self(part, "value") for part in value]
             inside = ", ".join(parts) + "," * (len(parts) == 1)
             return f"({inside})" if type(value) is tuple else f"[{', '.join(parts)}]"
         if isinstance(value, type):
             return f"ct.primitive.{value.__name__}" if is_internal(value) else None
         own = getattr(type(value), "as_code", None)
         if own is not None:
-            made: str | None = own(value, self.name)
+            made: str | None = own(value, self)
             return made
         if is_internal(type(value)) and (is_dataclass(value) or hasattr(value, "_fields")):
-            return called(value, self.name)
+            return called(value, self)
         return None
 
 

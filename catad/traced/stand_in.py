@@ -113,9 +113,7 @@ class Traced:
     @property
     def var(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
-        trace = self.trace
-        if not trace.open or the_trace() is not trace:
-            raise errors.TraceError(errors.used_elsewhere(self))
+        trace = self._running()
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
@@ -173,11 +171,21 @@ class Traced:
 
     @property
     def space(self) -> Tensor:
-        return self.var.space
+        """The space, which stays: asking for it reads nothing."""
+        self._running()
+        known = self._seen[1] if self._seen is not None else self.var if self.buffer is None else self.buffer.var
+        return known.space
+
+    def _running(self) -> Trace:
+        """The trace of the stand-in, which has to be the one that runs."""
+        trace = self.trace
+        if not trace.open or the_trace() is not trace:
+            raise errors.TraceError(errors.used_elsewhere(self))
+        return trace
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.var.space.shape
+        return self.space.shape
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -185,7 +193,7 @@ class Traced:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.var.space.dtype
+        return self.space.dtype
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
@@ -193,11 +201,11 @@ class Traced:
 
     @property
     def ndim(self) -> int:
-        return self.var.space.ndim
+        return self.space.ndim
 
     @property
     def size(self) -> int:
-        return self.var.space.size
+        return self.space.size
 
     @property
     def itemsize(self) -> int:
@@ -205,7 +213,7 @@ class Traced:
 
     @property
     def nbytes(self) -> int:
-        return self.var.space.nbytes
+        return self.space.nbytes
 
     def __len__(self) -> int:
         if not self.shape:
