@@ -85,7 +85,7 @@ class Program(D):
                 made = yield line.term, substituted(line.args, at)
             except errors.CatadError as error:
                 if error.composed is None and k < len(self.notes.places):
-                    errors.written_at(error, self.notes.places[k])
+                    errors.at_line(error, self.notes.places[k])
                 raise
             at.update(zip(flatten(line.outs), flatten(made), strict=True))
         return substituted(self.result, at)
@@ -139,16 +139,16 @@ def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[lis
     following = inputs
     while stack:
         var, ready = stack.pop()
-        k = writer.get(var)
-        if k is None or (k in state and not ready):
+        at = writer.get(var)
+        if at is None or (at in state and not ready):
             continue
         if not ready:
-            state[k] = True
+            state[at] = True
             stack.append((var, True))
-            stack += [(v, False) for v in reversed(flatten(lines[k].args))]
+            stack += [(v, False) for v in reversed(flatten(lines[at].args))]
         else:
-            order.append(k)
-            for out in flatten(lines[k].outs):
+            order.append(at)
+            for out in flatten(lines[at].outs):
                 number[out] = following
                 following += 1
     made = [

@@ -29,7 +29,7 @@ class TraceError(CatadError, TypeError):
     """
 
 
-def written_at(error: CatadError, place: Place | None) -> None:
+def at_line(error: CatadError, place: Place | None) -> None:
     """Say in an error where the line stands in the source of a traced function."""
     error.composed = shown(place)
     error.excerpt = None if place is None else excerpt(place)
@@ -173,7 +173,7 @@ def loop_cannot_be_unrolled(what: str) -> str:
     )
 
 
-def too_many_paths(places: Sequence[str | None]) -> str:
+def too_many_branches(places: Sequence[str | None]) -> str:
     return text(
         "the function has more than 64 paths that data choose",
         given="decisions at " + ", ".join(dict.fromkeys([place or "?" for place in places])),
@@ -199,7 +199,7 @@ def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
     )
 
 
-def not_a_function(given: Any) -> str:
+def not_a_plain_function(given: Any) -> str:
     return text(
         "ct.function takes a plain Python function",
         given=abbreviated(given),

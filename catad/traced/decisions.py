@@ -12,6 +12,7 @@ from catad import errors
 from catad.errors.places import Place, called
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
 
+
 class Decision(NamedTuple):
     """A truth value on which the path of a trace depends: the variable, the lines before it, and where it was asked."""
 

@@ -14,7 +14,7 @@ from catad import errors
 from catad.traced.branch import Branch, choose_values
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
-from catad.traced.indexing import getitem, setitem
+from catad.traced.indexing import getitem
 from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.naming import named
@@ -92,7 +92,7 @@ class Driver:
             self.setattr_(thing, name, made)
 
     def changes_python(self) -> None:
-        """A list, a dictionary or an object is changed: that happens once, so no branch may be merged, no loop rolled around it."""
+        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it."""
         give_up_merging(self.trace.region)
 
     # -- conditions
@@ -130,7 +130,10 @@ class Driver:
         value = getattr(operator, op)(left, right)
         if len(pairs) == 2:
             return value
-        rest = lambda: self.chain(right, *pairs[2:])  # noqa: E731
+
+        def rest() -> Any:
+            return self.chain(right, *pairs[2:])
+
         if not _is_condition(value):
             return rest() if value else value
         return choose_values(self, value, rest, lambda: value)
@@ -179,5 +182,5 @@ def _name_of(array: Any) -> str:
     for scope in scopes:
         for name, value in list(scope.items()):
             if value is array and not name.startswith("__catad"):
-                return name
+                return str(name)
     return "a captured array"

@@ -1,12 +1,13 @@
-"""Calls of a traced function: what is a function of NumPy, of `math` or of Python has a meaning for stand-ins; plain functions of the
-user are followed, that is rewritten as the function itself; everything else is called as it is."""
+"""Calls of a traced function.
+
+Functions of NumPy, of `math` and of Python have a meaning for stand-ins. Plain functions of the user are followed: they are
+rewritten as the traced function itself is. Everything else is called as it is.
+"""
 
 from __future__ import annotations
 
-
 import functools
 import inspect
-
 from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from catad import errors
 from catad.frozen import written_by_user
 from catad.terms import D
 from catad.traced.masked import Masked
+from catad.traced.operators import direct
 from catad.traced.protocols import called, universal
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import Traced, constant
@@ -26,16 +28,16 @@ from catad.traced.unbound import settled
 if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
-_CHANGING = frozenset(
-    "append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__".split()
-)
+_METHODS = "append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__"
+_CHANGING = frozenset(_METHODS.split())  # of lists, dictionaries and sets
 
 
 def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`function(*args, **kwargs)`."""
     if type(function) is np.ufunc:
-        if not kwargs and len(args) == function.nin and any(isinstance(arg, (Traced, Masked)) for arg in args):
-            return pointwise(driver.trace, function, *args)
+        made = None if kwargs else direct(driver.trace, function, args)
+        if made is not None:
+            return made
         if any_traced((args, kwargs)):
             return universal(driver.trace, function, "__call__", args, kwargs)
         return _plain(driver, function, args, kwargs)
@@ -62,9 +64,9 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         return INSTANCES[type(function)](driver, function, *args, **kwargs)
     elif hasattr(function, "__wrapped__") and isinstance(function, functools._lru_cache_wrapper):
         return call(driver, function.__wrapped__, args, kwargs)
-    elif not isinstance(function, D) and isinstance(getattr(type(function), "__call__", None), FunctionType):
-        method = type(function).__call__
-        if follows(method, driver.package):
+    elif not isinstance(function, D):
+        method = vars(type(function)).get("__call__")
+        if isinstance(method, FunctionType) and follows(method, driver.package):
             return _follow(driver, method, (function, *args), kwargs)
     return _plain(driver, function, args, kwargs)
 
@@ -95,11 +97,12 @@ def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwarg
     return (function if copy is None else copy)(*args, **kwargs)
 
 
-def _constructed(driver: Driver, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An object of a class; an `__init__` that the user wrote is followed."""
-    init = kind.__init__  # type: ignore[misc]
-    if kind.__new__ is object.__new__ and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
-        made = kind.__new__(kind)
+    init = kind.__init__
+    plain: Any = object.__new__
+    if kind.__new__ is plain and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
+        made = plain(kind)
         _follow(driver, init, (made, *args), kwargs)
         return made
     return _plain(driver, kind, args, kwargs)

@@ -98,7 +98,7 @@ class Function(D):
     ) -> None:
         self.fn, self.static, self.free, self.unroll, self.bound, self.form = fn, static, free, unroll, bound, form
         self.signature = inspect.signature(fn)
-        functools.update_wrapper(self, fn, updated=())  # type: ignore[arg-type]
+        functools.update_wrapper(self, fn, updated=())
 
     def data(self) -> Hashable:
         return (Key(self.fn), self.static, self.free, self.unroll, self.bound, self.form)
@@ -198,7 +198,8 @@ class Function(D):
         options = "".join([f", {key}={getattr(self, key)!r}" for key in ("static", "free") if getattr(self, key)])
         options += f", unroll={self.unroll}" if self.unroll != UNROLL else ""
         bound = ", ".join([f"{key}={name(value.value, key)}" for key, value in self.bound])
-        made = f"ct.function({name(self.fn, self.__name__)}{options})"
+        wish = str(getattr(self.fn, "__name__", "fn"))
+        made = f"ct.function({name(self.fn, wish)}{options})"
         return f"{made}.bind({bound})" if bound else made
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
@@ -265,7 +266,8 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title)
-        return root.close(path.result, list(root.inputs), dom, notes)
+        made: Program = root.close(path.result, list(root.inputs), dom, notes)
+    return made
 
 
 def _explored(run: Callable[[Findings], Path]) -> Any:
@@ -362,7 +364,7 @@ def function(
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)
     if isinstance(fn, (D, type)) or not callable(fn):
-        raise errors.ArgumentError(errors.not_a_function(fn))
+        raise errors.ArgumentError(errors.not_a_plain_function(fn))
     inner = fn.func if isinstance(fn, functools.partial) else fn
     if any(test(inner) for test in (inspect.iscoroutinefunction, inspect.isgeneratorfunction, inspect.isasyncgenfunction)):
         raise errors.ArgumentError(errors.is_async(inner))

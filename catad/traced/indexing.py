@@ -66,8 +66,8 @@ def parsed(x: Traced, key: Any) -> Key:
                 raise errors.TraceError(errors.shape_depends_on_data("x[mask] beside other indices"))
             if part.dtype.kind not in "iu":
                 raise IndexError(
-                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid"
-                    " indices"
+                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                    "are valid indices"
                 )
             parts.append(arg)
             indices.append(part.var)
@@ -200,7 +200,7 @@ def _set_under(x: Traced, mask: Traced, value: Any) -> None:
     x.write(computed(trace.region, late().where, (over.var, new, x.var)))
 
 
-Traced.__getitem__ = getitem  # type: ignore[attr-defined]
-Traced.__setitem__ = setitem  # type: ignore[attr-defined]
+setattr(Traced, "__getitem__", getitem)  # noqa: B010
+setattr(Traced, "__setitem__", setitem)  # noqa: B010
 
 

@@ -1,8 +1,8 @@
 """`for` and `while`: loops whose body is recorded once, as the body of `ct.sweep` or `ct.while_loop`.
 
-The state of a loop are the names that its body binds and the arrays of outer regions that it writes into. The body is recorded until
-this is settled: the state takes the dtype that its values need, and arrays are found by writing into them. Loops over Python things,
-short loops, and loops whose steps must be known as numbers run in Python, step by step.
+The state of a loop are the names that its body binds and the arrays of outer regions that it writes into. The body is recorded
+until this is settled: the state takes the dtype that its values need, and arrays are found by writing into them. Loops over
+Python things, short loops, and loops whose steps must be known as numbers run in Python, step by step.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
 
 from catad.spaces import Product, Tensor
 from catad.traced.branch import condition, is_condition, names_of
@@ -274,9 +273,8 @@ class ForLoop(_Loop):
             if any(not isinstance(stop, Traced) and stop for stop in stops):
                 self.exhausted = False
                 return False
-            for self.current in self.items:
-                return True
-            return False
+            self.current = next(self.items, UNBOUND)
+            return self.current is not UNBOUND
         if self.state == "roll":
             self.rolled = True
             self.begin(sys._getframe(1))
@@ -313,7 +311,7 @@ class ForLoop(_Loop):
         if changed:
             assert self.steps is not None
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
-            groups = (changed, [*steady, *lifted], self.entries)
+            groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
             body: Program = self.region.close((tuple([_value(slot) for slot in changed]), ()), order, dom)
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]

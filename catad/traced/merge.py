@@ -1,7 +1,7 @@
 """Merging the values that two runs leave in one name: numbers and arrays, and trees of them.
 
-`Pairs` collects the variables of which the merged value consists, makes their spaces equal, and puts the value together again once
-there are variables for the results.
+`Pairs` collects the variables of which the merged value consists, makes their spaces equal, and puts the value together again
+once there are variables for the results.
 """
 
 from __future__ import annotations

@@ -30,11 +30,11 @@ _WORDS = {
     "equal": "eq", "not_equal": "ne", "arctan2": "atan2",
 }  # fmt: skip
 _SAME = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor ceil "
-    "trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees radians "
-    "ldexp"
-).split()
-_WORDS |= {name: name for name in _SAME}
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor "
+    "ceil trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees "
+    "radians ldexp"
+)
+_WORDS |= {name: name for name in _SAME.split()}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
@@ -79,7 +79,7 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
     """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
     if all(isinstance(one, type) for one in types):
         types = tuple([np.dtype(one) for one in types])
-    asks = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
+    asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
     found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
     for dtype in found:
         if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
@@ -90,7 +90,7 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
 def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> Any:
     """A universal function of stand-ins, arrays and numbers."""
     if dtype is None:
-        made = _direct(trace, ufunc, args)
+        made = direct(trace, ufunc, args)
         if made is not None:
             return made
     if not supported(ufunc):
@@ -104,7 +104,7 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> A
 _plain: dict[Any, D] = {}  # words that take their operands as they are, by the dtypes of these
 
 
-def _direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
+def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
     """One line, where the same operation was recorded before on the same dtypes, and needed no conversion."""
     key: list[Any] = [ufunc]
     at = []
@@ -126,7 +126,7 @@ def _direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | No
 
 
 def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None], term: D) -> None:
-    """What `_direct` may do the next time."""
+    """What `direct` may do the next time."""
     if all(type(arg) is Traced if var is not None else type(arg) is float for arg, var in zip(args, vars_, strict=True)):
         if len(_plain) > _MOST:
             _plain.clear()
@@ -263,8 +263,11 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
+_OPERANDS = (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
+
+
 def _operand(other: Any) -> bool:
-    return isinstance(other, (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)) or hasattr(other, "dtype")
+    return isinstance(other, _OPERANDS) or hasattr(other, "dtype")
 
 
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
@@ -314,9 +317,9 @@ for _name, _ufunc in [
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
         setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
-for _name, _ufunc in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
+for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked):
-        setattr(_class, f"__{_name}__", lambda self, ufunc=_ufunc: pointwise(self.trace, ufunc, self))
+        setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace, ufunc, self))
 setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace, self, other))  # noqa: B010
 setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace, other, self))  # noqa: B010
 setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010

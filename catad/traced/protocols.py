@@ -144,7 +144,7 @@ def masked_attribute(self: Masked, name: str) -> Any:
 
 Traced.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Traced.__array_function__ = array_function  # type: ignore[attr-defined]
-Traced.__getattr__ = attribute  # type: ignore[attr-defined]
+setattr(Traced, "__getattr__", attribute)  # noqa: B010
 Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Masked.__array_function__ = array_function  # type: ignore[attr-defined]
 Masked.__getattr__ = masked_attribute  # type: ignore[method-assign]

@@ -105,8 +105,7 @@ class Region:
         value = in_one_form(value)
         made = self.record(_uniform(value) if isinstance(value, Uniform) else late().const(value[()]), (), None)
         made.name = name
-        made = Var(self, made.wire, weak, value) if (made.weak, made.constant is None) != (weak, False) else made
-        return made
+        return made if made.weak is weak and made.constant is not None else Var(self, made.wire, weak, value)
 
     def record(self, term: D, args: Any, place: Place | None = None) -> Any:
         """The variables of the result of a term; the arguments, nested as its domain, may lie in outer regions."""

@@ -1,7 +1,7 @@
 """Rewriting a function so that its calls, its indexing and its control flow ask a driver.
 
-The text of the function stays what it is: its statements keep their places, and run as Python. Only these change, where `__catad__`
-is the driver (`driver.py`):
+The statements of the function keep their places, and run as Python. Only these change, where `__catad__` is the driver
+(`driver.py`):
 
     f(x)                        __catad__.call(f, x)
     a[k], a[k] = v, a[k] += v   __catad__.getitem, setitem, aug_item
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
+from typing import Any
 
 from catad.scalar.find_source import find_source
 from catad.traced.flags import without_jumps
@@ -33,6 +34,9 @@ _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.Yiel
              ast.Import, ast.ImportFrom, ast.Delete, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
 
 
+_NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
+
+
 def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
     """The function with a driver in it; None where there is no source."""
     made = _rewritten_code(function)
@@ -46,8 +50,8 @@ def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
     return copy
 
 
-def _cell(value: object):  # type: ignore[no-untyped-def]
-    return (lambda: value).__closure__[0]  # type: ignore[index]
+def _cell(value: object) -> CellType:
+    return CellType(value)
 
 
 _codes: dict[CodeType, CodeType | None] = {}
@@ -69,7 +73,7 @@ def _make(function: FunctionType) -> CodeType | None:
     if isinstance(definition, ast.Lambda):
         body: list[ast.stmt] = [ast.copy_location(ast.Return(definition.body), definition.body)]
         definition = ast.copy_location(
-            ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], type_params=[]), definition
+            ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], **_NO_TYPES), definition
         )
         definition.name = "_lambda"
     definition.decorator_list = []
@@ -82,7 +86,7 @@ def _make(function: FunctionType) -> CodeType | None:
         args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]),
         body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
         decorator_list=[],
-        type_params=[],
+        **_NO_TYPES,
     )
     module = ast.Module([outer], [])
     ast.fix_missing_locations(module)
@@ -92,7 +96,7 @@ def _make(function: FunctionType) -> CodeType | None:
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
-def _copy(node: ast.AST):  # type: ignore[no-untyped-def]
+def _copy(node: Any) -> Any:
     """A copy of a syntax tree that may be changed."""
     if isinstance(node, list):
         return [_copy(one) for one in node]
@@ -180,6 +184,7 @@ class Rewriter(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.count = 0
+        self.whole: ast.AST = ast.Module([], [])  # the function around
         self.declared: set[str] = set()
         self.made_names: set[str] = set()  # flags, which only statements read that are made for them
 
@@ -188,7 +193,7 @@ class Rewriter(ast.NodeTransformer):
         outer, self.declared = self.declared, {
             name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
         }
-        outer_whole, self.whole = getattr(self, "whole", None), node
+        outer_whole, self.whole = self.whole, node
         body = without_jumps(node.body, self.fresh)
         made = self.block(body)
         self.declared, self.whole = outer, outer_whole

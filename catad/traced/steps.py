@@ -75,7 +75,7 @@ class Pairs(Steps):
         for part in self.parts:
             for var in part.arrays(trace):
                 whole = fresh(trace, var)
-                out.append(var if part.n == self.n else whole[: self.n].var)  # type: ignore[index]
+                out.append(var if part.n == self.n else whole[: self.n].var)
         return out
 
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
@@ -128,4 +128,4 @@ def backwards(trace: Trace, items: Any) -> Steps | None:
     found = steps_of(trace, items)
     if isinstance(found, Range):
         return Range(found.of[::-1])
-    return Rows(found.array[::-1]) if isinstance(found, Rows) else None  # type: ignore[index]
+    return Rows(found.array[::-1]) if isinstance(found, Rows) else None

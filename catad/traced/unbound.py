@@ -46,11 +46,12 @@ def _use(self: Undecided, *args: Any, **kwargs: Any) -> Any:
     raise _used(self)
 
 
-for _name in (
+_OPERATORS = (
     "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and rand or ror xor rxor "
     "lt le gt ge eq ne neg pos abs invert bool int float index len iter getitem setitem contains call enter exit str format "
     "iadd isub imul itruediv array array_ufunc array_function round"
-).split():
+)
+for _name in _OPERATORS.split():
     setattr(Undecided, f"__{_name}__", _use)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-
 from catad.terms import cross, identity
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast, matmul, pointwise

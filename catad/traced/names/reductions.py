@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from catad.traced.masked import Masked
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
+from catad.traced.stand_in import computed, fresh
 from catad.traced.table import meaning, method
 from catad.vector.shape import sum as sum_
 
