@@ -39,7 +39,8 @@ def point_free(program: Program) -> D:
 
     for node in sorted(context):
         before = identity if entry[node] == context[node] else made[entry[node]]
-        made[node] = then(then(before, term(graph.reads[node], entry[node])), graph.step[node])
+        read = identity if graph.reads[node] == () else term(graph.reads[node], entry[node])
+        made[node] = then(then(before, read), graph.step[node])
     return made[graph.end]
 
 
@@ -68,9 +69,8 @@ class _Graph:
         self.at: dict[Any, int] = {}  # by variable, or nested tuple of variables
         self.add(rebuild(program.dom, list(range(program.inputs))), (), identity)
         for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
-            free = args == () and not isinstance(term, Const)
-            self.add(outs, self.resolved(args), it >> term if free else term)
-        self.end = self.node(self.resolved(program.result), identity)
+            self.add(outs, self.resolved(args), it >> term if args == () and not isinstance(term, Const) else term)
+        self.end = self.node(self.resolved(program.result), it if program.result == () else identity)
 
     def node(self, reads: Any, step: D) -> int:
         self.reads.append(reads)

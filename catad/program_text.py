@@ -45,16 +45,16 @@ def program_text(program: Program) -> str:
 
 def bound_names(program: Program) -> set[str]:
     """The names that the text of a program binds in any case."""
-    return Naming(program).taken
+    return Naming(program, False).taken | Naming(program, True).taken
 
 
 class Naming:
-    """The names in the text of a program: its parameters, each with the variables in it, and the variables that the user named.
+    """The names in the text of a program: its parameters, each with the variables in it, and variables.
 
-    `inside` has the variables within parameters that are tuples, for where these are unpacked.
+    Variables have names where the user's program has one for them; those in parameters that are tuples, where these are unpacked.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, unpacked: bool) -> None:
         self.taken: set[str] = set()
         dom, notes = program.dom, program.notes
         structure = rebuild(dom, list(range(program.inputs)))
@@ -64,10 +64,9 @@ class Naming:
         if len(given) != len(parts):
             given = tuple(["s" if isinstance(one, tuple) else notes.names.get(one, "x") for one in parts])
         self.parameters = [(self.free(identifier(name)), one) for name, one in zip(given, parts, strict=True)]
+        held = [v for part in parts if isinstance(part, tuple) for v in flatten(part)] if unpacked else []
         made = [v for outs in program.outs for v in flatten(outs) if v in notes.names]
-        self.variables = {v: self.free(identifier(notes.names[v])) for v in made}
-        held = [v for part in parts if isinstance(part, tuple) for v in flatten(part)]
-        self.inside = {v: self.free(identifier(notes.names.get(v, "v"))) for v in held}
+        self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in (*held, *made)}
 
     def free(self, wish: str) -> str:
         found, k = wish, 1
@@ -91,9 +90,11 @@ def spaces_of(program: Program) -> list[Tensor]:
 class _Text:
     """What both texts of a program share: its lines in order, each as a statement, or written where it is used."""
 
+    unpacked = False
+
     def __init__(self, program: Program, names: Names) -> None:
         self.program, self.names = program, names
-        self.naming = Naming(program)
+        self.naming = Naming(program, self.unpacked)
         self.spaces = spaces_of(program)
         self.statements: list[str] = []
         self.known: dict[Any, tuple[str, int]] = {}  # by variable, or tuple of them: its text, and how closely that binds
@@ -120,7 +121,7 @@ class _Text:
 
     def result(self) -> str:
         """Write all lines; the text of the result."""
-        program = self.program
+        program, returned = self.program, set(flatten(self.program.result))
         for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
             if args == () and not isinstance(outs, tuple):
                 self.constants[outs] = term
@@ -131,7 +132,7 @@ class _Text:
                 continue
             self.known[outs] = text, rank
             self.in_place.add(outs)
-            if self.reads[outs] > 1 or (outs in self.naming.variables and outs != program.result):
+            if self.reads[outs] > 1 or (outs in self.naming.variables and outs not in returned):
                 self.name(outs)
         return self.fitting(program.result, lambda: (self.value(program.result), LOWEST))[0]
 
@@ -248,13 +249,21 @@ class _Expression(_Text):
         self.statements.append(f"{target} := {text}")
 
     def several(self, outs: Any, text: str) -> None:
-        read = [v for v in flatten(outs) for _ in range(self.reads.get(v, 0))]
-        if len(read) > 1:
-            said = [identifier(self.program.notes.names[v]) for v in dict.fromkeys(read) if v in self.program.notes.names]
+        parts = set(parts_of(outs))
+        read = sum(self.read_in(nested, parts) for nested in (*self.program.args, self.program.result))
+        if read > 1:
+            notes = self.program.notes
+            said = [identifier(notes.names[v]) for v in flatten(outs) if v in notes.names and v in self.reads]
             name = self.names.fresh("_".join(said)) if 0 < len(said) <= 3 else self.counted()
             self.bind(name, text)
             text = name
         self.index(text, outs)
+
+    def read_in(self, nested: Any, parts: set[Any]) -> int:
+        """How often a nested tuple has one of some values, where it is as large as can be."""
+        if nested in parts and nested != ():
+            return 1
+        return sum(self.read_in(part, parts) for part in nested) if isinstance(nested, tuple) else 0
 
     def scope(self, part: D) -> str:
         assert isinstance(part, Program)
@@ -270,6 +279,8 @@ class _Expression(_Text):
 
 class _Definitions(_Text):
     """`def name(...): ...`, after the definitions of the programs inside; tuples are unpacked."""
+
+    unpacked = True
 
     def __init__(self, program: Program, names: Names, before: list[str]) -> None:
         super().__init__(program, names)
@@ -290,7 +301,7 @@ class _Definitions(_Text):
                 self.known[part] = parameter, CALL
         result = self.result()
         head = ", ".join([parameter for parameter, _ in self.naming.parameters])
-        return "\n".join([f"def {name}({head}):", *[indented(line) for line in (*self.statements, f"return {result}")]])
+        return "\n".join([f"def {name}({head}):", *[indented(line) for line in (*self.statements, f"return {without_brackets(result)}")]])
 
     def target(self, part: Any) -> str:
         """A tuple of variables as the target of an assignment."""
@@ -298,12 +309,12 @@ class _Definitions(_Text):
             return "_"
         if isinstance(part, tuple):
             return f"({', '.join([self.target(one) for one in part])}{',' * (len(part) == 1)})"
-        name = self.naming.inside.get(part) or self.naming.variables.get(part) or self.counted()
+        name = self.naming.variables.get(part) or self.counted()
         self.known[part] = name, CALL
         return name
 
     def bind(self, target: str, text: str) -> None:
-        self.statements.append(f"{target} = {text}")
+        self.statements.append(f"{without_brackets(target)} = {text}")
 
     def several(self, outs: Any, text: str) -> None:
         self.bind(self.target(outs), text)
@@ -315,6 +326,24 @@ class _Definitions(_Text):
             own = _Definitions(part, self.names, self.before).definition(name)
             self.before.append(f"{own}\n\n\n{name} = ct.function({name}).at({space_text(part.dom)})")
         return self.scopes[id(part)]
+
+
+def parts_of(nested: Any) -> Iterator[Any]:
+    """A nested tuple and its parts."""
+    yield nested
+    if isinstance(nested, tuple):
+        for part in nested:
+            yield from parts_of(part)
+
+
+def without_brackets(text: str) -> str:
+    """A tuple as a statement has it."""
+    depth = 0
+    for k, letter in enumerate(text):
+        depth += (letter in "([{") - (letter in ")]}")
+        if depth == 0:
+            return text[1:-1] if k == len(text) - 1 and text[0] == "(" and k > 1 else text
+    return text
 
 
 def indented(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad.program import Notes
 from catad.spaces import Product, Tensor
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
@@ -28,7 +29,6 @@ from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
 if TYPE_CHECKING:
-    from catad.program import Program
     from catad.traced.driver import Driver
 
 _PASSES = 8  # recordings of a body until its state is settled
@@ -223,8 +223,9 @@ class _Loop:
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
         dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom)
-        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
+        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
+        after = tuple([_value(slot) for slot in changed]), tuple(rest)
+        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
         args = (tuple([slot.start for slot in changed]), tuple(outer))
         made = computed(self.outer, while_loop(holds, body), args)
@@ -313,7 +314,8 @@ class ForLoop(_Loop):
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
-            body: Program = self.region.close((tuple([_value(slot) for slot in changed]), ()), order, dom)
+            after = tuple([_value(slot) for slot in changed]), ()
+            body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
             made = computed(self.outer, sweep(body, self.steps.n), args)

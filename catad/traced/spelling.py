@@ -18,6 +18,7 @@ from catad.terms import D
 from catad.traced.recorder import Findings, tracing
 from catad.traced.stand_in import Traced, fresh
 from catad.vector.keys import Bounds, Key, arg
+from catad.vector.pointwise import WithNumber
 from catad.vector.subscript import Subscript
 
 CALL, POWER, UNARY, COMPARISON, LOWEST = 14, 12, 11, 4, 0  # how closely an expression binds
@@ -32,6 +33,7 @@ _INFIX: dict[str, tuple[str, int, Callable[[Any, Any], Any]]] = {  # by the oper
     "eq": ("==", COMPARISON, operator.eq), "ne": ("!=", COMPARISON, operator.ne),
 }  # fmt: skip
 _PREFIX: dict[str, tuple[str, Callable[[Any], Any]]] = {"neg": ("-", operator.neg), "invert": ("~", operator.invert)}
+_OF_SYMBOL = {symbol: name for name, (symbol, _, _) in _INFIX.items()}
 _MATMUL = ("@", 10, operator.matmul)
 
 
@@ -112,13 +114,17 @@ def _candidate(term: D, operands: Sequence[Operand]) -> Expression | None:
     function = getattr(term, "__scalar_function__", None)
     if not isinstance(function, Function) or len(function.outputs) != 1 or len(operands) != function.arity:
         return None
+    if isinstance(term, WithNumber):
+        sides = [Hole(0, 0), term.number] if term.after else [term.number, Hole(0, 0)]
+        return _infix(*_INFIX[_OF_SYMBOL[term.symbol]], *sides) if type(term.number) in (int, float) else None
     (node,) = function.outputs
     if node.op in _PREFIX and [arg.op for arg in node.args] == ["param"]:
         symbol, compute = _PREFIX[node.op]
         return Expression((symbol, Hole(0, UNARY)), UNARY, compute)
     if node.op not in _INFIX:
         return None
-    sides = [_side(arg) for arg in node.args]
+    args = node.args[::-1] if node.op == "mul" and node.args[0].op == "const" else node.args  # x * 2.0 is 2.0 * x
+    sides = [_side(arg) for arg in args]
     if sorted([side.operand for side in sides if isinstance(side, Hole)]) != list(range(len(operands))):
         return None
     return None if None in sides else _infix(*_INFIX[node.op], *sides)
