@@ -131,6 +131,7 @@ def _regions(graph: _Graph) -> tuple[dict[int, int], dict[int, int]]:
     needed, constant = _needed(graph)
     varying = [node for node in needed if node not in constant]
     reads = {node: [k for k in flatten(graph.reads[node]) if k not in constant] for node in varying}
+    reads[graph.end] = reads[graph.end] or [SOURCE]  # of a constant
     users: dict[int, list[int]] = {node: [] for node in varying}
     for node in varying:
         for k in reads[node]:

@@ -43,6 +43,10 @@ class Notes(NamedTuple):
     result_tree: Tree | None = None
     title: str = "program"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: places refer to code that runs here, and are left out."""
+        return Notes, tuple(self._replace(places=()))
+
 
 @share
 class Program(D):

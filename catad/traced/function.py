@@ -253,7 +253,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                 inputs.append(rebuild(factor, leaves))
             args, kwargs = form.values(inputs[0] if len(where) == 1 else tuple(inputs))
             try:
-                result = _run(function.fn, Driver(trace, _package(function.fn)), args, kwargs)
+                result = _run(function.fn, Driver(_package(function.fn)), args, kwargs)
             except Exception as error:
                 if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
                     raise

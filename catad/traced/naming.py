@@ -14,7 +14,7 @@ from catad.traced.stand_in import Traced
 def named(names: str | tuple[str, ...], value: Any) -> Any:
     """The value, its arrays noted under the names to which the program binds them."""
     if isinstance(names, str):
-        if isinstance(value, Traced):
+        if isinstance(value, Traced) and not names.startswith("__catad"):
             value.named(names)
     elif isinstance(value, (tuple, list)) and len(value) == len(names):
         for name, part in zip(names, value, strict=True):
