@@ -56,6 +56,7 @@ class Naming:
 
     def __init__(self, program: Program, unpacked: bool) -> None:
         self.taken: set[str] = set()
+        self.counts: dict[str, int] = {}
         dom, notes = program.dom, program.notes
         structure = rebuild(dom, list(range(program.inputs)))
         alone = len(notes.arguments) == 1 or not isinstance(dom, Product) or len(dom.factors) == 1
@@ -69,10 +70,11 @@ class Naming:
         self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in (*held, *made)}
 
     def free(self, wish: str) -> str:
-        found, k = wish, 1
+        """A name that is not taken yet; a second value of a name gets `h_2`."""
+        found = wish
         while found in self.taken:
-            k += 1
-            found = f"{wish}_{k}"
+            self.counts[wish] = self.counts.get(wish, 1) + 1
+            found = f"{wish}_{self.counts[wish]}"
         self.taken.add(found)
         return found
 
@@ -104,6 +106,7 @@ class _Text:
         for v in (v for nested in (*program.args, program.result) for v in flatten(nested)):
             self.reads[v] = self.reads.get(v, 0) + 1
         self.scopes: dict[int, str] = {}
+        self.count = 0
 
     def bind(self, target: str, text: str) -> None:
         """A statement that binds a name."""
@@ -154,10 +157,10 @@ class _Text:
 
     def counted(self) -> str:
         """The next of the names v1, v2, ..."""
-        k = 1
-        while f"v{k}" in self.names.bound or f"v{k}" in self.names.values:
-            k += 1
-        return self.names.fresh(f"v{k}")
+        self.count += 1
+        while f"v{self.count}" in self.names.bound or f"v{self.count}" in self.names.values:
+            self.count += 1
+        return self.names.fresh(f"v{self.count}")
 
     # -- terms and values
 

@@ -47,11 +47,36 @@ def code_of(term: D) -> tuple[str, dict[str, Any]]:
     return writer.text(), writer.names.values
 
 
-def _pieces(part: D) -> Sequence[D]:
-    """The parts that may stand several times in a text: of a chain also its beginning; none of a scope of its own."""
-    if isinstance(part, Compose):
-        return (part.left, *part.right.factors)
-    return () if part.is_scope else part.children
+class Parts:
+    """The parts of a term, each once and after its own parts. Of a chain they are its factors, but a beginning that it shares with
+    another chain is one part. A scope of its own has parts unless it is `closed`.
+    """
+
+    def __init__(self, term: D, closed: bool) -> None:
+        self.closed = closed
+        self.shared: set[int] = set()
+        met: set[int] = set()
+        for part in ordered(term, self._beginnings):
+            for child in self._beginnings(part):
+                if isinstance(child, Compose):
+                    (self.shared if id(child) in met else met).add(id(child))
+        self.order = ordered(term, self.of)
+
+    def of(self, part: D) -> Sequence[D]:
+        """The parts of a part."""
+        if not isinstance(part, Compose):
+            return () if self.closed and part.is_scope else part.children
+        at: D = part
+        rest: list[D] = []
+        while isinstance(at, Compose) and (at is part or id(at) not in self.shared):
+            rest += reversed(at.right.factors)
+            at = at.left
+        return (at, *reversed(rest))
+
+    def _beginnings(self, part: D) -> Sequence[D]:
+        if isinstance(part, Compose):
+            return (part.left, *part.right.factors)
+        return () if self.closed and part.is_scope else part.children
 
 
 class Names:
@@ -87,6 +112,9 @@ class Names:
         return found
 
 
+_DEEPEST = 40  # brackets within brackets: Python reads no more than 200
+
+
 class Writer:
     """The text of a term: templates of its parts, in which what stands for a part is a hole.
 
@@ -100,30 +128,44 @@ class Writer:
         self.scope = scope
         self.holes: list[D] = []
         self.top = term  # the part that is being written
+        self.parts = Parts(term, closed=True)
         uses: dict[int, int] = {}
-        parts = ordered(term, _pieces)
-        for part in parts:
-            for child in _pieces(part):
+        depth: dict[int, int] = {}
+        self.first: list[D] = []  # parts that stand before the text, since it would be nested too deep
+        for part in self.parts.order:
+            below = self.parts.of(part)
+            for child in below:
                 uses[id(child)] = uses.get(id(child), 0) + 1
-        shared = [part for part in parts if uses.get(id(part), 0) > 1 and part.children]
-        self.label = {id(part): self.names.fresh(f"t{k + 1}") for k, part in enumerate(shared)}
+            depth[id(part)] = 1 + max([depth[id(child)] for child in below], default=0)
+            if depth[id(part)] > _DEEPEST and part is not term:
+                self.first.append(part)
+                depth[id(part)] = 0
+        cut = {id(part) for part in self.first}
+        labelled = [part for part in self.parts.order if (uses.get(id(part), 0) > 1 and part.children) or id(part) in cut]
+        self.label = {id(part): self.names.fresh(f"t{k + 1}") for k, part in enumerate(labelled)}
+        self.seen: set[int] = set()
 
     def text(self) -> str:
         """The text of the term; of a labelled part only the first occurrence is written out."""
+        before = [f"{self.label[id(part)]} := {self.part(part)}" for part in self.first]
+        own = self.part(self.term)
+        return f"({', '.join([*before, own])})[-1]" if before else own
+
+    def part(self, term: D) -> str:
+        """The text of a part, without its label."""
         pieces: list[str] = []
-        seen: set[int] = set()
-        stack: list[Any] = [(self.term, False)]
+        stack: list[Any] = [(term, False)]
         while stack:
             top = stack.pop()
             if isinstance(top, str):
                 pieces.append(top)
                 continue
             part, inside = top
-            label = self.label.get(id(part))
-            if label is not None and id(part) in seen:
+            label = self.label.get(id(part)) if part is not term else None
+            if label is not None and id(part) in self.seen:
                 pieces.append(label)
                 continue
-            seen.add(id(part))
+            self.seen.add(id(part))
             self.top = part
             if part.is_scope and self.scope is not None:
                 template = self.scope(part)
@@ -138,13 +180,7 @@ class Writer:
         return "".join(pieces)
 
     def chain(self, part: Compose) -> str:
-        """A chain, where a beginning that it shares with another one is one part."""
-        at: D = part
-        rest: list[D] = []
-        while isinstance(at, Compose) and (at is part or id(at) not in self.label):
-            rest += reversed(at.right.factors)
-            at = at.left
-        texts = [self.hole(one) for one in (at, *reversed(rest))]
+        texts = [self.hole(one) for one in self.parts.of(part)]
         return " >> ".join(texts) if len(texts) <= 4 else f"ct.compose({', '.join(texts)})"
 
     def hole(self, child: D) -> str:
@@ -298,9 +334,9 @@ _CACHES = {"_data", "_hash", "_cache", "_place", "__weakref__", "children", "_fa
 
 def packed(term: D) -> tuple[Any, ...]:
     """The records for pickle: one flat record for each distinct part."""
-    parts = ordered(term)
-    number = {id(part): k for k, part in enumerate(parts)}
-    return unpacked, (tuple([_record(part, [number[id(c)] for c in part.children]) for part in parts]),)
+    parts = Parts(term, closed=False)
+    number = {id(part): k for k, part in enumerate(parts.order)}
+    return unpacked, (tuple([_record(part, [number[id(c)] for c in parts.of(part)]) for part in parts.order]),)
 
 
 def _record(part: D, children: list[int]) -> tuple[Any, ...]:

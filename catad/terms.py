@@ -324,7 +324,8 @@ class Compose(D):
         return self.factors
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        for k, factor in enumerate(self.factors):
+        done, x = b.begun(self, x)
+        for k, factor in enumerate(self.factors[done:], done):
             try:
                 x = yield factor, x
             except errors.CatadError as error:
