@@ -14,7 +14,7 @@ import types as _types
 import typing as _typing
 
 from catad import engine, linear, primitive
-from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
+from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
@@ -43,6 +43,7 @@ from catad.errors import (
     TraceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
+from catad.jacobians import hessian, jacfwd, jacobian, jacrev
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
@@ -80,6 +81,7 @@ from catad.vector.checkpoint import checkpoint
 from catad.vector.choose import choose
 from catad.vector.constant import const
 from catad.vector.contract import einsum, matmul
+from catad.vector.cumulative import cumprod, cumsum
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
 from catad.vector.histogram import histogram, reduce_by_index
@@ -87,8 +89,11 @@ from catad.vector.index import gather, scatter, scatter_add
 from catad.vector.keys import arg
 from catad.vector.loop import iterate, while_loop
 from catad.vector.map import map
+from catad.vector.moments import mean, std, var
 from catad.vector.monoid import Monoid, monoid
+from catad.vector.norm import norm
 from catad.vector.pointwise import astype, times
+from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
@@ -103,6 +108,7 @@ from catad.vector.shape import (
     sum,
     transpose,
 )
+from catad.vector.softmax import logsumexp, softmax
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
 from catad.vector.subscript import index
@@ -261,6 +267,8 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "all",
+    "any",
     "arccos",
     "arccosh",
     "arcsin",
@@ -269,6 +277,8 @@ __all__ = [
     "arctan2",
     "arctanh",
     "arg",
+    "argmax",
+    "argmin",
     "argsort",
     "asin",
     "asinh",
@@ -297,6 +307,8 @@ __all__ = [
     "cosh",
     "count",
     "cross",
+    "cumprod",
+    "cumsum",
     "degrees",
     "differential",
     "digamma",
@@ -350,7 +362,9 @@ __all__ = [
     "isnan",
     "it",
     "iterate",
+    "jacfwd",
     "jacobian",
+    "jacrev",
     "jam",
     "jvp",
     "ldexp",
@@ -367,10 +381,14 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "logsumexp",
     "lt",
     "map",
     "matmul",
+    "max",
     "maximum",
+    "mean",
+    "min",
     "minimum",
     "mod",
     "monoid",
@@ -379,6 +397,7 @@ __all__ = [
     "ne",
     "neg",
     "negative",
+    "norm",
     "num_threads",
     "pad",
     "plan",
@@ -387,6 +406,7 @@ __all__ = [
     "pow",
     "power",
     "primitive",
+    "prod",
     "product",
     "profile",
     "proj",
@@ -416,12 +436,14 @@ __all__ = [
     "sin",
     "sinh",
     "slice",
+    "softmax",
     "softplus",
     "sort",
     "space_of",
     "sqrt",
     "square",
     "stack",
+    "std",
     "stencil",
     "sub",
     "subtract",
@@ -442,6 +464,7 @@ __all__ = [
     "u64",
     "use_engine",
     "value_and_grad",
+    "var",
     "vjp",
     "where",
     "while_loop",

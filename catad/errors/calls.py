@@ -55,7 +55,7 @@ def several_axes(axes: object) -> str:
     return text(
         "an axis is one integer",
         given=f"{abbreviated(axes)} of type {type(axes).__name__}",
-        do="fold one axis after the other, e.g. ct.fold(op, e, axis=1) >> ct.fold(op, e); sums take several: ct.sum(axis=(0, 1))",
+        do="scan one axis after the other, or reshape them into one; folds and sums take several: ct.fold(op, e, axis=(0, 1))",
     )
 
 

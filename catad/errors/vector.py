@@ -288,6 +288,56 @@ def array_operator_axis(axis: int, op: object) -> str:
     )
 
 
+def nothing_to_choose(space: object, term: object) -> str:
+    return text(
+        "the greatest or least of no entry is not there",
+        given=space,
+        expected="at least one entry along the axes",
+        where=abbreviated(term),
+        do="for a value where there is none, fold with a neutral element: ct.fold(ct.maximum, -np.inf, axis=...)",
+    )
+
+
+def not_degrees_of_freedom(given: str) -> str:
+    return text("ddof is a number, which is taken from the count", given=given, expected="e.g. 0 or 1")
+
+
+def no_such_order(order: object) -> str:
+    return text(
+        "there is no norm of this order",
+        given=described(order),
+        expected='None, a number, inf, -inf, or "fro" for matrices',
+    )
+
+
+def no_such_norm(order: object, axes: int, space: object, term: object) -> str:
+    known = "a number, inf or -inf" if axes == 1 else '"fro", 1, -1, inf or -inf; others need singular values'
+    return text(
+        f"there is no norm of order {order!r} of {'vectors' if axes == 1 else 'matrices'} here",
+        given=space,
+        expected=known,
+        where=abbreviated(term),
+    )
+
+
+def no_axes_of_a_norm(count: int, space: object, term: object) -> str:
+    return text(
+        "a norm is that of vectors, along one axis, or of matrices, along two",
+        given=f"{count} axes of {space}",
+        where=abbreviated(term),
+        do="give axis=, or ord=None and axis=None for the square root of the sum of all squares",
+    )
+
+
+def array_operator_keepdims(op: object) -> str:
+    return text(
+        "the fold of an operator on arrays has the axes of one element",
+        given="keepdims=True",
+        where=abbreviated(op),
+        do="give the result another axis with ct.expand_dims",
+    )
+
+
 def bad_offsets(offsets: object) -> str:
     return text(
         "offsets are integers, or tuples of integers of one length",

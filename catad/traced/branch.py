@@ -131,7 +131,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     frame = sys._getframe(2)
     site = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
     if site in trace.findings.explored:
-        return first() if decide(trace, test.var) else second()
+        return first() if decide(trace, test.var_) else second()
     regions, values = [], []
     for side in (first, second):
         region = Region(trace, trace.region, "branch")
@@ -143,7 +143,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     try:
         build = sides.pairs.add(*values)
     except CannotMerge:
-        return first() if decide(trace, test.var) else second()
+        return first() if decide(trace, test.var_) else second()
     return build(sides.recorded())
 
 
@@ -156,7 +156,7 @@ def condition(region: Region, var: Var) -> Var:
 
 def is_condition(value: Any) -> bool:
     """True for a number that depends on data, on which a program branches."""
-    return isinstance(value, Traced) and value.size == 1 and value.var.constant is None
+    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
 def _names_of(frame: Any, names: tuple[str, ...]) -> dict[str, Any]:

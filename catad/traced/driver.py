@@ -169,7 +169,7 @@ def _site(frame: Any) -> Any:
 
 def _is_condition(value: Any) -> bool:
     """True for a number that depends on data."""
-    return isinstance(value, Traced) and value.size == 1 and value.var.constant is None
+    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
 def _has_stand_in(key: Any) -> bool:

@@ -151,11 +151,11 @@ def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
 
 def array_of_constant(arg: Any) -> Any:
     """A constant that nobody outside can reach is computed with at once."""
-    if isinstance(arg, Traced) and arg.trace.open:
+    if isinstance(arg, Traced) and arg.trace_.open:
         constant_ = arg.constant
         if constant_ is None:
             return arg
-        return constant_.item() if arg.var.weak else constant_
+        return constant_.item() if arg.var_.weak else constant_
     if type(arg) in (list, tuple) and any_traced(arg):
         return type(arg)([array_of_constant(part) for part in arg])
     return arg

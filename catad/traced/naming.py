@@ -15,11 +15,11 @@ def named(names: str | tuple[str, ...], value: Any) -> Any:
     """The value, its arrays noted under the names to which the program binds them."""
     if isinstance(names, str):
         if isinstance(value, Traced) and not names.startswith("__catad"):
-            value.named(names)
+            value.named_(names)
     elif isinstance(value, (tuple, list)) and len(value) == len(names):
         for name, part in zip(names, value, strict=True):
             if isinstance(part, Traced):
-                part.named(name)
+                part.named_(name)
     return value
 
 

@@ -75,7 +75,7 @@ def _make(function: FunctionType) -> CodeType | None:
         definition = ast.copy_location(
             ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], **_NO_TYPES), definition
         )
-        definition.name = "_lambda"
+    definition.name = "__catad_rewritten"  # so that a function that calls itself finds itself where it found itself before
     definition.decorator_list = []
     definition.returns = None
     _without_defaults(definition.args)

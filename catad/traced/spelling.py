@@ -87,13 +87,13 @@ def _traces_to(term: D, expression: Expression, spaces: tuple[Tensor, ...], nest
         try:
             made = expression.compute(*[fresh(trace, var) for var in inputs])
             if isinstance(made, Traced):
-                made.var  # noqa: B018  (a view is recorded when it is read)
+                made.var_  # noqa: B018  (a view is recorded when it is read)
         except Exception:  # whatever the reason, it is written as a call then
             return False
         if not isinstance(made, Traced) or len(trace.root.lines) != 1:
             return False
         recorded, args, outs, _ = trace.root.lines[0]
-        return outs is made.var and recorded == term and _same(args, nested, inputs)
+        return outs is made.var_ and recorded == term and _same(args, nested, inputs)
 
 
 def _same(args: Any, nested: Any, inputs: Sequence[Any]) -> bool:

@@ -98,12 +98,12 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "trace")
+    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "trace_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
-        self.trace, self._view = trace, view
+        self.trace_, self._view = trace, view
         self.buffer = buffer
         self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
@@ -138,14 +138,14 @@ class Traced:
     # -- values
 
     @property
-    def var(self) -> Var:
+    def var_(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
         trace = self._running()
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
         view = self._view
-        base = view.base.var
+        base = view.base.var_
         if self._seen is None or self._seen[0] is not base or self._seen[1].region is not trace.region:
             self._seen = base, read_through(trace.region, view.read, base, view.further)
             self._seen[1].name = self._name
@@ -157,16 +157,16 @@ class Traced:
             assert self.buffer is not None
             if self.buffer.origin is not None:
                 raise errors.TraceError(errors.write_to_captured(self.buffer.origin))
-            self.buffer.write(self.trace.region, var)
+            self.buffer.write(self.trace_.region, var)
             return
         view = self._view
         if view.write is None:
             raise errors.TraceError(errors.write_through_view(view.why))
-        region = self.trace.region
+        region = self.trace_.region
         further = tuple([region.own(one) for one in view.further])
-        view.base.write(computed(region, view.write, (view.base.var, *further, var)))
+        view.base.write(computed(region, view.write, (view.base.var_, *further, var)))
 
-    def named(self, name: str) -> None:
+    def named_(self, name: str) -> None:
         """Note the name that the user's program has for the array."""
         if self.buffer is None:
             self._name = self._name or name
@@ -174,7 +174,7 @@ class Traced:
                 self._seen[1].name = name
             return
         self.buffer.name = self.buffer.name or name
-        at: Region | None = self.trace.region
+        at: Region | None = self.trace_.region
         while at is not None and at is not self.buffer.region and self.buffer not in at.holds:
             at = at.parent
         if at is not None:
@@ -200,12 +200,12 @@ class Traced:
     def space(self) -> Tensor:
         """The space, which stays: asking for it reads nothing."""
         self._running()
-        known = self._seen[1] if self._seen is not None else self.var if self.buffer is None else self.buffer.var
+        known = self._seen[1] if self._seen is not None else self.var_ if self.buffer is None else self.buffer.var
         return known.space
 
     def _running(self) -> Trace:
         """The trace of the stand-in, which has to be the one that runs."""
-        trace = self.trace
+        trace = self.trace_
         if not trace.open or the_trace() is not trace:
             raise errors.TraceError(errors.used_elsewhere(self))
         return trace
@@ -250,23 +250,28 @@ class Traced:
     @property
     def constant(self) -> Any:
         """The array, where it depends on no argument; else None."""
-        constant = self.var.constant
+        constant = self.var_.constant
         return None if constant is None else array_of(constant)
+
+    @property
+    def python_type(self) -> type | None:
+        """The type of the Python number that this stands for; None for arrays and numbers of NumPy."""
+        return self.var.weak
 
     @property
     def builder(self) -> Adapter:
         """What morphisms ask when they are called on stand-ins (`D.__call__`)."""
-        return Adapter(self.trace)
+        return Adapter(self.trace_)
 
     def __repr__(self) -> str:
-        if not self.trace.open:
+        if not self.trace_.open:
             return "<stand-in of a trace that is over>"
-        var = self.var
+        var = self.var_
         name = f"{var.name}: " if var.name else ""
         return f"<{name}{var.space}>" if var.constant is None else f"<{name}{var.space}, constant {array_of(var.constant)}>"
 
     def __format__(self, spec: str) -> str:
-        constant = None if not self.trace.open else self.constant
+        constant = None if not self.trace_.open else self.constant
         return repr(self) if constant is None or constant.ndim else format(constant[()], spec)
 
     def __iter__(self) -> Iterator[Any]:
@@ -281,7 +286,7 @@ class Traced:
         constant = self.constant
         if constant is not None:
             return constant
-        unroll_for(self.trace, self.var)
+        unroll_for(self.trace_, self.var_)
         raise errors.TraceError(errors.needs_a_number(self, what))
 
     def __int__(self) -> int:
@@ -313,7 +318,7 @@ class Traced:
                 if self.size
                 else "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
             )
-        return decide(self.trace, self.var)
+        return decide(self.trace_, self.var_)
 
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
@@ -387,7 +392,7 @@ def apply_term(trace: Trace, term: D, value: Any) -> Any:
 def var_of(trace: Trace, value: Any) -> Var:
     """The variable of a stand-in, an array or a number."""
     if isinstance(value, Traced):
-        return value.var
+        return value.var_
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return trace.region.constant(np.asarray(value), type(value))
     return trace.region.constant(checked_array(value))

@@ -51,7 +51,7 @@ class Rows(Steps):
         self.array, self.n = array, len(array)
 
     def arrays(self, trace: Trace) -> list[Var]:
-        return [self.array.var]
+        return [self.array.var_]
 
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
         made = fresh(trace, next(entries))
@@ -75,7 +75,7 @@ class Pairs(Steps):
         for part in self.parts:
             for var in part.arrays(trace):
                 whole = fresh(trace, var)
-                out.append(var if part.n == self.n else whole[: self.n].var)
+                out.append(var if part.n == self.n else whole[: self.n].var_)
         return out
 
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:

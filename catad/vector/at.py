@@ -23,11 +23,12 @@ from catad.terms import D
 from catad.vector.histogram import reduce_by_index
 from catad.vector.keys import NEW, Key, Selection, key_of, selection
 from catad.vector.map import broadcast
+from catad.vector.merge_axes import reshaped
 from catad.vector.overwrite import AddedAt, LastOnly, Overwritten, OverwrittenAt
 from catad.vector.pointwise import WORDS
 from catad.vector.pointwise import add as plus
 from catad.vector.shape import broadcast_to, moved
-from catad.vector.subscript import arguments, cut, flat_index, reading, reshaped, span
+from catad.vector.subscript import arguments, cut, flat_index, reading, span
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires

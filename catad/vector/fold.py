@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import scalar
+from catad import errors, scalar
 from catad.boxes import Primitive, box
+from catad.calls import axes as axes_
 from catad.calls import constructor, one_axis
 from catad.linear.block import assemble, chain, grid
 from catad.linear.contract import contract
@@ -31,6 +32,7 @@ from catad.vector.generate import Iota
 from catad.vector.leave_one_out import LeaveOneOutProduct
 from catad.vector.log_sum_exp import log_sum_exp
 from catad.vector.map import mapped
+from catad.vector.merge_axes import merge, unit_axes
 from catad.vector.monoid import (
     Monoid,
     check_laws,
@@ -41,8 +43,8 @@ from catad.vector.monoid import (
     sampled,
     with_params,
 )
-from catad.vector.scan import along, check_params, entries, filled, pointwise_block, scanned
-from catad.vector.shape import moved, sum_of_elements
+from catad.vector.scan import check_params, entries, filled, pointwise_block, scanned
+from catad.vector.shape import axes_of, moved, sum_of_elements
 from catad.vector.shaped import OfOperator
 
 if TYPE_CHECKING:
@@ -268,15 +270,35 @@ def _last(b: Builder, monoid: Monoid, prefixes: Sequence[Wire], axis: int) -> li
 def _lay(b: Builder, x: Wires, term: OfOperator) -> Any:
     x, free = with_params(b, x, term.monoid, term)
     wires: Sequence[Wire] = elements(b, x, term.monoid, term)
-    axis = along(wires[0], term.parameters["axis"], term)
-    check_params(free, wires[0], axis, term)
-    return rebuild(b.space(x), folded(b, term.monoid, wires, axis, free))
+    axes = axes_of(term.parameters["axis"], wires[0], term)
+    for axis in axes:
+        check_params(free, wires[0], axis, term)
+    made = folded_along(b, term.monoid, wires, axes, free)
+    if term.parameters["keepdims"]:
+        made = [unit_axes(b, y, wires[0].shape, axes) for y in made]
+    return rebuild(b.space(x), made)
+
+
+def folded_along(
+    b: Builder, monoid: Monoid, x: Sequence[Wire], axes: Sequence[int], free: Sequence[Wire] = ()
+) -> list[Wire]:
+    """Lay a fold along several axes out: along one that has the indices of all in C order."""
+    if len(axes) == 1:
+        return folded(b, monoid, x, axes[0], free)
+    one = merge(x[0].ndim, axes)
+    return folded(b, monoid, [one.into(b, w) for w in x], one.at, [one.into(b, p) if p.ndim else p for p in free])
 
 
 @constructor("neutral", morphisms="op")
-def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis: int = 0, params: int = 0) -> D:
+def fold(
+    op: Callable[..., Any] | Monoid,
+    neutral: Elements | None = None,
+    axis: int | Sequence[int] | None = 0,
+    params: int = 0,
+    keepdims: bool = False,
+) -> D:
     """The reduction by an associative operator along an axis, for each index of the other axes; an empty fold is the neutral
-    element.
+    element. Along several axes, or all (None), the elements are taken in C order.
 
     `op` takes two elements, numbers or tuples nested as `neutral`; an array of elements is a tuple of arrays of one shape.
     Operands keep their order. With `params=k` the operator takes k more numbers, which follow the elements in the domain:
@@ -288,7 +310,7 @@ def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis:
     else 1 and 4; a minimum or maximum 1 and 4; a declared inverse 1 and 3; `logaddexp` 4 and 6; any other operator on numbers
     1 and 7, of which two are exclusive scans and four move their ends.
 
-    The result has the shape of the elements without `axis`, and their dtype.
+    The result has the shape of the elements without `axis`, or with size 1 there if `keepdims` is true, and their dtype.
 
     >>> import catad as ct, numpy as np
     >>> product = ct.fold(lambda a, b: a * b, 1.0)
@@ -298,10 +320,12 @@ def fold(op: Callable[..., Any] | Monoid, neutral: Elements | None = None, axis:
     >>> ct.grad(soft, argnums=1)(np.array([0.0, 0.0]), 1.0)
     np.float64(0.6931471805599453)
     """
-    axis = one_axis(axis)
+    axis, keepdims = axes_(axis), bool(keepdims)
     if isinstance(op, D) and not hasattr(op, "__scalar_function__"):
-        return ArrayFold(op, neutral, axis)
+        if keepdims:
+            raise errors.ArgumentError(errors.array_operator_keepdims(op))
+        return ArrayFold(op, neutral, one_axis(axis))
     monoid = monoid_of(op, neutral, params)
     if scalar.recognise(monoid.op) == "add":
-        return sum_of_elements(axis)
-    return OfOperator(fold, _lay, monoid, axis=axis)
+        return sum_of_elements(axis, keepdims)
+    return OfOperator(fold, _lay, monoid, axis=axis, keepdims=keepdims)

@@ -41,7 +41,7 @@ class OneArray(Shaped):
         return super().lay_out(b, x)
 
 
-def _axes(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...]:
+def axes_of(given: int | Sequence[int] | None, x: Wire, term: D) -> tuple[int, ...]:
     """Axes counted from the front; each must be there, once."""
     if given is None:
         return tuple(range(x.ndim))
@@ -92,7 +92,7 @@ def transpose(axes: Sequence[int] | None = None) -> D:
     axes = None if axes is None else integers(axes, "an axis")
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        order = tuple(range(x.ndim))[::-1] if axes is None else _axes(axes, x, term)
+        order = tuple(range(x.ndim))[::-1] if axes is None else axes_of(axes, x, term)
         if len(order) != x.ndim:
             raise errors.SpaceError(errors.bad_axis(axes, x.space, term))
         return contract(b, [tuple(range(x.ndim))], [x], order, x.shape)
@@ -124,9 +124,10 @@ def sum(axis: int | Sequence[int] | None = None, keepdims: bool = False) -> D:
     return OneArray(sum, lay, axis=axis, keepdims=keepdims)
 
 
-def sum_of_elements(axis: int) -> D:
-    """The fold of `+` along one axis: as every operator of a fold it gives an element, so the dtype stays."""
-    return SumOfElements(sum_of_elements, lambda b, x, term: _summed(b, x, axis, False, term), axis=axis)
+def sum_of_elements(axis: int | tuple[int, ...] | None, keepdims: bool = False) -> D:
+    """The fold of `+` along some axes: as every operator of a fold it gives an element, so the dtype stays."""
+    lay = lambda b, x, term: _summed(b, x, axis, keepdims, term)  # noqa: E731
+    return SumOfElements(sum_of_elements, lay, axis=axis, keepdims=keepdims)
 
 
 class SumOfElements(OneArray):
@@ -135,12 +136,13 @@ class SumOfElements(OneArray):
     __slots__ = ()
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        axis = self.parameters["axis"]
-        return f"ct.fold(ct.add, 0.0{f', axis={axis}' if axis else ''})"
+        axis, keepdims = self.parameters["axis"], self.parameters["keepdims"]
+        options = (f", axis={axis!r}" if axis != 0 else "") + (", keepdims=True" if keepdims else "")
+        return f"ct.fold(ct.add, 0.0{options})"
 
 
 def _summed(b: Builder, x: Wire, axis: int | Sequence[int] | None, keepdims: bool, term: D) -> Wire:
-    summed = _axes(axis, x, term)
+    summed = axes_of(axis, x, term)
     left = tuple([a for a in range(x.ndim) if a not in summed])
     y = contract(b, [tuple(range(x.ndim))], [x], left, x.shape)
     if not keepdims:
@@ -221,7 +223,7 @@ def flip(axis: int | Sequence[int] | None = None) -> D:
     axis = axes_(axis)
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        reversed_ = _axes(axis, x, term)
+        reversed_ = axes_of(axis, x, term)
         return moved(b, x, [_flipped(n) if a in reversed_ else whole(n) for a, n in enumerate(x.shape)])
 
     return OneArray(flip, lay, axis=axis)
@@ -252,7 +254,7 @@ def slice(start: int | None = None, stop: int | None = None, step: int | None = 
     along = axis
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        (at,) = _axes(along, x, term)
+        (at,) = axes_of(along, x, term)
         n = x.shape[at]
         first, last, stride = builtins.slice(start, stop, step).indices(n)
         m = len(range(first, last, stride))
@@ -281,7 +283,7 @@ def pad(before: int, after: int, value: float = 0.0, axis: int = 0) -> D:
     along = axis
 
     def lay(b: Builder, x: Wire, term: D) -> Wire:
-        (at,) = _axes(along, x, term)
+        (at,) = axes_of(along, x, term)
         if not holds(x.dtype, value):
             raise errors.NumberRangeError(errors.fill_does_not_fit(value, x.space, term))
         n = x.shape[at]

@@ -14,13 +14,14 @@ from catad import errors
 from catad.documented import documented
 from catad.errors.places import here
 from catad.linear.gather import Gathered
-from catad.linear.reindex import Reshaped, whole
 from catad.linear.reindex import axis as move
+from catad.linear.reindex import whole
 from catad.terms import D
 from catad.vector.constant import index_of
 from catad.vector.flat_index import FlatIndex, indexing
 from catad.vector.keys import BROADCAST, NEW, Along, Key, Selection, key_of, selection
 from catad.vector.map import broadcast
+from catad.vector.merge_axes import reshaped
 from catad.vector.shape import moved
 
 if TYPE_CHECKING:
@@ -46,11 +47,6 @@ def arguments(b: Builder, x: Any, key: Key, written: bool, term: D) -> tuple[Wir
 def cut(along: Along) -> Axis:
     """The move of one axis to what a slice or an integer takes of it."""
     return move(along.size, along.length, along.start, along.step, 0, 1, along.length)
-
-
-def reshaped(b: Builder, x: Wire, shape: Sequence[int]) -> Wire:
-    """The wire in another shape; no box where it has it."""
-    return x if x.shape == tuple(shape) else b.add(Reshaped(tuple(shape)), x)[0]
 
 
 def span(along: Sequence[Along], kinds: Callable[[Along], bool]) -> slice:

@@ -90,7 +90,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "spaces of wires": (lambda: ct.sin.spaces(X), "write ct.space_of(x)"),  # type: ignore[arg-type]
     "a size that is no integer": (lambda: ct.reshape((2.0, 2)), "a size is one integer"),  # type: ignore[arg-type]
     "an axis that is no integer": (lambda: ct.sum(1.5), "an axis is one integer"),  # type: ignore[arg-type]
-    "a fold along two axes": (lambda: ct.fold(ct.mul, 1.0, axis=(0, 1)), "fold one axis after the other"),  # type: ignore[arg-type]
+    "a scan along two axes": (lambda: ct.scan(ct.mul, 1.0, axis=(0, 1)), "scan one axis after the other"),  # type: ignore[arg-type]
     "an array as neutral element": (lambda: ct.scan(ct.add, np.zeros(2)), "give one number, e.g. 0.0"),
     "a neutral element of another dtype": (
         lambda: ct.fold(ct.maximum, -np.inf)(np.arange(3)),

@@ -60,7 +60,7 @@ def test_a_program_is_drawn_again_by_its_numbers() -> None:
 
 def planted(step: Step, sizes: tuple[int, ...] = (7,)) -> list[Failure]:
     """How a short drawn program fails whose last step is `step`."""
-    program = draw_program(4, 0, sizes, length=2)
+    program = draw_program(4, 20, sizes, length=2)
     width = program.placed[-1].after
     wrong = replace(program, placed=(*program.placed, Placed(step, (0,), width, False, False)))
     return [smaller(failure) for failure in failures_of(wrong)]

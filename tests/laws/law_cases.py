@@ -255,6 +255,34 @@ def shape_cases() -> list[Case]:
 FLAGS, LENGTHS = given([False, False, True, True, False]), given([2, 0, 3])
 
 
+REDUCTIONS: dict[str, tuple[Callable[[], Any], Maker, bool]] = {
+    "max": (lambda: ct.max(axis=1), MATRIX, True),
+    "max over several": (lambda: ct.max(axis=(0, 2), keepdims=True), real(2, 2, 3), True),
+    "min": (lambda: ct.min(), MATRIX, True),
+    "prod": (lambda: ct.prod(axis=(0, 1)), MATRIX, True),
+    "mean": (lambda: ct.mean(axis=0), real(4, 3), True),
+    "var": (lambda: ct.var(axis=1, ddof=1), MATRIX, False),
+    "std": (lambda: ct.std(axis=0, keepdims=True), MATRIX, False),
+    "norm": (lambda: ct.norm(axis=1), MATRIX, False),
+    "norm of a matrix": (lambda: ct.norm("fro"), MATRIX, False),
+    "norm of another order": (lambda: ct.norm(3), real(4), False),
+    "logsumexp": (lambda: ct.logsumexp(axis=(0, 1)), MATRIX, False),
+    "softmax": (lambda: ct.softmax(axis=0), MATRIX, False),
+    "cumsum": (lambda: ct.cumsum(axis=1), MATRIX, True),
+    "cumprod": (lambda: ct.cumprod(), MATRIX, True),
+    "any": (lambda: ct.any(axis=0), given([[0.0, 1.0], [0.0, 2.0]]), True),
+    "all": (lambda: ct.all(axis=0), given([[0.0, 1.0], [0.0, 2.0]]), True),
+    "argmax": (lambda: ct.argmax(axis=1), MATRIX, True),
+    "argmin": (lambda: ct.argmin(), MATRIX, True),
+    "fold along several axes": (lambda: ct.fold(times, 1.0, axis=(0, 2), keepdims=True), real(2, 2, 2), True),
+}
+
+
+def reduction_cases() -> list[Case]:
+    covers = {name: (name,) if hasattr(ct, name) else () for name in REDUCTIONS}
+    return [Case(name, make, point, covers[name], exact) for name, (make, point, exact) in REDUCTIONS.items()]
+
+
 def segment_cases() -> list[Case]:
     out = []
     for name in ("+", "*", "max", "affine"):
@@ -430,6 +458,7 @@ CASES: list[Case] = [
     *pointwise_cases(),
     *operator_cases(),
     *shape_cases(),
+    *reduction_cases(),
     *segment_cases(),
     *neighbour_cases(),
     *OTHERS,

@@ -14,14 +14,14 @@ import numpy as np
 
 import catad as ct
 from catad import errors
-from catad.testing.drawn import combinators, steps, structure
+from catad.testing.drawn import combinators, steps, structure, words
 from catad.testing.drawn.meaning import Leaves
 from catad.testing.drawn.points import Point, draw_point
 from catad.testing.drawn.steps import Generator, Maker, Step
 
-ONE: list[Maker] = [*steps.ONE, *structure.ONE, *combinators.ONE]
-TWO: list[Maker] = [*steps.TWO, *structure.TWO, *combinators.TWO]
-KINDS = (steps, structure, combinators)  # each as likely as the others
+ONE: list[Maker] = [*steps.ONE, *structure.ONE, *combinators.ONE, *words.ONE]
+TWO: list[Maker] = [*steps.TWO, *structure.TWO, *combinators.TWO, *words.TWO]
+KINDS = (steps, structure, combinators, words)  # each as likely as the others
 LARGEST = 64.0  # magnitude of the numbers in a program
 MOST = 3  # arrays in a state
 

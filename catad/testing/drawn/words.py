@@ -1,0 +1,129 @@
+"""Steps of reductions, scans and rearrangements by NumPy's names, and of keys, beside the meaning that NumPy gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import catad as ct
+from catad.testing.drawn.meaning import Leaves
+from catad.testing.drawn.steps import Generator, Maker, Step
+from catad.testing.drawn.structure import axis_of, of
+
+
+def _axes(rng: Generator, x: Any) -> Any:
+    """All axes, or some."""
+    if rng.integers(3) == 0:
+        return None
+    count = int(rng.integers(1, x.ndim + 1)) if x.ndim else 0
+    chosen = tuple([int(k) for k in rng.permutation(x.ndim)[:count]])
+    return chosen[0] if len(chosen) == 1 else chosen
+
+
+def reductions(rng: Generator, xs: Leaves) -> Step | None:
+    """A reduction that has a derivative, at the size of an entry."""
+    (x,) = xs
+    if not x.size:
+        return None
+    name = str(rng.choice(["max", "min", "mean", "var", "std", "prod", "norm", "logsumexp"]))
+    axis, keep = _axes(rng, x), bool(rng.integers(2))
+    count = x.size if axis is None else int(np.prod([x.shape[k] for k in np.atleast_1d(axis)]))
+    if name == "norm" and np.ndim(axis) == 1:
+        axis = None
+    if name in ("std", "norm") and count < 2:
+        name = "mean"
+    word = getattr(ct, name)(axis=axis, keepdims=keep)
+    bent = ct.map(lambda x: 1.0 + 0.1 * np.tanh(x)) if name == "prod" else ct.map(lambda x: np.tanh(x))
+    smooth = name not in ("max", "min", "std")
+
+    def meaning(xp: Any, x: Any) -> Any:
+        y = 1.0 + 0.1 * xp.tanh(x) if name == "prod" else xp.tanh(x)
+        if name == "norm":
+            return xp.sqrt(xp.sum(y * y, axis=axis, keepdims=keep))
+        if name == "logsumexp":
+            return xp.log(xp.sum(xp.exp(y), axis=axis, keepdims=keep))
+        return getattr(xp, name)(y, axis=axis, keepdims=keep)
+
+    if name == "prod" and count > 100:
+        return None
+    return of(name, bent >> word, meaning, smooth=smooth)
+
+
+def decisions(rng: Generator, xs: Leaves) -> Step | None:
+    """Times what has no derivative: whether there is a positive entry, where the greatest one is."""
+    (x,) = xs
+    if not x.size:
+        return None
+    name = str(rng.choice(["any", "all", "argmax", "argmin"]))
+    if name in ("any", "all"):
+        term = ct.map(lambda x: x > 0.0) >> getattr(ct, name)() >> ct.astype(np.float64)
+        meaning: Any = lambda xp, x: x + 1.0 * getattr(xp, name)(x > 0.0)  # noqa: E731
+    else:
+        scale = 1.0 / x.size
+        term = getattr(ct, name)() >> ct.astype(np.float64) >> scale * ct.id
+        meaning = lambda xp, x: x + scale * getattr(xp, name)(x)  # noqa: E731
+    return of(name, ct.fork(ct.id, term) >> ct.add, meaning, smooth=False, traced=False)
+
+
+def along_lines(rng: Generator, xs: Leaves) -> Step | None:
+    """A scan along an axis, or a softmax."""
+    (x,) = xs
+    if not x.ndim or not x.size:
+        return None
+    name = str(rng.choice(["cumsum", "cumprod", "softmax"]))
+    axis = axis_of(rng, x)
+    n = x.shape[axis]
+    if name == "softmax":
+        soft = lambda xp, x: xp.exp(xp.tanh(x)) / xp.sum(xp.exp(xp.tanh(x)), axis=axis, keepdims=True)  # noqa: E731
+        return of(name, ct.tanh >> ct.softmax(axis=axis), soft)
+    if name == "cumsum":
+        return of(name, (1.0 / n) * ct.id >> ct.cumsum(axis=axis), lambda xp, x: xp.cumsum(x / n, axis=axis))
+    near = ct.map(lambda x: 1.0 + np.tanh(x) / n)
+    return of(name, near >> ct.cumprod(axis=axis), lambda xp, x: xp.cumprod(1.0 + xp.tanh(x) / n, axis=axis))
+
+
+def read_by_key(rng: Generator, xs: Leaves) -> Step | None:
+    """A part of an array, by a key that has an array of indices in it or none."""
+    (x,) = xs
+    if not x.ndim or not x.shape[0]:
+        return None
+    keys: list[Any] = [slice(1, None), slice(None, None, -2), (None, slice(0, 1)), (Ellipsis, slice(None, -1)), -1]
+    choice = int(rng.integers(len(keys) + 2))
+    if choice < len(keys):
+        key = keys[choice]
+        return of("index", ct.index[key], lambda xp, x: x[key])
+    index = rng.integers(-x.shape[0], x.shape[0], int(rng.integers(0, 4)))
+    return of("index arg const", ct.fork(ct.id, ct.const(index)) >> ct.index[ct.arg], lambda xp, x: x[index])
+
+
+def _updated(xp: Any, x: Any, key: Any, v: Any, word: str) -> Any:
+    """NumPy's assignment, or JAX's update."""
+    if hasattr(x, "at"):
+        return getattr(x.at[key], word)(v)
+    out = np.array(x)
+    if word == "set":
+        out[key] = v
+    else:
+        getattr(np, {"add": "add", "multiply": "multiply"}[word]).at(out, key, v)
+    return out
+
+
+def written_by_key(rng: Generator, xs: Leaves) -> Step | None:
+    """A part of one array written into another of its shape."""
+    x, y = xs
+    if x.shape != y.shape or not x.ndim or not x.shape[0]:
+        return None
+    word = str(rng.choice(["set", "add"]))
+    if rng.integers(2):
+        key: Any = [slice(1, None), slice(None, None, -2), 0][int(rng.integers(3))]
+        term = ct.fork(ct.exl, ct.exr >> ct.index[key]) >> getattr(ct.at[key], word)
+        return Step(("at", "index"), term, lambda xp, ys: (_updated(xp, ys[0], key, ys[1][key], word),))
+    index = rng.permutation(x.shape[0])[: int(rng.integers(1, 3))]
+    given = ct.const(index)
+    term = ct.fork(ct.exl, given, ct.fork(ct.exr, given) >> ct.index[ct.arg]) >> getattr(ct.at[ct.arg], word)
+    return Step(("at", "arg", "const"), term, lambda xp, ys: (_updated(xp, ys[0], index, ys[1][index], word),))
+
+
+ONE: list[Maker] = [reductions, reductions, decisions, along_lines, read_by_key]
+TWO: list[Maker] = [written_by_key]
