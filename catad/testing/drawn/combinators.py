@@ -277,6 +277,36 @@ def while_loops(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("while_loop",), ct.while_loop(size, 0.5 * ct.id + 0.125 * ct.id), meaning, False, False)
 
 
+def choices(rng: Generator, xs: Leaves) -> Step:
+    """One of two terms, as the numbers decide."""
+    term = ct.choose(ct.sum() >> ct.map(lambda s: s > 0.0), ct.sin, 0.5 * ct.id)
+
+    def meaning(xp: Any, ys: Leaves) -> Leaves:
+        total = float(np.sum(np.asarray(ys[0], np.float64)))
+        return (xp.sin(ys[0]) if total > 0.0 else 0.5 * ys[0],)
+
+    return Step(("choose",), term, meaning, False, False)
+
+
+def sweeps(rng: Generator, xs: Leaves) -> Step | None:
+    """A loop over the rows of an array, which hands on a state and gives a row at each step."""
+    (x,) = xs
+    if not x.ndim or not 0 < x.shape[0] <= 64:
+        return None
+    step = ct.fork(ct.fork(ct.proj(0) >> ct.sin, ct.proj(2)) >> ct.add, ct.proj(0))
+    start = ct.index[0]
+    loop = ct.fork(start, ct.const(()), ct.id) >> ct.sweep(step, int(x.shape[0])) >> ct.exr
+
+    def meaning(xp: Any, ys: Leaves) -> Leaves:
+        state, rows = ys[0][0], []
+        for row in ys[0]:
+            rows.append(state)
+            state = xp.sin(state) + row
+        return (xp.stack(rows),)
+
+    return Step(("sweep", "index"), loop, meaning)
+
+
 def checkpoints(rng: Generator, xs: Leaves) -> Step:
     """Recomputed in the derivative."""
     term = ct.checkpoint(ct.sin >> ct.square + ct.id)
@@ -327,6 +357,6 @@ def valued(rng: Generator, xs: Leaves) -> Step:
 
 ONE: list[Maker] = [
     scans, scans, scans, folds, folds, histograms, histograms, histograms, segments, segments, stencils, iterates, while_loops,
-    checkpoints, mapped_terms, by_hand, derivatives, valued,
+    choices, sweeps, checkpoints, mapped_terms, by_hand, derivatives, valued,
 ]  # fmt: skip
 TWO: list[Maker] = [pair_scans, pair_scans, recurrences, reductions_onto, reductions_onto]
