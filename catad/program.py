@@ -8,7 +8,9 @@ user's source are kept for texts and messages, and take no part in comparisons.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
@@ -40,6 +42,10 @@ class Notes(NamedTuple):
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
     title: str = "program"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: places refer to code that runs here, and are left out."""
+        return Notes, tuple(self._replace(places=()))
 
 
 @share
@@ -83,13 +89,23 @@ class Program(D):
                 made = yield line.term, substituted(line.args, at)
             except errors.CatadError as error:
                 if error.composed is None and k < len(self.notes.places):
-                    errors.written_at(error, self.notes.places[k])
+                    errors.at_line(error, self.notes.places[k])
                 raise
             at.update(zip(flatten(line.outs), flatten(made), strict=True))
         return substituted(self.result, at)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return late().program_code(self, part, name)
+        return late().program_code(self, name)
+
+    @property
+    def title(self) -> str:
+        """The name of the function, as a name of Python."""
+        return identifier(self.notes.title)
+
+    is_scope = True
+
+    def bound_names(self) -> set[str]:
+        return late().bound_names(self)
 
     def __str__(self) -> str:
         return late().program_text(self)
@@ -97,6 +113,14 @@ class Program(D):
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections."""
         return late().point_free(self)
+
+
+def identifier(text: str) -> str:
+    """A name of Python from a name with a path, `params["w"]`, or from a title."""
+    words = re.findall(r"[A-Za-z_]\w*", text, re.ASCII)
+    has_path = "[" in text or "." in text
+    found = "f" if not words or text == "<lambda>" else words[-1] if has_path else "_".join(words)
+    return f"{found}_" if iskeyword(found) or found in ("ct", "np") else found
 
 
 def substituted(nested: Any, at: Any) -> Any:
@@ -119,16 +143,16 @@ def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[lis
     following = inputs
     while stack:
         var, ready = stack.pop()
-        k = writer.get(var)
-        if k is None or (k in state and not ready):
+        at = writer.get(var)
+        if at is None or (at in state and not ready):
             continue
         if not ready:
-            state[k] = True
+            state[at] = True
             stack.append((var, True))
-            stack += [(v, False) for v in reversed(flatten(lines[k].args))]
+            stack += [(v, False) for v in reversed(flatten(lines[at].args))]
         else:
-            order.append(k)
-            for out in flatten(lines[k].outs):
+            order.append(at)
+            for out in flatten(lines[at].outs):
                 number[out] = following
                 following += 1
     made = [

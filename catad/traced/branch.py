@@ -17,6 +17,7 @@ from catad.rearrange import exl, exr
 from catad.spaces import Product
 from catad.traced.decisions import decide
 from catad.traced.merge import Build, CannotMerge, Pairs, is_numeric, zeros_like
+from catad.traced.naming import named
 from catad.traced.recorder import Region, Trace, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.unbound import UNBOUND, Undecided
@@ -91,7 +92,7 @@ class Branch:
             except CannotMerge:
                 built[name] = lambda outs: Undecided(self.trace, self.site)
         outs = sides.recorded()
-        self.values = {name: build(outs) for name, build in built.items()}
+        self.values = {name: named(name, build(outs)) for name, build in built.items()}
         self.merged = True
 
 
@@ -130,7 +131,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     frame = sys._getframe(2)
     site = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
     if site in trace.findings.explored:
-        return first() if decide(trace, test.var) else second()
+        return first() if decide(trace, test.var_) else second()
     regions, values = [], []
     for side in (first, second):
         region = Region(trace, trace.region, "branch")
@@ -142,7 +143,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     try:
         build = sides.pairs.add(*values)
     except CannotMerge:
-        return first() if decide(trace, test.var) else second()
+        return first() if decide(trace, test.var_) else second()
     return build(sides.recorded())
 
 
@@ -155,7 +156,7 @@ def condition(region: Region, var: Var) -> Var:
 
 def is_condition(value: Any) -> bool:
     """True for a number that depends on data, on which a program branches."""
-    return isinstance(value, Traced) and value.size == 1 and value.var.constant is None
+    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
 def _names_of(frame: Any, names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The driver: what a rewritten function asks (`rewrite.py`). One driver serves one trace."""
+"""The driver: what a rewritten function asks (`rewrite.py`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from catad.traced.follow import call
 from catad.traced.indexing import getitem
 from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
+from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
-from catad.traced.recorder import Trace
+from catad.traced.recorder import Trace, the_trace
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
@@ -31,9 +32,15 @@ class Driver:
 
     unbound = UNBOUND
     slice = builtins.slice
+    named = staticmethod(named)
 
-    def __init__(self, trace: Trace, package: str) -> None:
-        self.trace, self.package = trace, package
+    def __init__(self, package: str) -> None:
+        self.package = package
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that runs: functions that are written inside a traced one may be traced on their own."""
+        return the_trace()
 
     # -- calls, items, attributes
 
@@ -128,7 +135,10 @@ class Driver:
         value = getattr(operator, op)(left, right)
         if len(pairs) == 2:
             return value
-        rest = lambda: self.chain(right, *pairs[2:])  # noqa: E731
+
+        def rest() -> Any:
+            return self.chain(right, *pairs[2:])
+
         if not _is_condition(value):
             return rest() if value else value
         return choose_values(self, value, rest, lambda: value)
@@ -159,7 +169,7 @@ def _site(frame: Any) -> Any:
 
 def _is_condition(value: Any) -> bool:
     """True for a number that depends on data."""
-    return isinstance(value, Traced) and value.size == 1 and value.var.constant is None
+    return isinstance(value, Traced) and value.size == 1 and value.var_.constant is None
 
 
 def _has_stand_in(key: Any) -> bool:
@@ -177,5 +187,5 @@ def _name_of(array: Any) -> str:
     for scope in scopes:
         for name, value in list(scope.items()):
             if value is array and not name.startswith("__catad"):
-                return name
+                return str(name)
     return "a captured array"

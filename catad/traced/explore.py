@@ -50,7 +50,7 @@ def explored(run: Callable[[Findings], Path]) -> Path | Fork:
             return _paths(run, findings, [])
         except Restart:
             continue
-    raise errors.TraceError(errors.too_many_paths([]))
+    raise errors.TraceError(errors.too_many_branches([]))
 
 
 def _paths(run: Callable[[Findings], Path], findings: Findings, prefix: list[bool]) -> Path | Fork:
@@ -68,7 +68,7 @@ def _paths(run: Callable[[Findings], Path], findings: Findings, prefix: list[boo
 
 def _too_many(path: Path) -> None:
     places = [decision.place for decision in path.trace.decisions]
-    error = errors.TraceError(errors.too_many_paths([shown(place) for place in places]))
+    error = errors.TraceError(errors.too_many_branches([shown(place) for place in places]))
     errors.show_source(error, places[-1])
     raise error
 

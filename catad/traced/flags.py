@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 Fresh = Callable[[str], str]
+N = TypeVar("N", bound=ast.AST)
 
 
 class _Loop(NamedTuple):
@@ -92,7 +93,7 @@ class _Writer:
             assert isinstance(node, ast.For)
             item = self.fresh("item")
             bound = _at(ast.Assign([node.target], _load(item)), node.target)
-            guard = _at(ast.If(_none_of(stops), [bound, *node.body], []), node)
+            guard: Any = _at(ast.If(_none_of(stops), [bound, *node.body], []), node)
             guard.filled = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]  # bound in the first step
             node.target = _at(ast.Name(item, ast.Store()), node.target)
             node.body = [guard]
@@ -122,7 +123,7 @@ def _none_of(names: Sequence[str]) -> ast.expr:
     return parts[0] if len(parts) == 1 else ast.BoolOp(ast.And(), parts)
 
 
-def _at(node, where):  # type: ignore[no-untyped-def]
+def _at(node: N, where: ast.AST) -> N:
     """A new node with the place of an old one."""
     ast.copy_location(node, where)
     return ast.fix_missing_locations(node)

@@ -1,15 +1,13 @@
 """Calls of a traced function.
 
-Functions of NumPy, of `math` and of Python have a meaning for stand-ins. Plain functions of the user are followed: they are rewritten
-as the traced function itself is. Everything else is called as it is.
+Functions of NumPy, of `math` and of Python have a meaning for stand-ins. Plain functions of the user are followed: they are
+rewritten as the traced function itself is. Everything else is called as it is.
 """
 
 from __future__ import annotations
 
-
 import functools
 import inspect
-
 from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
@@ -66,9 +64,9 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         return INSTANCES[type(function)](driver, function, *args, **kwargs)
     elif hasattr(function, "__wrapped__") and isinstance(function, functools._lru_cache_wrapper):
         return call(driver, function.__wrapped__, args, kwargs)
-    elif not isinstance(function, D) and isinstance(getattr(type(function), "__call__", None), FunctionType):
-        method = type(function).__call__
-        if follows(method, driver.package):
+    elif not isinstance(function, D):
+        method = vars(type(function)).get("__call__")
+        if isinstance(method, FunctionType) and follows(method, driver.package):
             return _follow(driver, method, (function, *args), kwargs)
     return _plain(driver, function, args, kwargs)
 
@@ -99,11 +97,12 @@ def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwarg
     return (function if copy is None else copy)(*args, **kwargs)
 
 
-def _constructed(driver: Driver, kind: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """An object of a class; an `__init__` that the user wrote is followed."""
-    init = kind.__init__  # type: ignore[misc]
-    if kind.__new__ is object.__new__ and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
-        made = kind.__new__(kind)
+    init = kind.__init__
+    plain: Any = object.__new__
+    if kind.__new__ is plain and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
+        made = plain(kind)
         _follow(driver, init, (made, *args), kwargs)
         return made
     return _plain(driver, kind, args, kwargs)
@@ -152,11 +151,11 @@ def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
 
 def array_of_constant(arg: Any) -> Any:
     """A constant that nobody outside can reach is computed with at once."""
-    if isinstance(arg, Traced) and arg.trace.open:
+    if isinstance(arg, Traced) and arg.trace_.open:
         constant_ = arg.constant
         if constant_ is None:
             return arg
-        return constant_.item() if arg.var.weak else constant_
+        return constant_.item() if arg.var_.weak else constant_
     if type(arg) in (list, tuple) and any_traced(arg):
         return type(arg)([array_of_constant(part) for part in arg])
     return arg

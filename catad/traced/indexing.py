@@ -66,17 +66,17 @@ def parsed(x: Traced, key: Any) -> Key:
                 raise errors.TraceError(errors.shape_depends_on_data("x[mask] beside other indices"))
             if part.dtype.kind not in "iu":
                 raise IndexError(
-                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid"
-                    " indices"
+                    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                    "are valid indices"
                 )
             parts.append(arg)
-            indices.append(part.var)
+            indices.append(part.var_)
             basic = basic and not part.ndim
         else:
             basic = False
             for positions in _positions(part):
                 parts.append(arg)
-                indices.append(var_of(x.trace, positions))
+                indices.append(var_of(x.trace_, positions))
     used = sum(not (part is None or isinstance(part, EllipsisType)) for part in parts)
     if used > x.ndim:
         raise IndexError(f"too many indices for array: array is {x.ndim}-dimensional, but {used} were indexed")
@@ -132,14 +132,14 @@ def getitem(x: Any, key: Any) -> Any:
         return _masked(x, key[0] if isinstance(key, tuple) else key)
     key = parsed(x, key)
     if key.is_basic and not key.is_number:
-        return Traced(x.trace, None, View(x, key.read, key.write, key.indices))
-    args = (x.var, *key.indices)
-    return fresh(x.trace, computed(x.trace.region, key.read, args if key.indices else args[0]))
+        return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
+    args = (x.var_, *key.indices)
+    return fresh(x.trace_, computed(x.trace_.region, key.read, args if key.indices else args[0]))
 
 
 def _masked(x: Traced, mask: Traced) -> Masked:
     """A masked read: where the mask is false the number 1."""
-    full = pointwise_where(x.trace, _over(mask, x), x, 1)
+    full = pointwise_where(x.trace_, _over(mask, x), x, 1)
     return Masked(mask, full)
 
 
@@ -149,24 +149,24 @@ def _over(mask: Traced, x: Traced) -> Traced:
         raise IndexError(
             f"boolean index did not match indexed array: the shapes are {mask.shape} and {x.shape}"
         )
-    var = mask.var
+    var = mask.var_
     if mask.ndim < x.ndim:
         shape = (*mask.shape, *[1] * (x.ndim - mask.ndim))
-        var = computed(x.trace.region, late().reshape(shape), var)
-    return fresh(x.trace, var)
+        var = computed(x.trace_.region, late().reshape(shape), var)
+    return fresh(x.trace_, var)
 
 
 def pointwise_where(trace: Any, condition: Traced, a: Any, b: Any) -> Traced:
     """`np.where` of a mask, in the dtype of a."""
     dtype = a.dtype
     b = np.asarray(b, dtype) if not isinstance(b, Traced) else b
-    made = computed(trace.region, late().where, (condition.var, var_of(trace, a), var_of(trace, b)))
+    made = computed(trace.region, late().where, (condition.var_, var_of(trace, a), var_of(trace, b)))
     return fresh(trace, made)
 
 
 def setitem(x: Any, key: Any, value: Any) -> None:
     """`x[key] = value`."""
-    trace = x.trace
+    trace = x.trace_
     if is_mask(x, key):
         _set_under(x, key[0] if isinstance(key, tuple) else key, value)
         return
@@ -180,27 +180,27 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     found = parsed(x, key)
     var = var_of(trace, value)
     region = trace.region
-    x.write(computed(region, found.write, (x.var, *found.indices, var)))
+    x.write(computed(region, found.write, (x.var_, *found.indices, var)))
 
 
 def _set_under(x: Traced, mask: Traced, value: Any) -> None:
     """`x[mask] = value` for a number, a row, or what was computed of `x[mask]`."""
-    trace = x.trace
+    trace = x.trace_
     over = _over(mask, x)
     if isinstance(value, Masked):
         if not same_mask(value.mask, mask):
             raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with another mask in v"))
-        new = fitted(trace, value.full.var, x.space)
+        new = fitted(trace, value.full.var_, x.space)
     else:
         var = var_of(trace, value)
         row = Tensor(x.shape[mask.ndim :], x.dtype)
         if var.space.ndim > row.ndim and var.space.shape[0] != 1:
             raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with an array v"))
         new = fitted(trace, fitted(trace, var, row), x.space)
-    x.write(computed(trace.region, late().where, (over.var, new, x.var)))
+    x.write(computed(trace.region, late().where, (over.var_, new, x.var_)))
 
 
-Traced.__getitem__ = getitem  # type: ignore[attr-defined]
-Traced.__setitem__ = setitem  # type: ignore[attr-defined]
+setattr(Traced, "__getitem__", getitem)  # noqa: B010
+setattr(Traced, "__setitem__", setitem)  # noqa: B010
 
 

@@ -27,8 +27,8 @@ class Masked:
         self.mask, self.full = mask, full
 
     @property
-    def trace(self) -> Trace:
-        return self.full.trace
+    def trace_(self) -> Trace:
+        return self.full.trace_
 
     @property
     def dtype(self) -> Any:
@@ -73,6 +73,6 @@ def common_mask(args: Sequence[Any]) -> Traced | None:
 
 def same_mask(a: Traced, b: Traced) -> bool:
     """True where two masks are one variable."""
-    first: Var = a.var
-    second: Var = b.var
+    first: Var = a.var_
+    second: Var = b.var_
     return first is second or (first.region is second.region and first.wire is second.wire)

@@ -30,14 +30,27 @@ _WORDS = {
     "equal": "eq", "not_equal": "ne", "arctan2": "atan2",
 }  # fmt: skip
 _SAME = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor ceil "
-    "trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees radians "
-    "ldexp"
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh sqrt cbrt hypot logaddexp minimum maximum fmin fmax floor "
+    "ceil trunc rint sign copysign fmod isnan isinf isfinite signbit arcsin arccos arctan arcsinh arccosh arctanh square degrees "
+    "radians ldexp"
 )
 _WORDS |= {name: name for name in _SAME.split()}
 _ON_TRUTH = {"add": np.logical_or, "multiply": np.logical_and, "absolute": np.positive, "maximum": np.logical_or,
              "minimum": np.logical_and, "fmax": np.logical_or, "fmin": np.logical_and, "less": None}  # fmt: skip
+SPECIAL: dict[np.ufunc, Callable[..., Any]] = {}  # those that are several lines: NotImplemented where they are one
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
+
+
+_BY_NUMBER = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+
+
+def _by_number(word: str, symbol: str, number: Any, after: bool) -> D:
+    """The word for arithmetic with one number: `ct.times(2.0)`, `ct.id + 1`."""
+    if word == "mul":
+        return late().times(number)
+    made = words.WithNumber(word, symbol, number, after)
+    public = MapOf(made.function)
+    return public if repr(public).startswith("ct.") and "map" not in repr(public) else made
 
 
 @lru_cache(4096)
@@ -50,6 +63,8 @@ def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
             return found
         return MapOf(scalar.read(ufunc))
     args = [object() if number is None else number[1] for number in numbers]
+    if len(args) == 2 and ufunc.__name__ in _BY_NUMBER and type(args[numbers[0] is None]) is not bool:
+        return _by_number(_WORDS[ufunc.__name__], _BY_NUMBER[ufunc.__name__], args[numbers[0] is None], numbers[0] is None)
     op = {"negative": "neg"}.get(ufunc.__name__, _WORDS.get(ufunc.__name__))
     term, _ = late().with_numbers(op if op in scalar.OPS else ufunc, args)
     return term
@@ -57,7 +72,7 @@ def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
 
 def supported(ufunc: np.ufunc) -> bool:
     """True for universal functions that catad knows."""
-    return ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
+    return ufunc in SPECIAL or ufunc.__name__ in _WORDS or handler_of(ufunc) is not None
 
 
 @lru_cache(4096)
@@ -65,7 +80,7 @@ def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dty
     """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
     if all(isinstance(one, type) for one in types):
         types = tuple([np.dtype(one) for one in types])
-    asks = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
+    asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
     found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
     for dtype in found:
         if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
@@ -82,9 +97,24 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> A
     if not supported(ufunc):
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
     mask = common_mask(args)
-    operands = [arg.full if isinstance(arg, Masked) else arg for arg in args]
-    made = _recorded(trace, ufunc, operands, dtype)
+    plain = [arg.full if isinstance(arg, Masked) else arg for arg in args]
+    special = SPECIAL.get(ufunc)
+    made = NotImplemented if special is None else special(trace, *plain)
+    if made is NotImplemented:
+        made = _recorded(trace, ufunc, plain, dtype)
+    elif dtype is not None:
+        made = made.astype(dtype)
     return made if mask is None else Masked(mask, made)
+
+
+def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], ...]:
+    """NumPy's dtypes of the operands and results of a universal function; Python numbers are weak."""
+    return _dtypes(ufunc, tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args]), None)
+
+
+def _type_of(arg: Any, var: Var | None) -> Any:
+    found = type(arg) if var is None else var.weak or var.space.dtype
+    return np.dtype(bool) if found is bool else found
 
 
 _plain: dict[Any, D] = {}  # words that take their operands as they are, by the dtypes of these
@@ -96,7 +126,7 @@ def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | Non
     at = []
     for arg in args:
         if type(arg) is Traced:
-            var = arg.var
+            var = arg.var_
             if var.weak is not None or var.constant is not None:
                 return None
             key.append(var.space.dtype)
@@ -127,8 +157,7 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) ->
     """One line, with the operands cast to what NumPy computes in."""
     numbers = [_is_number(arg) for arg in args]
     vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
-    types = tuple([type(arg) if var is None else var.weak or var.space.dtype for arg, var in zip(args, vars_, strict=True)])
-    types = tuple([np.dtype(bool) if one is bool else one for one in types])
+    types = tuple([_type_of(arg, var) for arg, var in zip(args, vars_, strict=True)])
     weak = all(isinstance(one, type) for one in types) or (
         all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
         and all(var is None or var.weak for var in vars_)
@@ -236,7 +265,7 @@ def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:
 
 def _trace_of(*args: Any) -> Trace:
     found = next(arg for arg in args if isinstance(arg, (Traced, Masked)))
-    trace: Trace = found.trace
+    trace: Trace = found.trace_
     return trace
 
 
@@ -244,7 +273,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not _operand(other):
             return NotImplemented
-        return pointwise(self.trace, ufunc, *((other, self) if swapped else (self, other)))
+        return pointwise(self.trace_, ufunc, *((other, self) if swapped else (self, other)))
 
     return method
 
@@ -267,7 +296,7 @@ def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
 
 def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
     """Write a value into the whole of an array: broadcast to its shape, in its dtype."""
-    trace = target.trace
+    trace = target.trace_
     if isinstance(value, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
     var = var_of(trace, value)
@@ -303,11 +332,11 @@ for _name, _ufunc in [
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
         setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
-for _name, _ufunc in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
+for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked):
-        setattr(_class, f"__{_name}__", lambda self, ufunc=_ufunc: pointwise(self.trace, ufunc, self))
-setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace, self, other))  # noqa: B010
-setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace, other, self))  # noqa: B010
+        setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
+setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace_, self, other))  # noqa: B010
+setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace_, other, self))  # noqa: B010
 setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010
 setattr(Traced, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
 setattr(Traced, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010

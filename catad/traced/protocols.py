@@ -33,7 +33,7 @@ def universal(trace: Trace, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...
     kwargs.pop("casting", None)
     inputs, positional = inputs[: ufunc.nin], inputs[ufunc.nin :]
     targets = (out if isinstance(out, tuple) else (out,)) if out is not None else positional
-    axes = {key: kwargs.pop(key) for key in ("axis", "axes", "keepdims") if key in kwargs and ufunc.signature}
+    axes: dict[str, Any] = {key: kwargs.pop(key) for key in ("axis", "axes", "keepdims") if key in kwargs and ufunc.signature}
     for key in kwargs:
         if key not in ("order", "subok"):
             raise errors.TraceError(errors.unknown_parameter(name, key))
@@ -80,7 +80,7 @@ def write_out(target: Any, made: Any) -> None:
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function that NumPy hands to a stand-in."""
-    return universal(self.trace, ufunc, method, inputs, kwargs)
+    return universal(self.trace_, ufunc, method, inputs, kwargs)
 
 
 def array_function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,7 +88,7 @@ def array_function(self: Any, function: Any, types: Any, args: tuple[Any, ...], 
     found = FUNCTIONS.get(function)
     if found is None:
         raise unknown(f"{_module(function)}.{function.__name__}")
-    return called(found, self.trace, function.__name__, args, kwargs)
+    return called(found, self.trace_, function.__name__, args, kwargs)
 
 
 def _module(function: Any) -> str:
@@ -99,7 +99,9 @@ def _module(function: Any) -> str:
 def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the meaning of a function; a parameter that it has not is a named error."""
     kwargs = dict(kwargs)
-    target = kwargs.pop("out", None) if "out" not in found.__code__.co_varnames else None
+    code = found.__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    target = kwargs.pop("out", None) if "out" not in parameters else None
     try:
         made = found(trace, *args, **kwargs)
     except TypeError as error:
@@ -125,10 +127,10 @@ def attribute(self: Traced, name: str) -> Any:
 
 def _bound(self: Any, found: Callable[..., Any], name: str) -> Any:
     if getattr(found, "is_property", False):
-        return found(self.trace, self)
+        return found(self.trace_, self)
 
     def method(*args: Any, **kwargs: Any) -> Any:
-        return called(found, self.trace, name, (self, *args), kwargs)
+        return called(found, self.trace_, name, (self, *args), kwargs)
 
     return method
 
@@ -144,7 +146,7 @@ def masked_attribute(self: Masked, name: str) -> Any:
 
 Traced.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Traced.__array_function__ = array_function  # type: ignore[attr-defined]
-Traced.__getattr__ = attribute  # type: ignore[attr-defined]
+setattr(Traced, "__getattr__", attribute)  # noqa: B010
 Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Masked.__array_function__ = array_function  # type: ignore[attr-defined]
 Masked.__getattr__ = masked_attribute  # type: ignore[method-assign]

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
+from typing import Any
 
 from catad.scalar.find_source import find_source
 from catad.traced.flags import without_jumps
@@ -33,6 +34,9 @@ _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.Yiel
              ast.Import, ast.ImportFrom, ast.Delete, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
 
 
+_NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
+
+
 def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
     """The function with a driver in it; None where there is no source."""
     made = _rewritten_code(function)
@@ -46,8 +50,8 @@ def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
     return copy
 
 
-def _cell(value: object):  # type: ignore[no-untyped-def]
-    return (lambda: value).__closure__[0]  # type: ignore[index]
+def _cell(value: object) -> CellType:
+    return CellType(value)
 
 
 _codes: dict[CodeType, CodeType | None] = {}
@@ -69,9 +73,9 @@ def _make(function: FunctionType) -> CodeType | None:
     if isinstance(definition, ast.Lambda):
         body: list[ast.stmt] = [ast.copy_location(ast.Return(definition.body), definition.body)]
         definition = ast.copy_location(
-            ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], type_params=[]), definition
+            ast.FunctionDef(name="<lambda>", args=definition.args, body=body, decorator_list=[], **_NO_TYPES), definition
         )
-        definition.name = "_lambda"
+    definition.name = "__catad_rewritten"  # so that a function that calls itself finds itself where it found itself before
     definition.decorator_list = []
     definition.returns = None
     _without_defaults(definition.args)
@@ -82,7 +86,7 @@ def _make(function: FunctionType) -> CodeType | None:
         args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]),
         body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
         decorator_list=[],
-        type_params=[],
+        **_NO_TYPES,
     )
     module = ast.Module([outer], [])
     ast.fix_missing_locations(module)
@@ -92,7 +96,7 @@ def _make(function: FunctionType) -> CodeType | None:
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
-def _copy(node: ast.AST):  # type: ignore[no-untyped-def]
+def _copy(node: Any) -> Any:
     """A copy of a syntax tree that may be changed."""
     if isinstance(node, list):
         return [_copy(one) for one in node]
@@ -180,6 +184,7 @@ class Rewriter(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.count = 0
+        self.whole: ast.AST = ast.Module([], [])  # the function around
         self.declared: set[str] = set()
         self.made_names: set[str] = set()  # flags, which only statements read that are made for them
 
@@ -188,7 +193,7 @@ class Rewriter(ast.NodeTransformer):
         outer, self.declared = self.declared, {
             name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
         }
-        outer_whole, self.whole = getattr(self, "whole", None), node
+        outer_whole, self.whole = self.whole, node
         body = without_jumps(node.body, self.fresh)
         made = self.block(body)
         self.declared, self.whole = outer, outer_whole
@@ -257,6 +262,10 @@ class Rewriter(ast.NodeTransformer):
             pairs += [ast.Constant(_COMPARED[type(op)]), _later(right)]
         return ast.copy_location(ast.Call(_driver("chain"), [node.left, *pairs], []), node)
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        node.value = _named(node.target, self.visit(node.value))
+        return node
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.generic_visit(node)
         return node
@@ -277,6 +286,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         node.value = self.visit(node.value)
+        node.value = _named(node.targets[0], node.value)
         if all(isinstance(target, ast.Name) for target in node.targets):
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
@@ -303,7 +313,7 @@ class Rewriter(ast.NodeTransformer):
                 later += self.unpack(inner, _load(name), node)
             first: ast.stmt = ast.copy_location(ast.Assign([ast.Tuple(names, ast.Store())], value), node)
             return [first, *later]
-        return [ast.copy_location(ast.Assign([target], value), node)]
+        return [ast.copy_location(ast.Assign([target], _named(target, value)), node)]
 
     def store(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
         """`target = value` for an item or an attribute."""
@@ -318,8 +328,8 @@ class Rewriter(ast.NodeTransformer):
         op, value = ast.Constant(_AUGMENTED[type(node.op)]), self.visit(node.value)
         target = node.target
         if isinstance(target, ast.Name):
-            made: ast.expr = ast.Call(_driver("aug"), [op, _load(target.id), value], [])
-            return ast.copy_location(ast.Assign([target], ast.copy_location(made, node)), node)
+            made: ast.expr = ast.copy_location(ast.Call(_driver("aug"), [op, _load(target.id), value], []), node)
+            return ast.copy_location(ast.Assign([target], _named(target, made)), node)
         if isinstance(target, ast.Subscript):
             args = [op, self.visit(target.value), _key(self.visit(target.slice)), value]
             return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_item"), args, []), node)), node)
@@ -425,6 +435,16 @@ def _later(value: ast.expr) -> ast.expr:
     """A function without arguments that computes an expression."""
     none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(none, value), value)
+
+
+def _named(target: ast.expr, value: ast.expr) -> ast.expr:
+    """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
+    names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []
+    said = [name.id for name in names if isinstance(name, ast.Name)]
+    if len(said) < len(names) or not said or any(name.startswith(DRIVER) or name.startswith("__catad_") for name in said):
+        return value
+    given = ast.Constant(said[0]) if isinstance(target, ast.Name) else _names(said)
+    return ast.copy_location(ast.Call(_driver("named"), [given, value], []), value)
 
 
 def _key(key: ast.expr) -> ast.expr:

@@ -9,13 +9,13 @@ NumPy's are. Arithmetic and indexing are in `operators.py`, functions of NumPy i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from catad import errors
 from catad.spaces import Tensor, flatten
-from catad.terms import D
+from catad.terms import D, Id
 from catad.traced.decisions import decide, give_up_merging, unroll_for
 from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of, the_trace
 
@@ -23,10 +23,11 @@ from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "origin", "region", "var")
+    __slots__ = ("aliases", "name", "origin", "place", "region", "var")
 
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
+        self.name: str | None = None
         self.aliases: Aliases | None = None
 
     def holds(self, region: Region) -> Var:
@@ -51,6 +52,7 @@ class Buffer:
         if self.aliases is not None:
             self.aliases.give_up(region)
         region.written.add(self)
+        var.name = self.name or self.var.name
         if region is self.region:
             self.var = var
         else:
@@ -96,30 +98,57 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_seen", "_view", "buffer", "trace")
+    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "trace_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
-        self.trace, self._view = trace, view
+        self.trace_, self._view = trace, view
         self.buffer = buffer
+        self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
+
+    if TYPE_CHECKING:  # `operators.py`, `indexing.py` and `protocols.py` set these
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, key: Any) -> Any: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __lt__(self, other: Any) -> Any: ...
+        def __le__(self, other: Any) -> Any: ...
+        def __gt__(self, other: Any) -> Any: ...
+        def __ge__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __invert__(self) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
 
     # -- values
 
     @property
-    def var(self) -> Var:
+    def var_(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
-        trace = self.trace
-        if not trace.open or the_trace() is not trace:
-            raise errors.TraceError(errors.used_elsewhere(self))
+        trace = self._running()
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
         view = self._view
-        base = view.base.var
+        base = view.base.var_
         if self._seen is None or self._seen[0] is not base or self._seen[1].region is not trace.region:
             self._seen = base, read_through(trace.region, view.read, base, view.further)
+            self._seen[1].name = self._name
         return self._seen[1]
 
     def write(self, var: Var) -> None:
@@ -128,14 +157,28 @@ class Traced:
             assert self.buffer is not None
             if self.buffer.origin is not None:
                 raise errors.TraceError(errors.write_to_captured(self.buffer.origin))
-            self.buffer.write(self.trace.region, var)
+            self.buffer.write(self.trace_.region, var)
             return
         view = self._view
         if view.write is None:
             raise errors.TraceError(errors.write_through_view(view.why))
-        region = self.trace.region
+        region = self.trace_.region
         further = tuple([region.own(one) for one in view.further])
-        view.base.write(computed(region, view.write, (view.base.var, *further, var)))
+        view.base.write(computed(region, view.write, (view.base.var_, *further, var)))
+
+    def named_(self, name: str) -> None:
+        """Note the name that the user's program has for the array."""
+        if self.buffer is None:
+            self._name = self._name or name
+            if self._seen is not None:
+                self._seen[1].name = name
+            return
+        self.buffer.name = self.buffer.name or name
+        at: Region | None = self.trace_.region
+        while at is not None and at is not self.buffer.region and self.buffer not in at.holds:
+            at = at.parent
+        if at is not None:
+            at.holds.get(self.buffer, self.buffer.var).name = name
 
     @property
     def root(self) -> Buffer:
@@ -155,11 +198,21 @@ class Traced:
 
     @property
     def space(self) -> Tensor:
-        return self.var.space
+        """The space, which stays: asking for it reads nothing."""
+        self._running()
+        known = self._seen[1] if self._seen is not None else self.var_ if self.buffer is None else self.buffer.var
+        return known.space
+
+    def _running(self) -> Trace:
+        """The trace of the stand-in, which has to be the one that runs."""
+        trace = self.trace_
+        if not trace.open or the_trace() is not trace:
+            raise errors.TraceError(errors.used_elsewhere(self))
+        return trace
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.var.space.shape
+        return self.space.shape
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -167,7 +220,7 @@ class Traced:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.var.space.dtype
+        return self.space.dtype
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
@@ -175,11 +228,11 @@ class Traced:
 
     @property
     def ndim(self) -> int:
-        return self.var.space.ndim
+        return self.space.ndim
 
     @property
     def size(self) -> int:
-        return self.var.space.size
+        return self.space.size
 
     @property
     def itemsize(self) -> int:
@@ -187,7 +240,7 @@ class Traced:
 
     @property
     def nbytes(self) -> int:
-        return self.var.space.nbytes
+        return self.space.nbytes
 
     def __len__(self) -> int:
         if not self.shape:
@@ -197,29 +250,34 @@ class Traced:
     @property
     def constant(self) -> Any:
         """The array, where it depends on no argument; else None."""
-        constant = self.var.constant
+        constant = self.var_.constant
         return None if constant is None else array_of(constant)
+
+    @property
+    def python_type(self) -> type | None:
+        """The type of the Python number that this stands for; None for arrays and numbers of NumPy."""
+        return self.var.weak
 
     @property
     def builder(self) -> Adapter:
         """What morphisms ask when they are called on stand-ins (`D.__call__`)."""
-        return Adapter(self.trace)
+        return Adapter(self.trace_)
 
     def __repr__(self) -> str:
-        if not self.trace.open:
+        if not self.trace_.open:
             return "<stand-in of a trace that is over>"
-        var = self.var
+        var = self.var_
         name = f"{var.name}: " if var.name else ""
         return f"<{name}{var.space}>" if var.constant is None else f"<{name}{var.space}, constant {array_of(var.constant)}>"
 
     def __format__(self, spec: str) -> str:
-        constant = None if not self.trace.open else self.constant
+        constant = None if not self.trace_.open else self.constant
         return repr(self) if constant is None or constant.ndim else format(constant[()], spec)
 
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise TypeError("iteration over a 0-d array")
-        return (self[k] for k in range(self.shape[0]))  # type: ignore[index]
+        return (self[k] for k in range(self.shape[0]))
 
     # -- where numbers would be needed
 
@@ -228,7 +286,7 @@ class Traced:
         constant = self.constant
         if constant is not None:
             return constant
-        unroll_for(self.trace, self.var)
+        unroll_for(self.trace_, self.var_)
         raise errors.TraceError(errors.needs_a_number(self, what))
 
     def __int__(self) -> int:
@@ -260,7 +318,7 @@ class Traced:
                 if self.size
                 else "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
             )
-        return decide(self.trace, self.var)
+        return decide(self.trace_, self.var_)
 
     def __reduce__(self) -> Any:
         raise errors.TraceError(errors.needs_a_number(self, "pickle"))
@@ -290,14 +348,17 @@ class Adapter:
 
 def read_through(region: Region, term: D, base: Var, further: tuple[Var, ...]) -> Var:
     """The variable that a view reads; of a constant at once."""
-    return computed(region, term, (base, *further) if further else base)
+    made: Var = computed(region, term, (base, *further) if further else base)
+    return made
 
 
 def computed(region: Region, term: D, args: Any) -> Any:
     """The variables of a term's result. What depends on no argument is computed at once, and is a constant.
 
-    It is computed by the term itself, so it is the same number that the program would compute.
+    It is computed by the term itself, so it is the same number that the program would compute. The identity is no line.
     """
+    if isinstance(term, Id):
+        return _nested(args, region.own)
     leaves = flatten(args)
     if leaves and all(var.constant is not None for var in leaves):
         it = iter(leaves)
@@ -331,7 +392,7 @@ def apply_term(trace: Trace, term: D, value: Any) -> Any:
 def var_of(trace: Trace, value: Any) -> Var:
     """The variable of a stand-in, an array or a number."""
     if isinstance(value, Traced):
-        return value.var
+        return value.var_
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         return trace.region.constant(np.asarray(value), type(value))
     return trace.region.constant(checked_array(value))

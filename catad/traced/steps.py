@@ -51,7 +51,7 @@ class Rows(Steps):
         self.array, self.n = array, len(array)
 
     def arrays(self, trace: Trace) -> list[Var]:
-        return [self.array.var]
+        return [self.array.var_]
 
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
         made = fresh(trace, next(entries))
@@ -75,7 +75,7 @@ class Pairs(Steps):
         for part in self.parts:
             for var in part.arrays(trace):
                 whole = fresh(trace, var)
-                out.append(var if part.n == self.n else whole[: self.n].var)  # type: ignore[index]
+                out.append(var if part.n == self.n else whole[: self.n].var_)
         return out
 
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
@@ -128,4 +128,4 @@ def backwards(trace: Trace, items: Any) -> Steps | None:
     found = steps_of(trace, items)
     if isinstance(found, Range):
         return Range(found.of[::-1])
-    return Rows(found.array[::-1]) if isinstance(found, Rows) else None  # type: ignore[index]
+    return Rows(found.array[::-1]) if isinstance(found, Rows) else None

@@ -45,6 +45,18 @@ def python_meaning(*functions: Any) -> Callable[[Callable[..., Any]], Callable[.
     return decorated
 
 
+def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: what functions mean whether or not they ask their arguments."""
+
+    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+        for function in functions:
+            FUNCTIONS[function] = fn
+            PYTHON[function] = lambda driver, *args, **kwargs: fn(driver.trace, *args, **kwargs)
+        return fn
+
+    return decorated
+
+
 def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator: a method of stand-ins, by the names that arrays have for it."""
 

@@ -2,7 +2,7 @@
 
 import importlib
 
-_TOPICS = ("python", "making", "shapes", "reductions", "joining", "products", "choosing", "mathematics")
+_TOPICS = ("python", "making", "shapes", "reductions", "joining", "products", "choosing", "mathematics", "universal", "moving")
 
 
 def load() -> None:

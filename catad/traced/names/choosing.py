@@ -28,7 +28,7 @@ def where(trace: Trace, condition: Any, *sides: Any) -> Traced:
     )
     kinds = [var.weak(0) if var.weak else np.empty(0, var.space.dtype) for var in (x, y)]
     dtype = np.result_type(*kinds)
-    return fresh(trace, computed(trace.region, late().where, (test.var, cast(trace, x, dtype), cast(trace, y, dtype))))
+    return fresh(trace, computed(trace.region, late().where, (test.var_, cast(trace, x, dtype), cast(trace, y, dtype))))
 
 
 @meaning(np.clip)

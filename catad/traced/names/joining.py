@@ -25,7 +25,7 @@ def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dt
     shadow = (np.stack if new else np.concatenate)([np.broadcast_to(False, shape) for shape in shapes], axis)
     at = axis + shadow.ndim if axis < 0 else axis
     common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
-    vars_ = tuple([cast(trace, part.var, common) for part in parts])
+    vars_ = tuple([cast(trace, part.var_, common) for part in parts])
     return fresh(trace, computed(trace.region, (stack if new else concatenate)(at), vars_))
 
 

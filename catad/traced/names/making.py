@@ -13,7 +13,7 @@ from catad.traced.masked import Masked
 from catad.traced.operators import assign, cast
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
-from catad.traced.table import meaning, method, python_meaning
+from catad.traced.table import meaning, meaning_anywhere, method, python_meaning
 from catad.vector.shape import stack
 
 
@@ -25,8 +25,8 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 def _filled(trace: Trace, shape: Any, value: Any, dtype: Any) -> Traced:
     """An array of one number."""
-    if isinstance(value, Traced) and value.var.constant is None:
-        var = value.var if dtype is None else cast(trace, value.var, np.dtype(dtype))
+    if isinstance(value, Traced) and value.var_.constant is None:
+        var = value.var_ if dtype is None else cast(trace, value.var_, np.dtype(dtype))
         return fresh(trace, computed(trace.region, late().broadcast_to(_shape(shape)), var))
     if np.ndim(value):
         return constant(trace, np.full(_shape(shape), value, dtype))
@@ -34,45 +34,46 @@ def _filled(trace: Trace, shape: Any, value: Any, dtype: Any) -> Traced:
     return constant(trace, Uniform(number, _shape(shape)))
 
 
-@python_meaning(np.zeros)
-def zeros(driver: Any, shape: Any, dtype: Any = float, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, 0, dtype)
+def _maker(number: Any, function: Any) -> None:
+    def made(trace: Trace, shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+        return _filled(trace, shape, number, float if dtype is None else dtype)
+
+    meaning_anywhere(function)(made)
 
 
-@python_meaning(np.empty, np.ndarray)
-def empty(driver: Any, shape: Any, dtype: Any = float, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, 0, dtype)
-
-
-@python_meaning(np.ones)
-def ones(driver: Any, shape: Any, dtype: Any = None, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, 1, float if dtype is None else dtype)
-
-
-@python_meaning(np.full)
-def full(driver: Any, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", **ignored: Any) -> Any:
-    return _filled(driver.trace, shape, fill_value, dtype)
-
-
-def _like(value: Any) -> Any:
-    def made(driver: Any, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, **more: Any) -> Any:
+def _liker(number: Any, function: Any) -> None:
+    def made(
+        trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    ) -> Any:
         source = a if isinstance(a, Traced) else np.asarray(a)
         size = source.shape if shape is None else shape
-        return _filled(driver.trace, size, value, source.dtype if dtype is None else dtype)
+        return _filled(trace, size, number, source.dtype if dtype is None else dtype)
 
-    return made
-
-
-for _function, _value in ((np.zeros_like, 0), (np.empty_like, 0), (np.ones_like, 1)):
-    python_meaning(_function)(_like(_value))
+    meaning_anywhere(function)(made)
 
 
-@python_meaning(np.full_like)
-def full_like(
-    driver: Any, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+for _number, _function, _like in (
+    (0, np.zeros, np.zeros_like), (0, np.empty, np.empty_like), (1, np.ones, np.ones_like), (0, np.ndarray, None),
+):  # fmt: skip
+    _maker(_number, _function)
+    if _like is not None:
+        _liker(_number, _like)
+
+
+@meaning_anywhere(np.full)
+def full(
+    trace: Trace, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
+    return _filled(trace, shape, fill_value, dtype)
+
+
+@meaning_anywhere(np.full_like)
+def full_like(
+    trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
     source = a if isinstance(a, Traced) else np.asarray(a)
-    return _filled(driver.trace, source.shape if shape is None else shape, fill_value, source.dtype if dtype is None else dtype)
+    return _filled(trace, source.shape if shape is None else shape, fill_value, source.dtype if dtype is None else dtype)
 
 
 @python_meaning(np.array)
@@ -111,7 +112,7 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
                 f"{sorted(shapes)} side by side"
             )
         common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
-        vars_ = tuple([cast(trace, part.var, common) for part in parts])
+        vars_ = tuple([cast(trace, part.var_, common) for part in parts])
         return fresh(trace, computed(trace.region, stack(), vars_))
     var = var_of(trace, thing if isinstance(thing, Traced) else np.asarray(thing))
     made = cast(trace, var, np.dtype(dtype) if dtype is not None else var.space.dtype)
@@ -133,13 +134,13 @@ def astype(trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: str =
     wanted = checked_array(np.empty(0, dtype)).dtype
     if wanted == x.dtype and not copy:
         return x
-    return fresh(trace, cast(trace, x.var, wanted))
+    return fresh(trace, cast(trace, x.var_, wanted))
 
 
 def _scalar_type(kind: Any) -> Any:
     def made(driver: Any, x: Any = 0) -> Any:
         if isinstance(x, Traced):
-            return fresh(driver.trace, cast(driver.trace, x.var, np.dtype(kind)))
+            return fresh(driver.trace, cast(driver.trace, x.var_, np.dtype(kind)))
         return kind(x) if not any_traced(x) else from_nested(driver.trace, x, np.dtype(kind))
 
     return made

@@ -78,7 +78,7 @@ def _letter(k: int) -> str:
 
 def _einsum(trace: Trace, spec: str, arrays: list[Traced]) -> Traced:
     dtype = np.result_type(*[x.dtype for x in arrays])
-    args = tuple([cast(trace, x.var, dtype) for x in arrays])
+    args = tuple([cast(trace, x.var_, dtype) for x in arrays])
     return fresh(trace, computed(trace.region, einsum(spec), args[0] if len(args) == 1 else args))
 
 

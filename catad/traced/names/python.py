@@ -17,7 +17,7 @@ from catad.traced.table import python_meaning
 
 
 def _is_data(*values: Any) -> bool:
-    return any(isinstance(value, Traced) and value.var.constant is None for value in values)
+    return any(isinstance(value, Traced) and value.var_.constant is None for value in values)
 
 
 @python_meaning(float)
@@ -36,7 +36,7 @@ def _number(driver: Any, x: Traced, kind: type) -> Traced:
     """A number of Python."""
     if x.size != 1:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    var = x.reshape(()).var if x.ndim else x.var
+    var = x.reshape(()).var_ if x.ndim else x.var_
     return fresh(driver.trace, weakened(driver.trace, cast(driver.trace, var, np.dtype(kind))))
 
 
@@ -92,7 +92,7 @@ def round_(driver: Any, x: Any, ndigits: Any = None) -> Any:
 def range_(driver: Any, *args: Any) -> Any:
     for arg in args:
         if _is_data(arg):
-            unroll_for(driver.trace, arg.var)
+            unroll_for(driver.trace, arg.var_)
     if any(_is_data(arg) and arg.dtype.kind in "iu" and not arg.ndim for arg in args):
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         if isinstance(step, int) and step:
@@ -122,7 +122,7 @@ def reversed_(driver: Any, items: Any) -> Any:
 def isinstance_(driver: Any, thing: Any, kinds: Any) -> bool:
     if not isinstance(thing, (Traced, Masked)):
         return isinstance(thing, kinds)
-    weak = thing.var.weak if isinstance(thing, Traced) else None
+    weak = thing.var_.weak if isinstance(thing, Traced) else None
     if weak is not None:
         return issubclass(weak, kinds)
     if isinstance(thing, Masked) or thing.ndim or (thing._view is not None):

@@ -9,7 +9,7 @@ import numpy as np
 
 from catad.late import late
 from catad.terms import D
-from catad.traced.recorder import Trace
+from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, View, computed, constant, fresh
 from catad.traced.table import attribute, meaning, method
 from catad.vector.shape import broadcast_to, reshape, transpose
@@ -42,11 +42,11 @@ def contiguous(x: Traced) -> bool:
 def view(x: Traced, read: D, write: D | None, why: str = "", keeps_order: bool = False) -> Traced:
     """A view through a term, written through by another one; a number has no views."""
     if not x.ndim and not x.is_view:
-        return fresh(x.trace, computed(x.trace.region, read, x.var))
-    return Traced(x.trace, None, View(x, read, write, (), why, keeps_order))
+        return fresh(x.trace_, computed(x.trace_.region, read, x.var_))
+    return Traced(x.trace_, None, View(x, read, write, (), why, keeps_order))
 
 
-def _write_back(back: D) -> D:
+def write_back(back: D) -> D:
     """(base, value) to the base that has been written: the value, moved back."""
     return late().exr >> back
 
@@ -62,11 +62,11 @@ def reshaped(x: Traced, shape: Any) -> Traced:
         raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
     term = reshape(full)
     if contiguous(x):
-        return view(x, term, _write_back(reshape(x.shape)), keeps_order=True)
-    return fresh(x.trace, computed(x.trace.region, term, x.var))
+        return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
+    return fresh(x.trace_, computed(x.trace_.region, term, x.var_))
 
 
-@meaning(np.reshape)
+@meaning(np.reshape, shares=True)
 def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Traced:
     x = as_traced(trace, a)
     if order == "F":
@@ -80,7 +80,7 @@ def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy:
     return reshape_(trace, x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
-@meaning(np.ravel)
+@meaning(np.ravel, shares=True)
 @method("ravel")
 def ravel(trace: Trace, a: Any, order: str = "C") -> Traced:
     return reshape_(trace, a, -1, order)
@@ -101,10 +101,10 @@ def transposed(x: Traced, axes: Any) -> Traced:
         return view(x, late().identity, late().exr, keeps_order=True)
     back = tuple([order.index(a) for a in range(x.ndim)])
     moved = [a for a in order if x.shape[a] != 1]
-    return view(x, transpose(order), _write_back(transpose(back)), keeps_order=moved == sorted(moved))
+    return view(x, transpose(order), write_back(transpose(back)), keeps_order=moved == sorted(moved))
 
 
-@meaning(np.transpose, np.permute_dims)
+@meaning(np.transpose, np.permute_dims, shares=True)
 def transpose_(trace: Trace, a: Any, axes: Any = None) -> Traced:
     return transposed(as_traced(trace, a), axes)
 
@@ -120,7 +120,7 @@ def T(trace: Trace, x: Traced) -> Traced:
     return transposed(x, None)
 
 
-@meaning(np.matrix_transpose)
+@meaning(np.matrix_transpose, shares=True)
 def matrix_transpose(trace: Trace, a: Any) -> Traced:
     return swapaxes(trace, a, -1, -2)
 
@@ -128,7 +128,7 @@ def matrix_transpose(trace: Trace, a: Any) -> Traced:
 attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))
 
 
-@meaning(np.swapaxes)
+@meaning(np.swapaxes, shares=True)
 @method("swapaxes")
 def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
     x = as_traced(trace, a)
@@ -137,21 +137,21 @@ def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
     return transposed(x, order)
 
 
-@meaning(np.moveaxis)
+@meaning(np.moveaxis, shares=True)
 def moveaxis(trace: Trace, a: Any, source: Any, destination: Any) -> Traced:
     x = as_traced(trace, a)
     shadow = np.moveaxis(np.empty(tuple(range(1, x.ndim + 1)), bool), source, destination)
     return transposed(x, [n - 1 for n in shadow.shape])
 
 
-@meaning(np.squeeze)
+@meaning(np.squeeze, shares=True)
 @method("squeeze")
 def squeeze(trace: Trace, a: Any, axis: Any = None) -> Traced:
     x = as_traced(trace, a)
     return _resized(x, np.squeeze(np.empty(x.shape, bool), axis).shape)
 
 
-@meaning(np.expand_dims)
+@meaning(np.expand_dims, shares=True)
 def expand_dims(trace: Trace, a: Any, axis: Any) -> Traced:
     x = as_traced(trace, a)
     return _resized(x, np.expand_dims(np.empty(x.shape, bool), axis).shape)
@@ -159,7 +159,7 @@ def expand_dims(trace: Trace, a: Any, axis: Any) -> Traced:
 
 def _resized(x: Traced, shape: tuple[int, ...]) -> Traced:
     """Axes of size 1 added or removed: a view of whatever array."""
-    return view(x, reshape(shape), _write_back(reshape(x.shape)), keeps_order=True)
+    return view(x, reshape(shape), write_back(reshape(x.shape)), keeps_order=True)
 
 
 def _atleast(n: int) -> Any:
@@ -169,7 +169,7 @@ def _atleast(n: int) -> Any:
         out = [_resized(x, function(np.empty(x.shape, bool)).shape) for x in (as_traced(trace, a) for a in arrays)]
         return out[0] if len(out) == 1 else tuple(out)
 
-    meaning(function)(made)
+    meaning(function, shares=True)(made)
     return made
 
 
@@ -177,7 +177,7 @@ for _n in (1, 2, 3):
     _atleast(_n)
 
 
-@meaning(np.broadcast_to)
+@meaning(np.broadcast_to, shares=True)
 def broadcast_to_(trace: Trace, array: Any, shape: Any, subok: bool = False) -> Traced:
     x = as_traced(trace, array)
     sizes = tuple([n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))])
@@ -185,7 +185,7 @@ def broadcast_to_(trace: Trace, array: Any, shape: Any, subok: bool = False) -> 
     return view(x, broadcast_to(sizes), None, "np.broadcast_to, whose result is read-only")
 
 
-@meaning(np.broadcast_arrays)
+@meaning(np.broadcast_arrays, shares=True)
 def broadcast_arrays(trace: Trace, *args: Any, subok: bool = False) -> Any:
     arrays = [as_traced(trace, a) for a in args]
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
@@ -202,9 +202,16 @@ def flat(trace: Trace, x: Traced) -> Traced:
     return ravel(trace, x)
 
 
-@meaning(np.real, np.conj)
-def conj(trace: Trace, x: Any) -> Traced:
-    return as_traced(trace, x)
+@meaning(np.real, shares=True)
+def real_(trace: Trace, val: Any) -> Traced:
+    return as_traced(trace, val)
+
+
+@meaning(np.imag)
+@attribute("imag")
+def imag(trace: Trace, val: Any) -> Traced:
+    x = as_traced(trace, val)
+    return constant(trace, Uniform(x.dtype.type(0), x.shape))
 
 
 method("conj", "conjugate")(lambda trace, x: x)

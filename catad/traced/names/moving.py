@@ -1,0 +1,259 @@
+"""Rearranging entries: `np.flip`, `roll`, `rot90`, `tile`, `repeat`, `pad`, `tril`, `triu` and their like."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from catad import errors
+from catad.traced.names.shapes import as_traced, transposed, view, write_back
+from catad.traced.recorder import Trace
+from catad.traced.stand_in import Traced
+from catad.traced.table import meaning, method
+from catad.vector import shape as words
+
+
+@meaning(np.flip, shares=True)
+def flip(trace: Trace, m: Any, axis: Any = None) -> Any:
+    x = as_traced(trace, m)
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    term = words.flip(axes)
+    return view(x, term, write_back(term))
+
+
+@meaning(np.fliplr, shares=True)
+def fliplr(trace: Trace, m: Any) -> Any:
+    if as_traced(trace, m).ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(trace, m, 1)
+
+
+@meaning(np.flipud, shares=True)
+def flipud(trace: Trace, m: Any) -> Any:
+    if as_traced(trace, m).ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(trace, m, 0)
+
+
+@meaning(np.rot90, shares=True)
+def rot90(trace: Trace, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    x = as_traced(trace, m)
+    np.rot90(np.empty(x.shape, bool), k, axes)  # NumPy's own errors
+    first, second = normalize_axis_tuple(axes, x.ndim)
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    k = k.__index__() % 4
+    if k == 0:
+        return x[...]
+    if k == 2:
+        return flip(trace, x, (first, second))
+    return transposed(flip(trace, x, second), order) if k == 1 else flip(trace, transposed(x, order), second)
+
+
+def along(x: Traced, axis: int, index: Any) -> Any:
+    """The entries at positions along an axis."""
+    return x[(slice(None),) * axis + (index,)]
+
+
+@meaning(np.roll)
+def roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
+    x = as_traced(trace, a)
+    if axis is None:
+        return roll(trace, np.ravel(x), shift, 0).reshape(x.shape)
+    axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
+    shifts = shift if isinstance(shift, (tuple, list)) or np.ndim(shift) else [shift]
+    if len(axes) > 1 and len(shifts) > 1 and len(axes) != len(shifts):
+        raise ValueError("shape mismatch: objects cannot be broadcast to a single shape.")
+    count = max(len(axes), len(shifts))
+    made = x.copy()
+    for at, by in zip(axes * (count if len(axes) == 1 else 1), list(shifts) * (count if len(shifts) == 1 else 1), strict=True):
+        made = _rolled(made, at, by)
+    return made
+
+
+def _rolled(x: Traced, axis: int, by: Any) -> Any:
+    n = x.shape[axis]
+    if isinstance(by, Traced) and by.constant is None:
+        return along(x, axis, (np.arange(n) - by) % max(n, 1))
+    by = by.__index__() % max(n, 1)
+    if not by or not n:
+        return x
+    return np.concatenate([along(x, axis, slice(n - by, None)), along(x, axis, slice(0, n - by))], axis)
+
+
+@meaning(np.tile)
+def tile(trace: Trace, A: Any, reps: Any) -> Any:
+    x = as_traced(trace, A)
+    counts = [n.__index__() for n in reps] if np.ndim(reps) or isinstance(reps, (list, tuple)) else [reps.__index__()]
+    rank = max(x.ndim, len(counts))
+    shape = (1,) * (rank - x.ndim) + x.shape
+    counts = [1] * (rank - len(counts)) + counts
+    if any(n < 0 for n in counts):
+        raise ValueError("negative dimensions are not allowed")
+    if all(n == 1 for n in counts):
+        return x.copy().reshape(shape)
+    wide = x.reshape([k for n in shape for k in (1, n)])
+    repeated = np.broadcast_to(wide, [k for n, count in zip(shape, counts, strict=True) for k in (count, n)])
+    return repeated.reshape([n * count for n, count in zip(shape, counts, strict=True)])
+
+
+@meaning(np.repeat)
+@method("repeat")
+def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
+    x = as_traced(trace, a)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    if isinstance(repeats, Traced) and repeats.constant is None:
+        raise errors.TraceError(errors.shape_depends_on_data("np.repeat with counts that are data"))
+    counts = np.asarray(repeats)
+    n = x.shape[axis]
+    if counts.size == 1 and counts.dtype.kind in "iu" and counts.reshape(()) >= 0:
+        count = int(counts.reshape(()))
+        wide = x.reshape((*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
+        wide = np.broadcast_to(wide, (*x.shape[: axis + 1], count, *x.shape[axis + 1 :]))
+        return wide.reshape((*x.shape[:axis], n * count, *x.shape[axis + 1 :]))
+    return along(x, axis, np.repeat(np.arange(n), counts))
+
+
+@meaning(np.resize)
+def resize(trace: Trace, a: Any, new_shape: Any) -> Any:
+    x = np.ravel(as_traced(trace, a))
+    shape = tuple([n.__index__() for n in new_shape]) if np.ndim(new_shape) or isinstance(new_shape, (tuple, list)) else (new_shape,)
+    size = math.prod(shape)
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if not size or not x.size:
+        return np.zeros_like(x, shape=shape)
+    return tile(trace, x, -(-size // x.size))[:size].reshape(shape)
+
+
+def _triangle(name: str, function: Any) -> None:
+    def made(trace: Trace, m: Any, k: int = 0) -> Any:
+        x = as_traced(trace, m)
+        if not x.ndim:
+            raise TypeError("tri() missing 1 required positional argument: 'N'")
+        rows, columns = (x.shape[-1], x.shape[-1]) if x.ndim == 1 else x.shape[-2:]
+        mask = np.tri(rows, columns, k=(k if name == "tril" else k - 1), dtype=bool)
+        zero = x.dtype.type(0)
+        return np.where(mask, x, zero) if name == "tril" else np.where(mask, zero, x)
+
+    made.__name__ = name
+    meaning(function)(made)
+
+
+_triangle("tril", np.tril)
+_triangle("triu", np.triu)
+
+
+@meaning(np.rollaxis, shares=True)
+def rollaxis(trace: Trace, a: Any, axis: int, start: int = 0) -> Any:
+    x = as_traced(trace, a)
+    shadow = np.rollaxis(np.broadcast_to(False, tuple(range(2, x.ndim + 2))), axis, start)
+    return transposed(x, [n - 2 for n in shadow.shape])
+
+
+# -- padding
+
+
+@meaning(np.pad)
+def pad(trace: Trace, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """Axis by axis, as NumPy: what an axis is padded with is taken from what was padded before."""
+    x = as_traced(trace, array)
+    if callable(mode):
+        raise errors.TraceError(errors.unknown_parameter("np.pad", "a function as mode"))
+    np.pad(np.zeros((2,) * x.ndim), 0, mode, **_of_two(options))  # NumPy's own errors
+    widths = _pairs(pad_width, x.ndim, "pad_width")
+    for axis, (before, after) in enumerate(widths):
+        if before < 0 or after < 0:
+            raise ValueError("index can't contain negative values")
+        if before or after:
+            x = _padded(trace, x, axis, before, after, mode, options)
+    return x.copy() if not any(n for pair in widths for n in pair) else x
+
+
+def _of_two(options: dict[str, Any]) -> dict[str, Any]:
+    """The parameters, for a call that only checks their names."""
+    return {key: value if key == "reflect_type" else None if key == "stat_length" else 0 for key, value in options.items()}
+
+
+def _pairs(value: Any, ndim: int, name: str) -> list[Any]:
+    """Two numbers for each axis: NumPy's ways to write them."""
+    if isinstance(value, dict):
+        pairs: list[Any] = [(0, 0)] * ndim
+        for axis, one in value.items():
+            pairs[axis] = tuple(one) if np.ndim(one) else (one, one)
+        return pairs
+    if isinstance(value, Traced) or not _has_traced(value):
+        shape = np.shape(value)
+        found = np.broadcast_to(value, (ndim, 2))
+        if name == "pad_width" and np.asarray(found).dtype.kind not in "iu":
+            raise TypeError("`pad_width` must be of integral type.")
+        del shape
+        return [(found[k, 0], found[k, 1]) for k in range(ndim)] if isinstance(value, Traced) else found.tolist()
+    return _pairs(as_nested(value), ndim, name)
+
+
+def _has_traced(value: Any) -> bool:
+    return isinstance(value, Traced) or (isinstance(value, (list, tuple)) and any(_has_traced(one) for one in value))
+
+
+def as_nested(value: Any) -> Any:
+    """Nested lists with stand-ins in them as one stand-in."""
+    first = next(one for one in _flat(value) if isinstance(one, Traced))
+    return as_traced(first.trace_, value)
+
+
+def _flat(value: Any) -> list[Any]:
+    return [one for part in value for one in _flat(part)] if isinstance(value, (list, tuple)) else [value]
+
+
+_BY_INDEX = ("edge", "reflect", "symmetric", "wrap")
+
+
+def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str, options: dict[str, Any]) -> Any:
+    n = x.shape[axis]
+    if mode in _BY_INDEX and options.get("reflect_type", "even") == "even":
+        if not n:
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+        return along(x, axis, np.pad(np.arange(n), (before, after), mode))
+    if mode == "constant":
+        low, high = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")[axis]
+    elif mode == "linear_ramp":
+        return _ramps(x, axis, (before, after), _pairs(options.get("end_values", 0), x.ndim, "end_values")[axis])
+    elif mode in _STATISTICS:
+        low, high = _statistics(x, axis, mode, options.get("stat_length"))
+    else:
+        raise errors.TraceError(errors.unknown_parameter("np.pad", f"mode={mode!r}, reflect_type={options.get('reflect_type')!r}"))
+    parts = []
+    for count, value in ((before, low), (after, high)):
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        number = value if isinstance(value, Traced) else np.asarray(value)
+        parts.append(np.broadcast_to(number.astype(x.dtype), shape))
+    return np.concatenate([parts[0], x, parts[1]], axis)
+
+
+_STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
+
+
+def _statistics(x: Any, axis: int, mode: str, length: Any) -> list[Any]:
+    n = x.shape[axis]
+    lengths = (None, None) if length is None else _pairs(length, x.ndim, "stat_length")[axis]
+    ends = [slice(0, lengths[0]), slice(None if lengths[1] is None else max(n - lengths[1], 0), None)]
+    made = [_STATISTICS[mode](along(x, axis, end), axis=axis, keepdims=True) for end in ends]
+    return [np.rint(one) if x.dtype.kind in "iu" and mode in ("mean", "median") else one for one in made]
+
+
+def _ramps(x: Any, axis: int, widths: tuple[int, int], ends: Any) -> Any:
+    """Straight lines from the ends of the array to given values."""
+    parts = []
+    for width, end, edge in zip(widths, ends, (slice(0, 1), slice(-1, None)), strict=True):
+        start = along(x, axis, edge).astype(np.float64)
+        steps = np.arange(width).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
+        ramp = end + steps * ((start - end) / max(width, 1))
+        ramp = np.floor(ramp) if x.dtype.kind in "iu" else ramp
+        parts.append(ramp.astype(x.dtype))
+    return np.concatenate([parts[0], x, np.flip(parts[1], axis)], axis)

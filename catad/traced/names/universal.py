@@ -1,0 +1,240 @@
+"""Universal functions that are more than one word: whole powers of integers, remainders, parts of numbers; and the methods of
+universal functions (`reduce`, `accumulate`, `outer`, `at`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from catad import errors, scalar
+from catad.traced.indexing import parsed
+from catad.traced.names.shapes import as_traced
+from catad.traced.operators import SPECIAL, assign, cast, pointwise, resolved
+from catad.traced.recorder import Trace
+from catad.traced.stand_in import Traced, computed, fresh, var_of
+from catad.traced.table import FUNCTIONS, UFUNC_METHODS
+from catad.vector.at import at
+from catad.vector.fold import fold
+from catad.vector.map import MapOf
+from catad.vector.scan import scan
+
+
+def _power(trace: Trace, x: Any, n: Any) -> Any:
+    """Whole exponents of whole numbers by repeated squaring, which wraps as NumPy does; exponent 1/2 as NumPy's square root."""
+    dtype = resolved(trace, np.power, x, n)[-1]
+    known = n.constant if isinstance(n, Traced) else np.asarray(n)
+    if dtype.kind == "f":
+        is_root = known is not None and not known.ndim and known == 0.5
+        if is_root and not (isinstance(x, Traced) and x.var_.weak) and not isinstance(x, (int, float)):
+            return pointwise(trace, np.sqrt, x.astype(dtype, copy=False))
+        return NotImplemented
+    if known is not None and known.size and known.min() < 0 and (dtype.kind == "i" or not isinstance(n, int)):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    if known is not None and not known.ndim:
+        return NotImplemented if isinstance(n, int) else pointwise(trace, np.power, as_traced(trace, x).astype(dtype), int(known))
+    exponent = as_traced(trace, n)
+    if known is None and exponent.dtype.kind == "i":
+        raise errors.TraceError(errors.whole_power())
+    bits = int(known.max(initial=0)).bit_length() if known is not None else 8 * exponent.dtype.itemsize
+    base, exponent, one = as_traced(trace, x).astype(dtype), exponent.astype(dtype), dtype.type(1)
+    made: Any = np.where(exponent & one == one, base, one)
+    for k in range(1, bits):
+        base = base * base
+        made = np.where((exponent >> dtype.type(k)) & one == one, made * base, made)
+    return made
+
+
+def _reciprocal(trace: Trace, x: Any) -> Any:
+    """Of integers: 1 and -1 stay, others become 0; of 0 what NumPy gives."""
+    dtype = resolved(trace, np.reciprocal, x)[-1]
+    if dtype.kind == "f":
+        return NotImplemented
+    array = as_traced(trace, x).astype(dtype)
+    with np.errstate(all="ignore"):
+        of_zero = np.reciprocal(np.zeros(1, dtype))[0]
+    return np.where(array == 0, of_zero, np.where(abs(array) == 1, array, dtype.type(0)))
+
+
+def _divmod(trace: Trace, x: Any, y: Any) -> Any:
+    return pointwise(trace, np.floor_divide, x, y), pointwise(trace, np.remainder, x, y)
+
+
+def _parts(ufunc: np.ufunc) -> Any:
+    """Functions with two results."""
+
+    def made(trace: Trace, x: Any) -> Any:
+        dtypes = resolved(trace, ufunc, x)
+        outs = computed(trace.region, MapOf(scalar.read(ufunc)), cast(trace, var_of(trace, x), dtypes[0]))
+        return tuple([fresh(trace, cast(trace, out, dtype)) for out, dtype in zip(outs, dtypes[1:], strict=True)])
+
+    return made
+
+
+def _heaviside(trace: Trace, x: Any, y: Any) -> Any:
+    dtype = resolved(trace, np.heaviside, x, y)[-1]
+    x, y = (as_traced(trace, one).astype(dtype) for one in (x, y))
+    step = np.where(x > 0, dtype.type(1), np.where(x == 0, y, dtype.type(0)))
+    return np.where(np.isnan(x), x, step)
+
+
+def _logaddexp2(trace: Trace, x: Any, y: Any) -> Any:
+    dtype = resolved(trace, np.logaddexp2, x, y)[-1]
+    x, y = (as_traced(trace, one).astype(dtype) * math.log(2.0) for one in (x, y))
+    return pointwise(trace, np.logaddexp, x, y) / math.log(2.0)
+
+
+def _conjugate(trace: Trace, x: Any) -> Any:
+    return as_traced(trace, x).astype(resolved(trace, np.conjugate, x)[-1])
+
+
+SPECIAL |= {
+    np.power: _power, np.reciprocal: _reciprocal, np.divmod: _divmod, np.modf: _parts(np.modf), np.frexp: _parts(np.frexp),
+    np.heaviside: _heaviside, np.logaddexp2: _logaddexp2, np.conjugate: _conjugate,
+}  # fmt: skip
+
+
+# -- methods
+
+
+def _of_ufunc(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+        UFUNC_METHODS[name] = fn
+        return fn
+
+    return decorated
+
+
+_REDUCTIONS = {
+    np.add: np.sum, np.multiply: np.prod, np.maximum: np.max, np.minimum: np.min, np.logical_and: np.all, np.logical_or: np.any,
+}  # fmt: skip
+_CUMULATIVE = {np.add: np.cumsum, np.multiply: np.cumprod}
+_NEUTRAL: dict[np.ufunc, Any] = {
+    np.logaddexp: -math.inf, np.fmax: math.nan, np.fmin: math.nan, np.bitwise_or: 0, np.bitwise_xor: 0,
+    np.bitwise_and: -1, np.maximum: -math.inf, np.minimum: math.inf, np.logical_and: True, np.logical_or: False,
+    np.logical_xor: False,
+}  # fmt: skip
+
+
+def _neutral(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
+    """The neutral element of a universal function in a dtype."""
+    number = _NEUTRAL.get(ufunc)
+    if number is None:
+        raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.reduce", "write the steps as a loop, or use np.sum"))
+    if dtype.kind == "f":
+        return number
+    if dtype.kind == "b":
+        return bool(number == -1 or number is True or number == math.inf)
+    limits = np.iinfo(dtype)
+    if isinstance(number, float):
+        return int(limits.max if ufunc in (np.minimum, np.fmin) else limits.min)
+    return int(limits.max) if number == -1 and dtype.kind == "u" else int(number)
+
+
+@_of_ufunc("reduce")
+def reduce(
+    trace: Trace, ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = None, where: Any = True,
+) -> Any:  # fmt: skip
+    """`ufunc.reduce`: along the first axis unless another one is given."""
+    x = as_traced(trace, array)
+    if ufunc.nin != 2:
+        raise ValueError("reduce only supported for binary functions")
+    options: dict[str, Any] = {} if initial is None else {"initial": initial}
+    options |= {} if where is True else {"where": where}
+    if x.dtype.kind == "b":
+        ufunc = {np.fmax: np.maximum, np.fmin: np.minimum}.get(ufunc, ufunc)
+    if ufunc not in _REDUCTIONS:
+        made = _folded(trace, ufunc, x if dtype is None else x.astype(dtype), axis, keepdims, **options)
+    elif ufunc in (np.logical_and, np.logical_or):
+        made = FUNCTIONS[_REDUCTIONS[ufunc]](trace, x, axis, keepdims=keepdims, **options)
+    else:
+        x = x if dtype is None else x.astype(dtype)
+        made = FUNCTIONS[_REDUCTIONS[ufunc]](trace, x, axis, keepdims=keepdims, **options)
+        made = made if dtype is None else made.astype(dtype, copy=False)
+    return made if out is None else _put(made, out)
+
+
+def _put(made: Any, out: Any) -> Any:
+    target = out[0] if isinstance(out, tuple) else out
+    assign(target, made, "same_kind")
+    return target
+
+
+def _folded(trace: Trace, ufunc: np.ufunc, x: Traced, axis: Any, keepdims: bool, initial: Any = None, where: Any = True) -> Any:
+    """A fold by a universal function that has a neutral element."""
+    dtypes = ufunc.resolve_dtypes((x.dtype, x.dtype, None))
+    x = x.astype(dtypes[0], copy=False)
+    neutral = _neutral(ufunc, dtypes[0])
+    if where is not True:
+        x = np.where(where, x, dtypes[0].type(neutral))
+    line, kept = lines(x, axis)
+    if not line.shape[-1] and ufunc in (np.fmax, np.fmin):
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    made: Any = fresh(trace, computed(trace.region, fold(ufunc, neutral, axis=line.ndim - 1), line.var_))
+    made = made.reshape(kept) if keepdims else made
+    return made if initial is None else pointwise(trace, ufunc, made, initial)
+
+
+def lines(x: Traced, axis: Any) -> tuple[Traced, tuple[int, ...]]:
+    """The array with some axes as one, which is its last; and the shape of a result that keeps these axes with size 1."""
+    axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    rest = [k for k in range(x.ndim) if k not in axes]
+    kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
+    if len(axes) == 1 and axes[0] == x.ndim - 1:
+        return x, kept
+    moved = np.transpose(x, [*rest, *sorted(axes)])
+    return moved.reshape([x.shape[k] for k in rest] + [math.prod([x.shape[k] for k in axes])]), kept
+
+
+@_of_ufunc("accumulate")
+def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    """`ufunc.accumulate`: all prefixes along an axis."""
+    x = as_traced(trace, array)
+    if not x.ndim:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = normalize_axis_index(axis, x.ndim)
+    if ufunc in _CUMULATIVE:
+        made = FUNCTIONS[_CUMULATIVE[ufunc]](trace, x, axis, dtype)
+    else:
+        x = x if dtype is None else x.astype(dtype)
+        wanted = ufunc.resolve_dtypes((x.dtype, x.dtype, None))
+        x = x.astype(wanted[0], copy=False)
+        made = fresh(trace, computed(trace.region, scan(ufunc, _neutral(ufunc, x.dtype), axis=axis), x.var_))
+    return made if out is None else _put(made, out)
+
+
+@_of_ufunc("outer")
+def outer(trace: Trace, ufunc: np.ufunc, a: Any, b: Any, dtype: Any = None) -> Any:
+    """`ufunc.outer`: all pairs."""
+    x, y = as_traced(trace, a), as_traced(trace, b)
+    wide = x.reshape(x.shape + (1,) * y.ndim) if y.ndim else x
+    return pointwise(trace, ufunc, wide, y, dtype=dtype)
+
+
+_AT = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min", np.subtract: "add"}
+
+
+@_of_ufunc("at")
+def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> None:
+    """`ufunc.at`: in place, each index as often as it is there."""
+    if not isinstance(a, Traced):
+        raise errors.TraceError(errors.write_to_captured("the array given to ufunc.at"))
+    if ufunc not in _AT:
+        raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.at", "add, multiply, maximum and minimum have .at"))
+    value = pointwise(trace, np.negative, as_traced(trace, b)) if ufunc is np.subtract else as_traced(trace, b)
+    var = value.var_ if b is None or value.var_.weak is None else cast(trace, value.var_, a.dtype)
+    wide = ufunc.resolve_dtypes((a.dtype, var.space.dtype, None))[-1]
+    if not np.can_cast(wide, a.dtype, "same_kind"):
+        raise errors.SpaceError(errors.cannot_cast(wide, a.dtype, "same_kind"))
+    key = parsed(a, indices if isinstance(indices, (tuple, slice)) else as_traced(trace, indices))
+    term = getattr(at[key.parts], _AT[ufunc])
+    a.write(computed(trace.region, term, (a.var_, *key.indices, var)))
+
+
+@_of_ufunc("reduceat")
+def reduceat(trace: Trace, ufunc: np.ufunc, *args: Any, **options: Any) -> Any:
+    raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.reduceat", "use ct.segmented_fold, or np.add.at"))
