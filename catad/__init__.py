@@ -93,6 +93,7 @@ from catad.vector.monoid import Monoid, monoid
 from catad.vector.norm import norm
 from catad.vector.pointwise import astype, times
 from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
+from catad.vector.positions import searchsorted
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
@@ -422,6 +423,7 @@ __all__ = [
     "scan",
     "scatter",
     "scatter_add",
+    "searchsorted",
     "sech",
     "segmented_fold",
     "segmented_scan",

@@ -26,8 +26,7 @@ def where(trace: Trace, condition: Any, *sides: Any) -> Traced:
     x, y = var_of(trace, a if not isinstance(a, (list, tuple)) else as_traced(trace, a)), var_of(
         trace, b if not isinstance(b, (list, tuple)) else as_traced(trace, b)
     )
-    kinds = [var.weak(0) if var.weak else np.empty(0, var.space.dtype) for var in (x, y)]
-    dtype = np.result_type(*kinds)
+    dtype = np.result_type(*[var.weak(0) if var.weak else var.space.dtype for var in (x, y)])
     return fresh(trace, computed(trace.region, late().where, (test.var_, cast(trace, x, dtype), cast(trace, y, dtype))))
 
 

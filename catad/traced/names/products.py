@@ -125,7 +125,7 @@ def kron(trace: Trace, a: Any, b: Any) -> Traced:
 @meaning(np.trace)
 @method("trace")
 def trace_(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return np.sum(diagonal(trace, a, offset, axis1, axis2), axis=-1)
+    return np.sum(diagonal(trace, a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 @meaning(np.diagonal)
@@ -140,7 +140,9 @@ def diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int =
 @meaning(np.diag)
 def diag(trace: Trace, v: Any, k: int = 0) -> Any:
     x = as_traced(trace, v)
-    if x.ndim != 1:
+    if x.ndim not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
+    if x.ndim == 2:
         return diagonal(trace, x, k)
     n = len(x) + abs(k)
     positions = np.full(n * n, len(x))
@@ -149,12 +151,24 @@ def diag(trace: Trace, v: Any, k: int = 0) -> Any:
     return padded[positions].reshape(n, n)
 
 
+@meaning(np.diagflat)
+def diagflat(trace: Trace, v: Any, k: int = 0) -> Any:
+    return diag(trace, np.ravel(as_traced(trace, v)), k)
+
+
+@meaning(np.linalg.diagonal)
+def diagonals(trace: Trace, x: Any, /, *, offset: int = 0) -> Any:
+    return diagonal(trace, x, offset, -2, -1)
+
+
+@meaning(np.linalg.trace)
+def traces(trace: Trace, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return trace_(trace, x, offset, -2, -1, dtype)
+
+
 @python_meaning(np.linalg.multi_dot)
 def multi_dot(driver: Any, arrays: Any) -> Any:
     made = arrays[0]
     for one in arrays[1:]:
         made = made @ one
     return made
-
-
-
