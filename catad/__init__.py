@@ -14,7 +14,7 @@ import types as _types
 import typing as _typing
 
 from catad import engine, linear, primitive
-from catad.derive import hessian, hvp, jacobian, jvp, linearize, vjp
+from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
 from catad.engine.counting import count
@@ -43,6 +43,7 @@ from catad.errors import (
     TraceError,
 )
 from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
+from catad.jacobians import hessian, jacfwd, jacobian, jacrev
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
 from catad.linear.map import LinearMap
@@ -362,7 +363,9 @@ __all__ = [
     "isnan",
     "it",
     "iterate",
+    "jacfwd",
     "jacobian",
+    "jacrev",
     "jam",
     "jvp",
     "ldexp",

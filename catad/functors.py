@@ -10,22 +10,24 @@ Cockett et al., Reverse derivative categories, 2020.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
-from catad.calls import constructor
+from catad.calls import constructor, integer, integers
 from catad.engine.fuse import fuse, parts
 from catad.late import late
 from catad.linear.block import Zero, chain, reached_by
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
-from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
+from catad.rearrange import Structural
+from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
 from catad.syntax import call
 from catad.term_cache import cached
-from catad.terms import D, fork, morphism
+from catad.terms import D, MorphismLike, fork, morphism
 from catad.wiring import Box, Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
@@ -41,12 +43,19 @@ def fused(term: D, dom: Space) -> Wiring:
     return found
 
 
-def linear_graph(b: Builder, wiring: Wiring, xs: Sequence[Wire]) -> tuple[list[Wire], Network, list[Wire]]:
-    """Lay out a fused wiring together with its coefficients: the results, the network of linear maps, the wires of its slots."""
+def linear_graph(
+    b: Builder, wiring: Wiring, xs: Sequence[Wire], by: Sequence[int] | None = None
+) -> tuple[list[Wire], Network, list[Wire]]:
+    """Lay out a fused wiring together with its coefficients: the results, the network of linear maps, the wires of its slots.
+
+    `by` are the inputs by which it is differentiated, by their positions; None for all. The others are constant.
+    """
     at: dict[int, Wire] = dict(zip(wiring.inputs, xs, strict=True))
     for box in wiring.boxes:
         _lay(b, wiring, box, at)
-    rules = _needed_rules(wiring)
+    chosen = wiring.inputs if by is None else [wiring.inputs[i] for i in by]
+    starts = [k for k in chosen if wiring.wires[k].is_float]
+    rules = _needed_rules(wiring, starts)
     number: dict[int, int] = {}  # a wire of the wiring -> its tangent wire
     spaces: list[Tensor] = []
     slots: dict[int, int] = {}  # a wire of the builder -> its slot
@@ -59,7 +68,7 @@ def linear_graph(b: Builder, wiring: Wiring, xs: Sequence[Wire]) -> tuple[list[W
             spaces.append(wiring.wires[k])
         return number[k]
 
-    inputs = tuple([tangent(k) for k in wiring.inputs if wiring.wires[k].is_float])
+    inputs = tuple([tangent(k) for k in starts])
     for box, rule in zip(wiring.boxes, rules, strict=True):
         if rule is None:
             continue
@@ -92,9 +101,9 @@ def _lay(b: Builder, wiring: Wiring, box: Box, at: dict[int, Wire]) -> None:
         at.update(zip(part.outs, b.add(part.primitive, *[at[k] for k in part.ins]), strict=True))
 
 
-def _needed_rules(wiring: Wiring) -> list[Rule | None]:
-    """The rule of each box on a path from a floating input to an output that no map on it makes zero; None for the others."""
-    active = {k for k in wiring.inputs if wiring.wires[k].is_float}
+def _needed_rules(wiring: Wiring, starts: Sequence[int]) -> list[Rule | None]:
+    """The rule of each box on a path from some inputs to an output that no map on it makes zero; None for the others."""
+    active = set(starts)
     for box in wiring.boxes:
         if not active.isdisjoint(box.ins):
             active.update(k for k in box.outs if wiring.wires[k].is_float)
@@ -108,12 +117,12 @@ def _needed_rules(wiring: Wiring) -> list[Rule | None]:
                 floats = [k for k in box.ins if wiring.wires[k].is_float]
                 needed.update(k for k, there in zip(floats, _columns(rule.structure), strict=True) if there)
         rules.append(rule)
-    return _reaching(wiring, rules[::-1])
+    return _reaching(wiring, rules[::-1], starts)
 
 
-def _reaching(wiring: Wiring, rules: list[Rule | None]) -> list[Rule | None]:
+def _reaching(wiring: Wiring, rules: list[Rule | None], starts: Sequence[int]) -> list[Rule | None]:
     """The rules without those of boxes that no tangent reaches: what comes before them is zero by structure."""
-    live = {k for k in wiring.inputs if wiring.wires[k].is_float}
+    live = set(starts)
     kept: list[Rule | None] = []
     for box, rule in zip(wiring.boxes, rules, strict=True):
         if rule is not None:
@@ -287,7 +296,7 @@ def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
     floats = [k for k in wiring.inputs if wiring.wires[k].is_float]
     at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(point), strict=True))
     moved: dict[int, Wire | None] = dict(zip(floats, tangents, strict=True))
-    for box, rule in zip(wiring.boxes, _needed_rules(wiring), strict=True):
+    for box, rule in zip(wiring.boxes, _needed_rules(wiring, floats), strict=True):
         own = [moved.get(k) for k in box.ins if wiring.wires[k].is_float]
         if rule is None or all(t is None for t in own):
             _lay(b, wiring, box, at)
@@ -322,14 +331,22 @@ class ReverseDifferential(_Derived):
         return _filled(b, dom, network.T.apply(b, slots, cotangents))
 
 
+Argnums = int | tuple[int, ...] | None  # by which arguments
+Factors = int | tuple[int | None, ...] | None  # by which factors of the domain; in a tuple None is the whole
+
+
 @share
 class Gradient(D):
-    """The gradient of a scalar function: R[f] at the cotangent 1, of some or all factors of the domain."""
+    """The gradient of a scalar function: R[f] at the cotangent 1, of some or all factors of the domain.
+
+    `argnums` counts the arguments of a Python function, else the factors of the domain. In a tuple None stands for the whole
+    domain.
+    """
 
     __slots__ = ("argnums", "children")
     children: tuple[D, ...]
 
-    def __init__(self, f: D, argnums: int | tuple[int, ...] | None) -> None:
+    def __init__(self, f: D, argnums: Factors) -> None:
         self.children = (f,)
         self.argnums = argnums
 
@@ -338,40 +355,69 @@ class Gradient(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         dom = b.space(x)
+        settled = late().at_space(self, dom) if self.argnums is not None else self
+        if settled is not self:
+            return (yield settled, x)
         with b.at(x):
             wiring = fused(self.children[0], dom)
-        _check_differentiable(dom, self.argnums, self)
+        factors = differentiated(dom, self.argnums, self)
         if not isinstance(wiring.cod, Tensor) or wiring.cod.shape != () or not wiring.cod.is_float:
             raise errors.DerivativeError(errors.grad_of_non_scalar(wiring.cod, self.children[0]))
         one = b.apply(late().const(np.ones((), wiring.cod.dtype)), ())
-        _, network, slots = linear_graph(b, wiring, flatten(x))
-        whole = _filled(b, dom, network.T.apply(b, slots, [one]))
-        if self.argnums is None:
-            return whole
-        if isinstance(self.argnums, int):
-            return whole[self.argnums] if isinstance(whole, tuple) else whole
-        return tuple([whole[i] if isinstance(whole, tuple) else whole for i in self.argnums])
+        by = leaves_of_factors(dom, factors)
+        _, network, slots = linear_graph(b, wiring, flatten(x), by)
+        moved = dict(zip([k for k in by if dom.leaves[k].is_float], network.T.apply(b, slots, [one]), strict=True))
+        whole = _filled(b, dom, [moved.get(k) for k, leaf in enumerate(dom.leaves) if leaf.is_float])
+        found = [whole[i] if i is not None and isinstance(dom, Product) else whole for i in factors]
+        return tuple(found) if isinstance(self.argnums, tuple) else found[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         inside = part(self.children[0])
         return call(grad, name, inside, argnums=self.argnums)
 
 
-def _check_differentiable(dom: Space, argnums: int | tuple[int, ...] | None, term: D) -> None:
+def differentiated(dom: Space, argnums: Factors, term: D) -> list[int | None]:
+    """The factors of a domain that numbers, also negative ones, mean; None for the whole domain, which also is its factor 0 where it
+    is no product. Each must have something to differentiate."""
     if not any(leaf.is_float for leaf in dom.leaves):
         raise errors.DerivativeError(errors.integers_alone(dom, term))
-    if argnums is None:
-        return
-    factors = getattr(dom, "factors", (dom,))  # a domain that is no product is the one argument, number 0
-    for i in (argnums,) if isinstance(argnums, int) else argnums:
-        if not 0 <= i < len(factors):
+    factors = dom.factors if isinstance(dom, Product) else (dom,)
+    found: list[int | None] = []
+    for i in argnums if isinstance(argnums, tuple) else (argnums,):
+        k = None if i is None else i + len(factors) if i < 0 else i
+        if k is not None and not 0 <= k < len(factors):
             raise errors.DerivativeError(errors.no_such_argnum(i, dom, term))
-        if not any(leaf.is_float for leaf in factors[i].leaves):
-            raise errors.DerivativeError(errors.integers_alone(factors[i], term))
+        if k is not None and not any(leaf.is_float for leaf in factors[k].leaves):
+            raise errors.DerivativeError(errors.integers_alone(factors[k], term))
+        found.append(k)
+    return found
+
+
+def leaves_of_factors(dom: Space, factors: Sequence[int | None]) -> tuple[int, ...]:
+    """The positions of the leaves of some factors of a domain, each once; None is the whole of it."""
+    if None in factors or not isinstance(dom, Product):
+        return tuple(range(len(dom.leaves)))
+    ends = list(accumulate([len(factor.leaves) for factor in dom.factors]))
+    chosen = dict.fromkeys([k for k in factors if k is not None])
+    return tuple([i for k in chosen for i in range(ends[k] - len(dom.factors[k].leaves), ends[k])])
+
+
+def checked_argnums(argnums: Any) -> Argnums:
+    """A parameter that is one number of an argument, several, or None."""
+    if argnums is None:
+        return None
+    return integers(argnums, "argnums") if isinstance(argnums, (tuple, list)) else integer(argnums, "argnums")
+
+
+def by_argument(f: Any, argnums: Any, who: str) -> tuple[D, Argnums]:
+    """A morphism and the arguments by which it is differentiated: where none are named, all; of a plain Python function, and of what
+    is made of one, the first."""
+    term, given = morphism(f, who), checked_argnums(argnums)
+    return term, 0 if given is None and late().is_of_plain_function(term) else given
 
 
 @constructor(morphisms="f")
-def differential(f: D) -> D:
+def differential(f: MorphismLike) -> D:
     """D[f] : A * T(A) -> T(B), the derivative at a point in a direction, as a morphism.
 
     It is linear in the tangent, which has the shapes and dtypes of the argument, with `()` for integers. Raises `SpaceError`
@@ -386,7 +432,7 @@ def differential(f: D) -> D:
 
 
 @constructor(morphisms="f")
-def reverse_differential(f: D) -> D:
+def reverse_differential(f: MorphismLike) -> D:
     """R[f] : A * T(B) -> T(A), the transposed derivative at a point on a cotangent, as a morphism.
 
     It is linear in the cotangent, which has the shapes and dtypes of the result, with `()` for integers. Raises `SpaceError`
@@ -401,7 +447,7 @@ def reverse_differential(f: D) -> D:
 
 
 @constructor(morphisms="f")
-def tangent(f: D) -> D:
+def tangent(f: MorphismLike) -> D:
     """T[f] : A * T(A) -> B * T(B), the tangent functor: value and derivative together.
 
     Tangents have the shapes and dtypes of their points, with `()` for integers. Raises `SpaceError` for an argument that is
@@ -416,29 +462,56 @@ def tangent(f: D) -> D:
 
 
 @constructor(morphisms="f")
-def grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
-    """The gradient of a scalar-valued morphism, as a morphism, by the whole input or by some of its factors.
+def grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: bool = False) -> D:
+    """The gradient of a scalar-valued morphism or Python function, as a morphism, by the whole input or by some of its arguments.
 
-    Its value has the shape of the input, with `()` for integers. Raises `DerivativeError` where the result is not a floating
-    scalar or where there is nothing to differentiate, `SpaceError` for an argument that is no morphism.
+    `argnums` names arguments by position, from the end where negative; a tuple gives a tuple of gradients. None means all of a
+    morphism, and the first argument of a plain Python function. A gradient has the tree and the shapes of its argument, with `()`
+    for integers; what is static in a tree stays. With `has_aux=True` the function returns a pair `(y, aux)`, of which y is
+    differentiated, and the result is `(gradient, aux)`. Raises `DerivativeError` where the result is not a floating scalar or
+    where there is nothing to differentiate, `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.grad(ct.square >> ct.sum())(np.array([1.0, 2.0]))
     array([2., 4.])
     >>> ct.grad(ct.mul, argnums=1)(2.0, 3.0)
     np.float64(2.0)
+    >>> ct.grad(lambda p, x: p["a"] * x + p["b"])({"a": 2.0, "b": 1.0}, 5.0)
+    {'a': np.float64(5.0), 'b': np.float64(1.0)}
     """
-    return Gradient(morphism(f, "ct.grad"), argnums)
+    term, numbers = by_argument(f, argnums, "ct.grad")
+    return fork(Gradient(main(term), numbers), aux(term)) if has_aux else Gradient(term, numbers)
 
 
 @constructor(morphisms="f")
-def value_and_grad(f: D, argnums: int | tuple[int, ...] | None = None) -> D:
+def value_and_grad(f: MorphismLike, argnums: int | Sequence[int] | None = None, has_aux: bool = False) -> D:
     """`fork(f, grad(f, argnums))`: one program, in which the value is computed once.
 
-    The value is a floating scalar, the gradient has the shapes and dtypes of the argument. Errors as `ct.grad`.
+    The value is a floating scalar, the gradient has the shapes and dtypes of the argument. With `has_aux=True` it is
+    `((y, aux), gradient)`. Parameters and errors as `ct.grad`.
 
     >>> import catad as ct
     >>> ct.value_and_grad(ct.sin)(0.0)
     (np.float64(0.0), np.float64(1.0))
+    >>> ct.value_and_grad(lambda x: (x * x, {"double": x + x}), has_aux=True)(3.0)
+    ((np.float64(9.0), {'double': np.float64(6.0)}), np.float64(6.0))
     """
-    return fork(morphism(f, "ct.value_and_grad"), Gradient(f, argnums))
+    term, numbers = by_argument(f, argnums, "ct.value_and_grad")
+    return fork(term, Gradient(main(term) if has_aux else term, numbers))
+
+
+def main(f: D) -> D:
+    """The first of the pair `(y, aux)` that a function returns: what is differentiated."""
+    return f >> _projection("exl")
+
+
+def aux(f: D) -> D:
+    """The second of the pair `(y, aux)` that a function returns."""
+    return f >> _projection("exr")
+
+
+def _projection(name: str) -> D:
+    """A projection whose error says what a pair is needed for."""
+    made = Structural(name)
+    made.pattern = "(y, aux): a function with has_aux=True returns a pair"
+    return made

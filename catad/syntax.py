@@ -244,7 +244,7 @@ def internal_classes() -> dict[str, type]:
 
 # -- pickling
 
-_CACHES = {"_data", "_hash", "_cache", "_place", "__weakref__", "children", "_factors", "_length", "_shift"}
+_CACHES = {"_data", "_hash", "_cache", "_front", "_place", "__weakref__", "children", "_factors", "_length", "_shift"}
 
 
 def packed(term: D) -> tuple[Any, ...]:

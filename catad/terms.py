@@ -9,6 +9,7 @@ the word of its factors, so it does not depend on the bracketing.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -27,6 +28,7 @@ _BASE = 1_000_003_193_817
 
 
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
+MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
 
 class D:
     """A differentiable function, as a term.
@@ -44,7 +46,7 @@ class D:
     (np.float64(81.0), np.float64(108.0))
     """
 
-    __slots__ = ("__weakref__", "_cache", "_hash", "_place")
+    __slots__ = ("__weakref__", "_cache", "_front", "_hash", "_place")
     _hash: int
     __array_ufunc__ = None  # NumPy leaves operators with a morphism to the morphism
     if TYPE_CHECKING:  # an attribute or a property of the classes
@@ -55,6 +57,7 @@ class D:
         children = ()
     _place: Place | None  # where a composite was composed, or a constructor called: for messages
     _cache: TermCache  # what was made of the term
+    _front: Any  # how the term takes dicts and other trees, where a Python function in it does (`catad.fronts`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         return late().by_hand(*args, **kwargs) if cls is D else object.__new__(cls)
@@ -134,28 +137,28 @@ class D:
 
     # -- composition
 
-    def __rshift__(self, other: D) -> D:
+    def __rshift__(self, other: MorphismLike) -> D:
         return then(self, morphism(other, ">>"), here())
 
-    def __rrshift__(self, other: D) -> D:
+    def __rrshift__(self, other: MorphismLike) -> D:
         return then(morphism(other, ">>"), self, here())
 
-    def __lshift__(self, other: D) -> D:
+    def __lshift__(self, other: MorphismLike) -> D:
         return then(morphism(other, "<<"), self, here())
 
-    def __rlshift__(self, other: D) -> D:
+    def __rlshift__(self, other: MorphismLike) -> D:
         return then(self, morphism(other, "<<"), here())
 
-    def __and__(self, other: D) -> D:
+    def __and__(self, other: MorphismLike) -> D:
         return Fork((self, morphism(other, "&")), here(), by_and=True)
 
-    def __rand__(self, other: D) -> D:
+    def __rand__(self, other: MorphismLike) -> D:
         return Fork((morphism(other, "&"), self), here(), by_and=True)
 
-    def __mul__(self, other: D) -> D:
-        if not isinstance(other, D):
+    def __mul__(self, other: MorphismLike) -> D:
+        if not isinstance(other, D) and not is_function(other):
             raise errors.SpaceError(errors.scaled_on_the_right(other))
-        return Cross((self, other), here())
+        return Cross((self, morphism(other, "*")), here())
 
     def __rmul__(self, number: Operand) -> D:
         if isinstance(number, np.ndarray):
@@ -164,14 +167,14 @@ class D:
 
     if TYPE_CHECKING:  # pointwise, with a morphism or a number: `catad.vector.pointwise` has them
 
-        def __add__(self, other: D | Operand) -> D: ...
-        def __radd__(self, other: D | Operand) -> D: ...
-        def __sub__(self, other: D | Operand) -> D: ...
-        def __rsub__(self, other: D | Operand) -> D: ...
-        def __truediv__(self, other: D | Operand) -> D: ...
-        def __rtruediv__(self, other: D | Operand) -> D: ...
-        def __pow__(self, other: D | Operand) -> D: ...
-        def __rpow__(self, other: D | Operand) -> D: ...
+        def __add__(self, other: MorphismLike | Operand) -> D: ...
+        def __radd__(self, other: MorphismLike | Operand) -> D: ...
+        def __sub__(self, other: MorphismLike | Operand) -> D: ...
+        def __rsub__(self, other: MorphismLike | Operand) -> D: ...
+        def __truediv__(self, other: MorphismLike | Operand) -> D: ...
+        def __rtruediv__(self, other: MorphismLike | Operand) -> D: ...
+        def __pow__(self, other: MorphismLike | Operand) -> D: ...
+        def __rpow__(self, other: MorphismLike | Operand) -> D: ...
 
     def __neg__(self) -> D:
         return then(self, late().neg, here())
@@ -183,8 +186,17 @@ class D:
 
     # -- functors
 
-    def __call__(self, *args: Value) -> Result:
-        """The value at a point; `f(x, y)` is `f((x, y))`."""
+    def __call__(self, *args: Value, **kwargs: Value) -> Result:
+        """The value at a point; `f(x, y)` is `f((x, y))`. Python functions in it take arguments as they are written (`ct.function`)."""
+        try:
+            front = self._front
+        except AttributeError:
+            front = late().front_of(self)
+        if front is not None:
+            called: Result = late().call_term(self, args, kwargs)
+            return called
+        if kwargs:
+            raise errors.SpaceError(errors.no_keywords(self, kwargs))
         if not args:
             raise errors.SpaceError(errors.no_arguments(self))
         x = args[0] if len(args) == 1 else args
@@ -409,10 +421,24 @@ def same(f: D, g: D) -> bool:
 
 
 def morphism(thing: object, who: str) -> D:
-    """The argument of an operator or a function that takes morphisms; an error says what to write for another thing."""
+    """The argument of an operator or a function that takes morphisms; of a Python function, the morphism that it computes.
+
+    An error says what to write for another thing.
+    """
     if isinstance(thing, D):
         return thing
+    if is_function(thing):
+        return late().function_term(thing)
     raise errors.SpaceError(errors.not_a_morphism(who, thing))
+
+
+def is_function(thing: object) -> bool:
+    """True for a function of the user or of NumPy, a method, a partial, or an object with `__call__`."""
+    if isinstance(thing, type) or not callable(thing) or isinstance(thing, D):
+        return False
+    if isinstance(thing, FunctionType):
+        return errors.public_name(thing) is None
+    return str(type(thing).__module__).partition(".")[0] != "catad"
 
 
 def then(f: D, g: D, where: Place | None = None) -> D:
@@ -428,7 +454,7 @@ def then(f: D, g: D, where: Place | None = None) -> D:
     return Compose(f, g, where)
 
 
-def compose(*terms: D) -> D:
+def compose(*terms: MorphismLike) -> D:
     """The composition of terms, the first applied first; without terms, the identity.
 
     Spaces: the result of each term is the argument of the next; where they are known not to meet, and for an argument that
@@ -445,7 +471,7 @@ def compose(*terms: D) -> D:
     return out
 
 
-def fork(*terms: D) -> D:
+def fork(*terms: MorphismLike) -> D:
     """`x` to `(f x, g x, ...)`; one term gives a 1-tuple, no term `()`.
 
     Spaces: A to B * C * ..., with A the domain of each term. Work that the terms share is done once. Raises `SpaceError` for
@@ -455,12 +481,10 @@ def fork(*terms: D) -> D:
     >>> ct.fork(ct.sin, ct.cos)(0.0)
     (np.float64(0.0), np.float64(1.0))
     """
-    for term in terms:
-        morphism(term, "ct.fork")
-    return Fork(terms, here())
+    return Fork(tuple([morphism(term, "ct.fork") for term in terms]), here())
 
 
-def cross(*terms: D) -> D:
+def cross(*terms: MorphismLike) -> D:
     """`(x, y, ...)` to `(f x, g y, ...)`.
 
     Spaces: A * B * ... to A' * B' * ..., shapes and dtypes as of the terms. Raises `SpaceError` for an argument that is no
@@ -470,9 +494,7 @@ def cross(*terms: D) -> D:
     >>> ct.cross(ct.sin, ct.cos)(0.0, 0.0)
     (np.float64(0.0), np.float64(1.0))
     """
-    for term in terms:
-        morphism(term, "ct.cross")
-    return Cross(terms, here())
+    return Cross(tuple([morphism(term, "ct.cross") for term in terms]), here())
 
 
 identity = Id()  # public as `ct.id`

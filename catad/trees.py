@@ -7,7 +7,8 @@ their place in the nested tuple.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import EllipsisType
@@ -30,14 +31,36 @@ class Tree(NamedTuple):
     said: Any = None
     parts: tuple[Tree, ...] = ()
 
-    def restore(self, value: Any) -> Any:
-        """The tree whose plain form is a value; the value of a leaf may itself be nested."""
+    def restore(self, value: Any, number: Callable[[Any, type], Any] | None = None) -> Any:
+        """The tree whose plain form is a value; the value of a leaf may itself be nested. `number` says what becomes of numbers."""
+        if self.kind == "leaf" or (self.kind == "number" and number is None):
+            return value
+        if self.kind == "number":
+            return number(value, self.said)  # type: ignore[misc]
+        if self.kind == "static":
+            return self.said.value
+        parts = [part.restore(one, number) for part, one in zip(self.parts, value, strict=True)]
+        return put_together(self.kind, self.said, parts)
+
+    def strip(self, value: Any) -> Any:
+        """The plain form of another value of this form, such as a tangent: where the form has a static value, anything may stand.
+
+        Raises `NotOfThisForm` where it has other entries.
+        """
         if self.kind in ("leaf", "number"):
             return value
         if self.kind == "static":
-            return self.said.value
-        parts = [part.restore(one) for part, one in zip(self.parts, value, strict=True)]
-        return put_together(self.kind, self.said, parts)
+            return ()
+        entries = entries_of(value)
+        if entries is None or entries[0] != self.said:
+            raise NotOfThisForm(value)
+        return tuple([part.strip(one) for part, one in zip(self.parts, entries[1], strict=True)])
+
+    def maker(self) -> Callable[[list[Any]], Any]:
+        """A function from the list of the leaves to the tree, for trees that are made again and again."""
+        names: dict[str, Any] = {}
+        made: Callable[[list[Any]], Any] = eval(f"lambda v: {_maker(self, names, iter(range(len(self.leaves))))}", names)
+        return made
 
     def of_arrays(self) -> Tree:
         """The same form with arrays in the places of numbers."""
@@ -58,6 +81,11 @@ class Tree(NamedTuple):
         return self.kind == "leaf" or (self.kind is tuple and all(part.is_plain for part in self.parts))
 
     @property
+    def is_static(self) -> bool:
+        """True for a static value, and for a container of such values alone: there is nothing in it that is traced."""
+        return self.kind == "static" or (bool(self.parts) and all(part.is_static for part in self.parts))
+
+    @property
     def leaves(self) -> list[Tree]:
         """The leaves and numbers, in the order of the plain form."""
         if self.kind in ("leaf", "number"):
@@ -69,6 +97,8 @@ class Tree(NamedTuple):
         """Python that gets each leaf from the tree, in the order of the plain form: `["w"]`, `.bias`, `[0]`."""
         if self.kind in ("leaf", "number"):
             return [""]
+        if self.kind == "static":
+            return []
         named = self.kind not in (tuple, list) and not issubclass(self.kind, Mapping) if self.parts else False
         steps = [f".{key}" if named else f"[{key!r}]" for key in self.said or ()]
         return [step + path for step, part in zip(steps, self.parts, strict=True) for path in part.paths]
@@ -91,7 +121,37 @@ def plain(value: Any, static: bool = False) -> tuple[Any, Tree]:
         return tuple([one for one, _ in made]), Tree(type(value), said, tuple([tree for _, tree in made]))
     if not hasattr(value, "dtype") and callable(value):
         return (), Tree("static", Static(value))
-    return value, LEAF
+    number = getattr(value, "python_type", None)  # of a stand-in for a Python number
+    return value, LEAF if number is None else Tree("number", number)
+
+
+class NotOfThisForm(Exception):
+    """A value has other entries than the tree that it should be like."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
+
+
+def _maker(tree: Tree, names: dict[str, Any], numbers: Iterator[int]) -> str:
+    """Python that makes a tree from the list `v` of its leaves."""
+    if tree.kind in ("leaf", "number"):
+        return f"v[{next(numbers)}]"
+    if tree.kind == "static":
+        name = f"s{len(names)}"
+        names[name] = tree.said.value
+        return name
+    parts = [_maker(part, names, numbers) for part in tree.parts]
+    inside = ", ".join(parts)
+    if tree.kind is tuple:
+        return f"({inside}{',' * (len(parts) == 1)})"
+    if tree.kind is list:
+        return f"[{inside}]"
+    if tree.kind is dict:
+        return "{" + ", ".join([f"{key!r}: {part}" for key, part in zip(tree.said, parts, strict=True)]) + "}"
+    name, keys = f"k{len(names)}", f"k{len(names) + 1}"
+    names[name], names[keys], names["put_together"] = tree.kind, tree.said, put_together
+    return f"put_together({name}, {keys}, [{inside}])"
 
 
 def tree_map(fn: Callable[[Any], Any], value: Any) -> Any:
@@ -166,7 +226,7 @@ def put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
         return parts
     if issubclass(kind, Mapping):
         made = dict(zip(keys, parts, strict=True))
-        return made if kind is dict else kind(made)  # type: ignore[call-arg]
+        return made if kind is dict else kind(None, made) if issubclass(kind, defaultdict) else kind(made)  # type: ignore[call-arg]
     made_ = object.__new__(kind)
     for key, part in zip(keys, parts, strict=True):
         object.__setattr__(made_, key, part)

@@ -1,5 +1,6 @@
 """The functions of upper layers that lower layers call, imported when the first of them is called (`late.py`)."""
 
+from catad.calling import call_term, program_at
 from catad.derive import linearize
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
@@ -7,6 +8,7 @@ from catad.engine.ahead import source
 from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
 from catad.engine.run import finished
+from catad.fronts import at_space, front_of, is_of_plain_function
 from catad.functors import differential, linearised, reverse_differential, tangent
 from catad.linear.constructors import identity as identity_map
 from catad.linear.constructors import join as joined
@@ -24,6 +26,7 @@ from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
 from catad.terms import identity
+from catad.traced.function import function_term
 from catad.traced.names.making import from_nested as stand_in_array
 from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
@@ -32,7 +35,7 @@ from catad.vector.contract import matmul
 from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
-from catad.vector.shape import broadcast_to, reshape
+from catad.vector.shape import broadcast_to, reshape, transpose
 from catad.vector.ufuncs.logic import where
 from catad.wiring import codomain, wire
 
@@ -42,6 +45,11 @@ __all__ = [
     "add",
     "astype",
     "broadcast_to",
+    "program_at",
+    "function_term",
+    "front_of",
+    "call_term",
+    "at_space",
     "by_hand",
     "cells_of",
     "code_of",
@@ -59,6 +67,7 @@ __all__ = [
     "general_solver",
     "identity",
     "identity_map",
+    "is_of_plain_function",
     "joined",
     "lanes",
     "linearised",
@@ -88,6 +97,7 @@ __all__ = [
     "sub",
     "tangent",
     "times",
+    "transpose",
     "where",
     "wire",
     "with_numbers",

@@ -22,7 +22,7 @@ from catad.inside_out import surroundings
 from catad.late import late
 from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
 from catad.term_cache import cached
-from catad.terms import Compose, Cross, D, Fork, morphism
+from catad.terms import Compose, Cross, D, Fork, MorphismLike, morphism
 from catad.trip_counts import reading
 
 Wires = Any  # a Wire, or a tuple of Wires
@@ -397,7 +397,7 @@ def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
             return tuple(found)
 
 
-def wire(term: D, dom: Space) -> Wiring:
+def wire(term: MorphismLike, dom: Space) -> Wiring:
     """Lay a term out at a space. The wiring is kept with the term.
 
     Raises `SpaceError` for an argument that is no morphism, what is no space, and where the term does not take a value of
@@ -408,7 +408,7 @@ def wire(term: D, dom: Space) -> Wiring:
     >>> len(ct.wire(ct.fork(h, h), ct.f64[3]).boxes)
     2
     """
-    morphism(term, "ct.wire")
+    term = morphism(term, "ct.wire")
     if not isinstance(dom, Space):
         raise errors.SpaceError(errors.not_spaces("ct.wire", dom, "ct.wire(f, ct.f64[1000])"))
 

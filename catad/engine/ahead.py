@@ -8,10 +8,10 @@ from catad import errors
 from catad.engine.choice import compiling, languages
 from catad.engine.program import program_of
 from catad.spaces import Space, product
-from catad.terms import D, morphism
+from catad.terms import D, MorphismLike, morphism
 
 
-def compile(f: D, *spaces: Space) -> D:
+def compile(f: MorphismLike, *spaces: Space) -> D:
     """Compile the stages of `f` on contiguous NumPy arrays in these spaces; `f` itself, whose calls there then need not.
 
     Several spaces are the factors of the domain, as several arguments are. Compiled code is kept on disk across processes, too.
@@ -21,7 +21,7 @@ def compile(f: D, *spaces: Space) -> D:
     >>> import catad as ct
     >>> f = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000])
     """
-    morphism(f, "ct.compile")
+    f = morphism(f, "ct.compile")
     _check(spaces, "ct.compile", "ct.compile(f, ct.f64[1000])")
     _texts(f, spaces)
     return f

@@ -149,7 +149,7 @@ def integers_alone(dom: object, f: object) -> str:
     )
 
 
-def no_such_argnum(i: int, dom: object, f: object) -> str:
+def no_such_argnum(i: object, dom: object, f: object) -> str:
     return text(f"argnums names factor {i}, which is not in the domain", given=dom, where=abbreviated(f))
 
 

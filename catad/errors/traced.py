@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dis import opname
+from inspect import Signature
 from typing import Any
 
 import numpy as np
@@ -232,13 +233,94 @@ def unhashable_static(name: str, value: Any) -> str:
     )
 
 
+def static_elsewhere(name: str, fn: Any) -> str:
+    return text(
+        f"the parameter {name} is static in one function and takes arrays in another one at the same place",
+        where=defined(fn),
+        do="make it static in both, or fix it with f.bind",
+    )
+
+
+def no_keywords(term: Any, kwargs: Any) -> str:
+    return text(
+        "a morphism takes its arguments by position",
+        given=", ".join([f"{name}=..." for name in kwargs]),
+        where=abbreviated(term, 80),
+        do="leave the names out; functions of ct.function take names",
+    )
+
+
+def not_a_pair_of(term: Any, args: Sequence[Any]) -> str:
+    return text(
+        "a tangent functor takes a point and a tangent or cotangent",
+        given=f"{len(args)} arguments",
+        where=abbreviated(term, 80),
+        do="give the point as one argument, a tuple where it has several factors",
+    )
+
+
+def other_tree(what: str, tree: Any, value: Any) -> str:
+    return text(
+        f"the {what} has another form than the value that it belongs to",
+        given=abbreviated(value),
+        expected=f"a tree like {tree}",
+        do="give a tree with the same keys; None or () stands for the tangents of integers",
+    )
+
+
+def trees_differ(where: str, first: Any, second: Any) -> str:
+    return text("values of one form are needed", given=f"{first} and {second}", where=where, do="return the same tree in both")
+
+
+def no_such_argument(argnum: int, args: Sequence[Any], term: Any) -> str:
+    return text(
+        "there is no argument with this number",
+        given=f"argnums {argnum}",
+        expected=f"-{len(args)} to {len(args) - 1}, the arguments by position",
+        where=abbreviated(term, 80),
+    )
+
+
+def argument_twice(argnums: Any) -> str:
+    return text("argnums names an argument twice", given=argnums, do="name each argument once")
+
+
+def no_linear_map(what: str, instead: str) -> str:
+    return text(
+        f"{what} gives a linear map with its numbers, which are not known while a function is traced",
+        do=f"inside a traced function use {instead}",
+    )
+
+
+def static_argument(argnum: int, tree: Any, term: Any) -> str:
+    return text(
+        "there is nothing to differentiate in this argument: it is static",
+        given=f"argnums {argnum}, {tree}",
+        where=abbreviated(term, 80),
+        do="name an argument with floating arrays in argnums",
+    )
+
+
 def does_not_bind(error: Exception, fn: Any) -> str:
     return text("the arguments do not fit the function", given=str(error), where=defined(fn))
 
 
-def wrong_factor_count(count: int, space: Any, fn: Any) -> str:
+def wrong_factor_count(signature: Signature, static: Sequence[str], space: Any, fn: Any) -> str:
+    parameters = signature.parameters.values()
+    fixed = [p.name for p in parameters if p.name in static and p.default is p.empty]
+    if fixed:
+        return text(
+            "a static parameter has no value",
+            given=", ".join(fixed),
+            where=defined(fn),
+            do=f"fix it first: f.bind({', '.join([f'{name}=...' for name in fixed])})",
+        )
+    names = [p.name for p in parameters if p.name not in static]
     return text(
-        f"the function takes {count} arguments", given=f"a value of {space}", expected=f"a product of {count} spaces", where=defined(fn)
+        f"the function takes the arguments {', '.join(names)}" if names else "the function takes no arguments",
+        given=f"a value of {space}",
+        expected="a product with a factor for each of them",
+        where=defined(fn),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from catad import errors
 from catad.arrays import Array, as_array, as_number, common_module, is_weak, kept, sealed
 from catad.late import late
-from catad.linear.block import chain, diagonal_block, total
+from catad.linear.block import Block, Zero, chain, diagonal_block, total
 from catad.linear.columns import from_left, times
 from catad.linear.delta import identity
 from catad.linear.operator import Operator
@@ -26,6 +26,7 @@ from catad.linear.recurrence import zeros
 from catad.linear.structure import Structure
 from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D
+from catad.trees import Tree
 from catad.wiring import Wire
 
 
@@ -58,7 +59,7 @@ class LinearMap(Operator):
     The arrays are copied, unless they own their memory and are read-only; `slots` are read-only.
     """
 
-    __slots__ = ("__weakref__", "cod", "dom", "slots", "structure", "weak")
+    __slots__ = ("__weakref__", "_trees", "cod", "dom", "slots", "structure", "weak")
     __array_ufunc__ = None
 
     def __init__(self, dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> None:
@@ -115,7 +116,37 @@ class LinearMap(Operator):
     @property
     def T(self) -> LinearMap:
         """The transpose (adjoint); the numbers are shared."""
-        return linear_map(self.cod, self.dom, self.structure.T, self.slots, self.weak)
+        made = linear_map(self.cod, self.dom, self.structure.T, self.slots, self.weak)
+        made.trees = None if self.trees is None else (self.trees[1], self.trees[0])
+        return made
+
+    @property
+    def trees(self) -> tuple[Tree, Tree] | None:
+        """The trees in which values of the domain and of the codomain were given; None where they are arrays in tuples."""
+        return getattr(self, "_trees", None)
+
+    @trees.setter
+    def trees(self, trees: tuple[Tree, Tree] | None) -> None:
+        self._trees = trees
+
+    def blocks(self) -> Any:
+        """The blocks by arrays: a tuple or tree like the codomain, of tuples or trees like the domain, of linear maps.
+
+        The Jacobian of a function of dicts has dicts: `J.blocks()["y"]["w"]` maps tangents of the argument's "w" to those of the
+        result's "y". Integers have `()`.
+
+        >>> import catad as ct, numpy as np
+        >>> J = ct.jacobian(ct.fork(ct.mul, ct.exl))(np.ones(3), np.ones(3))
+        >>> J.blocks()[0][1], J.blocks()[1][1].kind
+        (diagonal f64[3] -> f64[3], stored 3, dense 9, 'zero')
+        """
+        dom, cod = self.trees or (None, None)
+        lines = []
+        for row in range(len(self.cod.leaves)):
+            line = rebuild(self.dom, [block_of(self, row, column) for column in range(len(self.dom.leaves))])
+            lines.append(line if dom is None else dom.restore(line))
+        made = rebuild(self.cod, lines)
+        return made if cod is None else cod.restore(made)
 
     @property
     def kind(self) -> str:
@@ -257,6 +288,26 @@ class LinearMap(Operator):
             return first >> second
         slots = late().run_product(product, first, second)
         return linear_map(first.dom, second.cod, product.structure, slots)
+
+
+def block_of(L: LinearMap, row: int, column: int) -> LinearMap:
+    """The map from one leaf of the domain to one leaf of the codomain."""
+    dom, cod = L.dom.leaves[column], L.cod.leaves[row]
+    cells = L.structure.leafwise
+    if cells is not None:
+        part = cells[row][column]
+        if part is None:
+            return linear_map(dom, cod, Zero((dom,), (cod,)), ())
+        return linear_map(dom, cod, part[0], [L.slots[k] for k in part[1]])
+    into = linear_map(dom, L.dom, _injection(L.dom.leaves, column), ())
+    out = linear_map(L.cod, cod, _injection(L.cod.leaves, row).T, ())
+    return out.multiply(L).multiply(into)
+
+
+def _injection(leaves: Sequence[Tensor], k: int) -> Structure:
+    """The map of one leaf into a product, zero in the others."""
+    grid = tuple([((identity(leaf), ()),) if i == k else (None,) for i, leaf in enumerate(leaves)])
+    return Block(grid, (leaves[k],), tuple(leaves), ())
 
 
 def _count(n: int) -> str:

@@ -22,8 +22,8 @@ import numpy as np
 
 from catad import errors
 from catad.linear.structure import Structure
-from catad.planner.subject import domain, tangent_network
-from catad.terms import D
+from catad.planner.subject import subject_at, tangent_network
+from catad.terms import D, MorphismLike, is_function, morphism
 
 SHORT = 512  # bits up to which peeling off the lowest one is faster than unpacking bytes
 FEW = 24  # members up to which it is so in any set
@@ -149,9 +149,9 @@ class Graph:
         >>> ct.plan_graph(graph)
         <plan 1 input, 1 output, 2 vertices: 18 multiplications (reverse 18, forward 18, Markowitz 18), optimal>
         """
-        if not isinstance(f, D):
+        if not isinstance(f, D) and not is_function(f):
             raise errors.PlanError(errors.no_program(f))
-        network = tangent_network(f, domain(f, primals_or_spaces))
+        network = tangent_network(*subject_at(morphism(f, "ct.Graph.of"), primals_or_spaces))
         edges = [(ins[column], outs[row]) for (structure, _), ins, outs in network.nodes for row, column in _entries(structure)]
         outputs = [k for k in network.outputs if k >= 0]
         sizes = [max(1, math.prod(space.shape)) for space in network.wires]

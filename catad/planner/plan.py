@@ -25,10 +25,10 @@ from catad.planner.graph import Graph
 from catad.planner.recompute import Runs, fitting, with_checkpoints
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
 from catad.planner.strategy import Runnable, Step, Strategy
-from catad.planner.subject import derivative, domain, factors_of_list, factors_of_maps
+from catad.planner.subject import derivative, factors_of_list, factors_of_maps, subject_at
 from catad.spaces import Space, Value
 from catad.term_cache import cached
-from catad.terms import D, morphism
+from catad.terms import D, MorphismLike, morphism
 
 
 class PlannedMorphism(NamedTuple):
@@ -293,7 +293,7 @@ class Plan:
 
 
 def plan(
-    f_or_chain: D | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
+    f_or_chain: MorphismLike | LinearMap | Sequence[LinearMap | Structure | tuple[int, int]],
     *primals_or_spaces: Any,
     want: Want = "jacobian",
     mode: Mode | Nested = "auto",
@@ -329,9 +329,9 @@ def plan(
     >>> ct.plan(ct.sin >> ct.exp, ct.f64[3]).result.kind
     'diagonal'
     """
+    if callable(f_or_chain) and not isinstance(f_or_chain, LinearMap):
+        f_or_chain = morphism(f_or_chain, "ct.plan")
     runs = isinstance(f_or_chain, (D, LinearMap))
-    if callable(f_or_chain) and not runs:
-        morphism(f_or_chain, "ct.plan")
     request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
     if want not in WANTS:
         raise errors.PlanError(errors.unknown_want(want))
@@ -348,7 +348,7 @@ def plan(
 
 def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
-    dom = domain(f, primals_or_spaces)
+    f, dom = subject_at(f, primals_or_spaces)
 
     def made() -> Plan:
         source = f if want == "jacobian" else grad(f)
@@ -402,8 +402,9 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):
         want = written.want or "jacobian"
-        source = subject if want == "jacobian" else grad(subject)
-        return _planned(source, domain(subject, primals_or_spaces), want, request, written.runs(source))
+        term, dom = subject_at(subject, primals_or_spaces)
+        source = term if want == "jacobian" else grad(term)
+        return _planned(source, dom, want, request, written.runs(source))
     written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model
     asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}

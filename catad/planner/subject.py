@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from catad import errors
+from catad.calling import point
+from catad.fronts import front_of
 from catad.functors import as_chain, fused, linear_graph
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
@@ -24,6 +26,14 @@ def domain(term: D, primals_or_spaces: Sequence[Any]) -> Space:
         raise errors.PlanError(errors.plan_without_point(term))
     spaces = [p if isinstance(p, Space) else space_of(p) for p in primals_or_spaces]
     return spaces[0] if len(spaces) == 1 else Product(tuple(spaces))
+
+
+def subject_at(term: D, primals_or_spaces: Sequence[Any]) -> tuple[D, Space]:
+    """A term and the space of the point; for dicts and other trees, with programs in place of the Python functions that take them."""
+    if front_of(term) is None or not primals_or_spaces or all(isinstance(p, Space) for p in primals_or_spaces):
+        return term, domain(term, primals_or_spaces)
+    at = point(term, primals_or_spaces, {})
+    return at.term, at.dom
 
 
 def tangent_network(term: D, dom: Space) -> Network:

@@ -10,50 +10,29 @@ import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.program import Notes, Program
 from catad.spaces import Product, Space, rebuild
+from catad.late import late
+from catad.recent import Recent
 from catad.terms import D
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
+from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
 from catad.traced.unbound import settled
-from catad.trees import LEAF, Static, Tree, plain
+from catad.trees import Static, Tree, plain
 from catad.wiring import share
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
 
 load()
-
-
-class Form(NamedTuple):
-    """How a call gives the arguments: the trees of those by position, and of those by name."""
-
-    args: tuple[Tree, ...]
-    kwargs: tuple[tuple[str, Tree], ...] = ()
-
-    @property
-    def trees(self) -> tuple[Tree, ...]:
-        return (*self.args, *[tree for _, tree in self.kwargs])
-
-    @property
-    def dynamic(self) -> list[int]:
-        """Which arguments have arrays or numbers: they are the factors of the domain."""
-        return [k for k, tree in enumerate(self.trees) if tree.leaves]
-
-    def values(self, x: Any) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as the function takes them, from a value of the domain."""
-        where = self.dynamic
-        parts = dict(zip(where, (x,) if len(where) == 1 else x, strict=True))
-        made = [tree.restore(parts.get(k, ())) for k, tree in enumerate(self.trees)]
-        n = len(self.args)
-        return made[:n], {name: made[n + k] for k, (name, _) in enumerate(self.kwargs)}
 
 
 class Key:
@@ -82,9 +61,12 @@ def _same(a: Any, b: Any) -> bool:
 
 @share
 class Function(D):
-    """`ct.function(fn)`: see the module."""
+    """`ct.function(fn)`: see the module.
 
-    __slots__ = ("__dict__", "bound", "fn", "form", "free", "signature", "static", "unroll")
+    `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
+    """
+
+    __slots__ = ("__dict__", "bound", "fn", "free", "is_plain", "signature", "static", "unroll")
 
     def __init__(
         self,
@@ -93,56 +75,81 @@ class Function(D):
         free: tuple[str, ...],
         unroll: int,
         bound: tuple[tuple[str, Static], ...] = (),
-        form: Form | None = None,
     ) -> None:
-        self.fn, self.static, self.free, self.unroll, self.bound, self.form = fn, static, free, unroll, bound, form
-        self.signature = inspect.signature(fn)
+        self.fn, self.static, self.free, self.unroll, self.bound = fn, static, free, unroll, bound
+        self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
+        self.signature = visible_signature(fn, dict(bound), free)
+        self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
         functools.update_wrapper(self, fn, updated=())
 
     def data(self) -> Hashable:
-        return (Key(self.fn), self.static, self.free, self.unroll, self.bound, self.form)
+        return (Key(self.fn), self.static, self.free, self.unroll, self.bound)
+
+    @property
+    def takes_the_whole(self) -> bool:
+        """True where the one parameter is the domain; else the parameters are its factors."""
+        return takes_the_whole(self.signature, self.static)
 
     # -- arguments
 
-    def form_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, list[Any]]:
-        """The form of a call, and the plain values of its dynamic arguments."""
-        given = {name: value.value for name, value in self.bound}
+    def sorted_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+        """Arguments by position and by name, each with the name of its parameter."""
         try:
-            found = self.signature.bind(*args, **{**given, **kwargs})
+            found = self.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise errors.ArgumentError(errors.does_not_bind(error, self.fn)) from None
-        positional = [(self._name_of(k), value) for k, value in enumerate(found.args)]
-        named = list(found.kwargs.items())
+        return [(name_of(self.signature, k), value) for k, value in enumerate(found.args)], list(found.kwargs.items())
+
+    def form_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, list[Any]]:
+        """The form of a call, and the plain values of its dynamic arguments."""
+        positional, named = self.sorted_arguments(args, kwargs)
         trees, values = [], []
         for name, value in (*positional, *named):
-            if name in self.static or name in given:
+            if name in self.static:
                 _check_hashable(name, value)
                 tree = Tree("static", Static(value))
             else:
                 one, tree = plain(value)
-                if tree.leaves:
+                if not tree.is_static:
                     values.append(one)
             trees.append(tree)
         n = len(positional)
         return Form(tuple(trees[:n]), tuple([(name, tree) for (name, _), tree in zip(named, trees[n:], strict=True)])), values
 
-    def _name_of(self, k: int) -> str:
-        names = list(self.signature.parameters)
-        return names[min(k, len(names) - 1)]
+    def form_at(self, dom: Space, tree: Tree | None = None) -> Form:
+        """The form of a call with a value of a space: one parameter takes it as it is, several take its factors."""
+        tree = tree_of_space(dom) if tree is None else tree
+        if self.takes_the_whole:
+            found = form_of_factors(self.signature, self.static, (tree,))
+        else:
+            parts = tree.parts if tree.kind is tuple else (tree,)
+            found = form_of_factors(self.signature, self.static, parts)
+        if found is None:
+            raise errors.SpaceError(errors.wrong_factor_count(self.signature, self.static, dom, self.fn))
+        return found
 
-    def specialised(self, form: Form) -> Function:
-        """The function for one form of its arguments."""
-        return Function(self.fn, self.static, self.free, self.unroll, self.bound, form)
+    def completed(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any], dict[str, Any]]:
+        """The arguments of the Python function: with the fixed values, and without the names from outside, which come last."""
+        if not self.bound and not self.free:
+            return args, kwargs, {}
+        found = self.signature.bind(*args, **kwargs).arguments
+        free = {name: found.pop(name) for name in self.free}
+        given = {**found, **{name: value.value for name, value in self.bound}}
+        own = inspect.signature(self.fn)
+        whole = inspect.BoundArguments(own, {name: given[name] for name in own.parameters if name in given})
+        return whole.args, whole.kwargs, free
 
     def bind(self, **values: Any) -> Function:
         """The function with parameters fixed to static values."""
-        unknown = [name for name in values if name not in self.signature.parameters]
+        known = {*self.signature.parameters, *dict(self.bound)} - {*self.free}
+        unknown = [name for name in values if name not in known]
         if unknown:
             raise errors.ArgumentError(errors.unknown_static(unknown, self.fn, "bind"))
         for name, value in values.items():
             _check_hashable(name, value)
         bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
-        return Function(self.fn, self.static, self.free, self.unroll, tuple(sorted(bound.items())), None)
+        static = tuple([name for name in self.static if name not in bound])
+        return Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
 
     # -- programs
 
@@ -150,45 +157,16 @@ class Function(D):
         """The program at a space, or at the spaces of some values."""
         if len(args) == 1 and not kwargs and isinstance(args[0], Space):
             return self.program(args[0])
-        form, values = self.form_of(args, kwargs)
-        made = self.specialised(form)
-        return made.program(_space_of_values(values))
+        made: Program = late().program_at(self, args, kwargs)
+        return made
 
-    def program(self, dom: Space) -> Program:
-        """The program at a domain; it is traced once."""
-        kept: dict[Any, Program] = self.__dict__.setdefault("_programs", {})
-        found = kept.get(dom)
+    def program(self, dom: Space, form: Form | None = None) -> Program:
+        """The program at a domain, for a form of the arguments; it is traced once."""
+        form = self.form_at(dom) if form is None else form
+        found = self.programs.get((form, dom))
         if found is None:
-            found = kept[dom] = traced(self, dom, self.form or self._plain_form(dom))
+            found = self.programs[form, dom] = traced(self, dom, form)
         return found
-
-    def _plain_form(self, dom: Space) -> Form:
-        """The form of arguments that are arrays, or tuples of arrays: one parameter takes the domain as it is."""
-        fixed = {name for name, _ in self.bound}
-        parameters = [p for p in self.signature.parameters.values() if p.name not in fixed and p.name not in self.static]
-        variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-        if len(parameters) == 1 and not variadic:
-            factors: tuple[Space, ...] = (dom,)
-        else:
-            factors = dom.factors if isinstance(dom, Product) else (dom,)
-        required = [p for p in parameters if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        if len(factors) < len(required) or (len(factors) > len(parameters) and not variadic):
-            raise errors.SpaceError(errors.wrong_factor_count(len(required), dom, self.fn))
-        trees = iter([tree_of_space(factor) for factor in factors])
-        args: list[Tree] = []
-        kwargs = []
-        bound = dict(self.bound)
-        for p in self.signature.parameters.values():
-            if p.name in bound:
-                kwargs.append((p.name, Tree("static", bound[p.name])))
-            elif p.kind is p.VAR_POSITIONAL:
-                args += list(trees)
-            elif (tree := next(trees, None)) is not None:
-                if kwargs:
-                    kwargs.append((p.name, tree))
-                else:
-                    args.append(tree)
-        return Form(tuple(args), tuple(kwargs))
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         return (yield self.program(b.space(x)), x)
@@ -206,24 +184,11 @@ class Function(D):
         module, qualname = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
         if module is None or "<" in qualname:
             raise errors.ArgumentError(errors.function_without_name(fn))
-        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound, self.form)
+        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound)
 
 
+PROGRAMS = 256  # that a function keeps, one for each space and form of its arguments
 UNROLL = 16  # trips of a loop that are taken in Python
-
-
-def tree_of_space(space: Space) -> Tree:
-    """The form of a value of a space: arrays in tuples."""
-    if isinstance(space, Product):
-        parts = tuple([tree_of_space(factor) for factor in space.factors])
-        return Tree(tuple, tuple(range(len(parts))), parts)
-    return LEAF
-
-
-def _space_of_values(values: Sequence[Any]) -> Space:
-    from catad.late import late
-
-    return late().space_of(values[0] if len(values) == 1 else tuple(values))
 
 
 def _check_hashable(name: str, value: Any) -> None:
@@ -249,7 +214,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                     for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
                 ]
                 inputs.append(rebuild(factor, leaves))
-            args, kwargs = form.values(inputs[0] if len(where) == 1 else tuple(inputs))
+            args, kwargs, _ = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
             try:
                 result = _run(function.fn, Driver(trace, _package(function.fn)), args, kwargs)
             except Exception as error:
@@ -307,13 +272,14 @@ def _variables(trace: Any, value: Any, tree: Tree) -> Any:
 
 def _named(function: Function, form: Form) -> list[tuple[str, Tree]]:
     """The names of the arguments, with their trees."""
-    parameters = list(function.signature.parameters.values())
-    out = []
+    out: dict[str, Tree] = {}
     for k, tree in enumerate(form.args):
-        p = parameters[min(k, len(parameters) - 1)]
-        extra = k - len(parameters) + 1
-        out.append((f"{p.name}_{extra}" if p.kind is p.VAR_POSITIONAL and extra > 0 else p.name, tree))
-    return [*out, *form.kwargs]
+        name = own = name_of(function.signature, k)
+        extra = 1
+        while name in out:  # of any number of arguments
+            name, extra = f"{own}_{extra}", extra + 1
+        out[name] = tree
+    return [*out.items(), *form.kwargs]
 
 
 def _deep(tree: Tree, space: Space) -> list[Tree]:
@@ -375,3 +341,10 @@ def function(
 
 
 
+
+
+def function_term(fn: Any) -> Function:
+    """The morphism of a Python function that stands where a morphism is expected."""
+    made: Function = function(fn)
+    made.is_plain = True
+    return made

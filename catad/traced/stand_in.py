@@ -228,6 +228,11 @@ class Traced:
         return None if constant is None else array_of(constant)
 
     @property
+    def python_type(self) -> type | None:
+        """The type of the Python number that this stands for; None for arrays and numbers of NumPy."""
+        return self.var.weak
+
+    @property
     def builder(self) -> Adapter:
         """What morphisms ask when they are called on stand-ins (`D.__call__`)."""
         return Adapter(self.trace_)

@@ -17,7 +17,7 @@ from catad.linear.matrix_free import MatrixFree, carried
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
-from catad.terms import D, morphism
+from catad.terms import D, MorphismLike, morphism
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class Checkpoint(D):
 
 
 @constructor(morphisms="f")
-def checkpoint(f: D) -> D:
+def checkpoint(f: MorphismLike) -> D:
     """The same function; for derivatives it keeps only its argument and computes everything within f again.
 
     Linearising stores the argument instead of the coefficients of f's boxes; applying the derivative costs f once more. (A.

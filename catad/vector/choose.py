@@ -10,7 +10,7 @@ from catad.calls import constructor
 from catad.linear.either import Choose
 from catad.scalar import Function
 from catad.spaces import Tensor, flatten, rebuild
-from catad.terms import D, morphism
+from catad.terms import D, MorphismLike, morphism
 from catad.vector.constant import Constant
 from catad.vector.map import Map, mapped
 from catad.wiring import share, wire
@@ -86,7 +86,7 @@ def _typed(nodes: dict[int, Node], side: Wiring, wires: Sequence[Wire]) -> bool:
 
 
 @constructor(morphisms="p f g")
-def choose(p: D, f: D, g: D) -> D:
+def choose(p: MorphismLike, f: MorphismLike, g: MorphismLike) -> D:
     """f of the argument where p holds of it, else g of it: `x -> f(x) if p(x) else g(x)`.
 
     p is a morphism from the argument to a boolean scalar. f and g take the argument to one space, of any shapes and dtypes.
@@ -102,6 +102,4 @@ def choose(p: D, f: D, g: D) -> D:
     >>> ct.grad(f)(np.array([4.0, 9.0])), ct.grad(f)(np.array([4.0, -9.0]))
     (array([0.25      , 0.16666667]), array([0., 0.]))
     """
-    for part in (p, f, g):
-        morphism(part, "ct.choose")
-    return Chosen(p, f, g)
+    return Chosen(*[morphism(part, "ct.choose") for part in (p, f, g)])

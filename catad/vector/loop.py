@@ -28,7 +28,7 @@ from catad.linear.sweep import Sweep, wider
 from catad.rearrange import it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
-from catad.terms import D, fork, morphism
+from catad.terms import D, MorphismLike, fork, morphism
 from catad.trip_counts import TripCountChanged, trip_count
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
@@ -133,7 +133,7 @@ def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
 
 
 @constructor(morphisms="f")
-def iterate(f: D, n: int, inputs: bool = False, memory: int | None = None) -> D:
+def iterate(f: MorphismLike, n: int, inputs: bool = False, memory: int | None = None) -> D:
     """f applied n times, `s -> f(f(...f(s)))`; with `inputs=True`, `(s, u) -> s_n` with `s_{i+1} = f(s_i, u_i)`.
 
     The state is a value of any space, the inputs have one leading axis of length n. With `memory=k` derivatives keep at most
@@ -340,7 +340,7 @@ class WhileLoop(D):
 
 
 @constructor(morphisms="condition f")
-def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
+def while_loop(condition: MorphismLike, f: MorphismLike, max_steps: int = 1_000_000) -> D:
     """f applied while `condition`, a morphism from the state to a boolean scalar, holds.
 
     The steps are counted on the data of each call; derivatives are those of that many steps. Raises `ArgumentError` after
@@ -354,7 +354,5 @@ def while_loop(condition: D, f: D, max_steps: int = 1_000_000) -> D:
     >>> ct.value_and_grad(halve)(10.0)
     (np.float64(0.625), np.float64(0.0625))
     """
-    for part in (condition, f):
-        morphism(part, "ct.while_loop")
     max_steps = integer(max_steps, "a number of steps", 0)
-    return WhileLoop(condition, f, max_steps)
+    return WhileLoop(morphism(condition, "ct.while_loop"), morphism(f, "ct.while_loop"), max_steps)

@@ -16,7 +16,7 @@ from catad.calls import constructor
 from catad.errors.places import Place, here
 from catad.scalar import Function
 from catad.spaces import as_dtype, flatten, rebuild
-from catad.terms import D, Fork, then
+from catad.terms import D, Fork, is_function, morphism, then
 from catad.vector.map import LEAFWISE, Map, MapOf, named
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ def operated(word: str, symbol: str, f: Any, g: Any, where: Place) -> D:
 
     A Python number is weak, as everywhere; a NumPy scalar has its dtype.
     """
+    if is_function(f) or is_function(g):
+        f, g = (morphism(one, symbol) if is_function(one) else one for one in (f, g))
     if isinstance(f, D) and isinstance(g, D):
         return then(Fork((f, g)), _OPERATORS[word], where)
     one, number = (f, g) if isinstance(f, D) else (g, f)

@@ -10,7 +10,7 @@ from catad.calls import constructor, integer
 from catad.rearrange import exl, exr, it
 from catad.spaces import Product, flatten, rebuild
 from catad.syntax import call
-from catad.terms import D, fork, morphism
+from catad.terms import D, MorphismLike, fork, morphism
 from catad.vector.batching import element_of, first_of
 from catad.vector.looped import looped
 from catad.wiring import at_point, share
@@ -63,7 +63,7 @@ class Swept(D):
 
 
 @constructor(morphisms="f")
-def sweep(f: D, n: int, reverse: bool = False) -> D:
+def sweep(f: MorphismLike, n: int, reverse: bool = False) -> D:
     """The loop of n steps of `f : (state, given, input) -> (state, output)`, `(state, given, inputs) -> (state, outputs)`.
 
     The state goes from step to step. `given` is what every step reads, such as weights: the derivative keeps it once, and adds up

@@ -124,7 +124,7 @@ def _marked(k: Any, m: Any) -> Any:
 
 
 def _is_usual(k: Any, m: Any, h: Any, n: Any) -> Any:
-    """Whether the product of two numbers (k, m) of any m stays in the range, and marks just add up."""
+    """True where the product of two numbers (k, m) of any m stays in the range, and marks just add up."""
     size = abs(m * n)
     return size >= _SMALL and size <= _LARGE and k & h & _MARKS == 0
 
@@ -224,7 +224,7 @@ def _monoid(product: Callable[[Any, Any, Any, Any], Any]) -> Monoid:
 
 
 def _plain(b: Builder, marked: Wire, many: bool) -> Wire:
-    """Whether there are no marks; unless many factors have the same product, in none of the numbers along the last axis."""
+    """True where there are no marks; unless many factors have the same product, in none of the numbers along the last axis."""
     from catad.vector.fold import Fold
 
     (marks,) = mapped(b, [scalar.read(_unmarked).outputs[0]], [marked])

@@ -44,7 +44,7 @@ def arg_extremum(box: ArgExtremumByBin, ins: tuple[Tensor, ...]) -> Compiled:
 
 
 def _is_any_nan(index: Any, v: Any, total: Any) -> bool:
-    """Whether a result is NaN: where there are more of them than values, one of a bin that a NaN goes to."""
+    """True if a result is NaN: where there are more of them than values, one of a bin that a NaN goes to."""
     if total.size > v.size:
         met = index[np.isnan(v).any(axis=tuple(range(1, v.ndim)))]
         total = total[met[(met >= 0) & (met < len(total))]]

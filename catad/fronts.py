@@ -1,0 +1,365 @@
+"""Functions inside terms: what a term becomes for the trees of its arguments.
+
+A term *speaks trees* where Python functions (`ct.function`) in it see its arguments, or give its result: the function itself, the
+factors of a chain, the children of a fork, what is differentiated, the body of a loop. `front_of` finds out once for each term.
+`specialised` puts programs in the places of such functions, for one form of the arguments and one space, and says in which tree the
+result comes. Both are open: a rule for another class of terms is a function registered with `specialised`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any, NamedTuple
+
+from catad import errors
+from catad.functors import Differential, Factors, Gradient, ReverseDifferential, Tangent
+from catad.rearrange import Proj, Structural
+from catad.spaces import Product, Space
+from catad.terms import Compose, Cross, D, Fork, Id, compose
+from catad.traced.form import Form, tangent_tree, tree_of_space
+from catad.traced.function import Function
+from catad.trees import Tree
+from catad.vector.batching import BatchedMap, element_of
+from catad.vector.checkpoint import Checkpoint
+from catad.vector.choose import Chosen
+from catad.vector.loop import Iterate, WhileLoop
+from catad.vector.pointwise import Leafwise
+from catad.vector.sweep import Swept
+
+Specialised = tuple[D, "Tree | None"]
+
+
+class Front(NamedTuple):
+    """How a term takes trees: the function by whose signature its arguments are sorted, if there is one.
+
+    `places` and `names` are those of static parameters.
+    """
+
+    function: Function | None
+    places: frozenset[int] = frozenset()
+    names: frozenset[str] = frozenset()
+
+
+@singledispatch
+def specialised(term: D, form: Form, dom: Space) -> Specialised:
+    """The term with programs in place of its functions, for arguments of a form in a space, and the tree of its result.
+
+    The tree is None where nothing but the space of the result is known.
+    """
+    return term, None
+
+
+def front_of(term: D) -> Front | None:
+    """How the term takes trees; None for a term in which no function speaks them. Kept with the term."""
+    stack = [term]
+    while stack:
+        top = stack[-1]
+        parts = top.children if specialised.dispatch(type(top)) is not _OTHER else ()
+        missing = [part for part in parts if not hasattr(part, "_front")]
+        if missing:
+            stack += missing
+        else:
+            top._front = _front(top, parts)
+            stack.pop()
+    found: Front | None = term._front
+    return found
+
+
+_OTHER = specialised.dispatch(D)
+
+
+def _front(term: D, parts: Sequence[D]) -> Front | None:
+    if isinstance(term, Function):
+        names = list(term.signature.parameters)
+        return Front(term, frozenset([k for k, name in enumerate(names) if name in term.static]), frozenset(term.static))
+    found = [part._front for part in parts]
+    if not any(found):
+        return None
+    leading = found[:1] if isinstance(term, Compose) else () if isinstance(term, OF_PAIRS) else found
+    return next((front for front in leading if front is not None and front.function is not None), Front(None))
+
+
+def is_of_plain_function(term: D) -> bool:
+    """True where the arguments are those of a plain Python function, which stood where a morphism is expected."""
+    front = front_of(term)
+    return front is not None and front.function is not None and front.function.is_plain
+
+
+OF_PAIRS = (Cross, Tangent, Differential, ReverseDifferential)  # their arguments are not those of their parts
+
+
+def form_at(term: D, dom: Space, tree: Tree | None = None) -> Form:
+    """The form of the arguments of a term that is given a value of a space."""
+    front = front_of(term)
+    if front is not None and front.function is not None:
+        found: Form = front.function.form_at(dom, tree)
+        return found
+    return Form((tree_of_space(dom) if tree is None else tree,))
+
+
+def at_space(term: D, dom: Space) -> D:
+    """The term with programs in place of its functions, for arguments that are arrays in tuples."""
+    return term if front_of(term) is None else specialised(term, form_at(term, dom), dom)[0]
+
+
+def _of_tree(term: D, tree: Tree | None, dom: Space) -> Specialised:
+    """A part of a term, which is given a value of a space in this tree."""
+    if front_of(term) is None:
+        return specialised(term, Form((tree_of_space(dom) if tree is None else tree,)), dom)
+    return specialised(term, form_at(term, dom, tree), dom)
+
+
+@specialised.register
+def _(term: Function, form: Form, dom: Space) -> Specialised:
+    positional, named = term.sorted_arguments(form.args, dict(form.kwargs))
+    for name, tree in (*positional, *named):
+        if name in term.static and tree.kind != "static":
+            raise errors.ArgumentError(errors.static_elsewhere(name, term.fn))
+    own = Form(tuple([tree for _, tree in positional]), tuple(named))
+    program = term.program(dom, own)
+    return program, program.notes.result_tree
+
+
+# -- the cartesian category
+
+
+@specialised.register
+def _(term: Compose, form: Form, dom: Space) -> Specialised:
+    factors = term.factors
+    last = max([k for k, factor in enumerate(factors) if front_of(factor) is not None], default=-1)
+    made: list[D] = []
+    tree: Tree | None = None
+    for k, factor in enumerate(factors):
+        part, tree = specialised(factor, form, dom) if k == 0 else _of_tree(factor, tree, dom)
+        made.append(part)
+        if k + 1 == len(factors):
+            break
+        if tree is None and k >= last:
+            return compose(*made, *factors[k + 1 :]), None
+        try:
+            dom = part.spaces(dom)
+        except errors.CatadError:  # it is met again where the whole is laid out
+            return compose(*made, *factors[k + 1 :]), None
+    return compose(*made), tree
+
+
+@specialised.register
+def _(term: Fork, form: Form, dom: Space) -> Specialised:
+    return _together(term, [(*specialised(part, form, dom), dom) for part in term.children])
+
+
+@specialised.register
+def _(term: Cross, form: Form, dom: Space) -> Specialised:
+    tree = form.tree
+    if not isinstance(dom, Product) or len(dom.factors) != len(term.children) or len(tree.parts) != len(term.children):
+        return term, None
+    pairs = zip(term.children, tree.parts, dom.factors, strict=True)
+    return _together(term, [(*_of_tree(part, own, space), space) for part, own, space in pairs])
+
+
+def _together(term: Fork | Cross, parts: Sequence[tuple[D, Tree | None, Space]]) -> Specialised:
+    """A fork or a product of morphisms, with the tuple of the trees of their results."""
+    made = type(term)(tuple([part for part, _, _ in parts]), term._place)
+    try:
+        trees = [tree_of_space(part.spaces(dom)) if tree is None else tree for part, tree, dom in parts]
+    except errors.CatadError:
+        return made, None
+    return made, tuple_tree(trees)
+
+
+def tuple_tree(parts: Sequence[Tree]) -> Tree:
+    """The form of a tuple."""
+    return Tree(tuple, tuple(range(len(parts))), tuple(parts))
+
+
+@specialised.register
+def _(term: Id, form: Form, dom: Space) -> Specialised:
+    return term, form.tree
+
+
+@specialised.register
+def _(term: Structural, form: Form, dom: Space) -> Specialised:
+    nested = _as_tuples(form.tree)
+    try:
+        return term, _as_tree(term.move(nested))
+    except (TypeError, IndexError, KeyError):
+        return term, None
+
+
+@specialised.register
+def _(term: Proj, form: Form, dom: Space) -> Specialised:
+    tree = form.tree
+    return term, tree.parts[term.index] if tree.kind is tuple and term.index < len(tree.parts) else None
+
+
+def _as_tuples(tree: Tree) -> Any:
+    """The tuples of a tree, with functions that give the other parts."""
+    return tuple(map(_as_tuples, tree.parts)) if tree.kind is tuple else lambda: tree
+
+
+def _as_tree(nested: Any) -> Tree:
+    return tuple_tree([_as_tree(part) for part in nested]) if isinstance(nested, tuple) else nested()
+
+
+@specialised.register
+def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
+    tree = form.tree
+    if term.function.arity == 1:
+        return term, tree
+    return term, tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None
+
+
+# -- derivatives
+
+
+@specialised.register
+def _(term: Gradient, form: Form, dom: Space) -> Specialised:
+    inner, _ = specialised(term.children[0], form, dom)
+    front = front_of(term)
+    if front is None or front.function is None:
+        return Gradient(inner, term.argnums), _picked(tangent_tree(form.tree, dom), term.argnums)
+    trees = dict(zip(form.dynamic, tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom)).parts))
+    if term.argnums is None:
+        return Gradient(inner, None), tangent_tree(form.tree, dom)
+    places = argument_numbers(term.argnums, form, dom, term)
+    tree = tuple_tree([trees[k] for k in places]) if isinstance(term.argnums, tuple) else trees[places[0]]
+    return Gradient(inner, factor_numbers(term.argnums, places, form)), tree
+
+
+def _factored(form: Form, dom: Space) -> Space:
+    return Product((dom,)) if len(form.dynamic) == 1 else dom
+
+
+def _picked(tree: Tree, argnums: Factors) -> Tree | None:
+    if argnums is None:
+        return tree
+    if tree.kind is not tuple:
+        return tree if isinstance(argnums, int) else tuple_tree([tree for _ in argnums])
+    n = len(tree.parts)
+    chosen = [tree.parts[i] if -n <= i < n else None for i in ((argnums,) if isinstance(argnums, int) else argnums)]
+    if None in chosen:
+        return None
+    return chosen[0] if isinstance(argnums, int) else tuple_tree(chosen)  # type: ignore[arg-type]
+
+
+def argument_numbers(argnums: int | tuple[int | None, ...], form: Form, dom: Space, term: D) -> list[int]:
+    """The arguments that are meant, each by its position; they must have something to differentiate."""
+    found = []
+    for i in (argnums,) if isinstance(argnums, int) else argnums:
+        k = i + len(form.args) if i < 0 else i
+        if not 0 <= k < len(form.args):
+            raise errors.DerivativeError(errors.no_such_argument(i, form.args, term))
+        if k not in form.dynamic:
+            raise errors.DerivativeError(errors.static_argument(i, form.args[k], term))
+        found.append(k)
+    return found
+
+
+def factor_numbers(argnums: int | tuple[int | None, ...], places: Sequence[int], form: Form) -> Factors:
+    """The factors of the domain that some arguments are; None where the one argument is the domain."""
+    dynamic = form.dynamic
+    if isinstance(argnums, int):
+        return None if len(dynamic) == 1 else dynamic.index(places[0])
+    return tuple([None if len(dynamic) == 1 else dynamic.index(k) for k in places])
+
+
+@specialised.register
+def _(term: Tangent, form: Form, dom: Space) -> Specialised:
+    return _of_pair(term, form, dom)
+
+
+@specialised.register
+def _(term: Differential, form: Form, dom: Space) -> Specialised:
+    return _of_pair(term, form, dom)
+
+
+@specialised.register
+def _(term: ReverseDifferential, form: Form, dom: Space) -> Specialised:
+    return _of_pair(term, form, dom)
+
+
+def _of_pair(term: Tangent | Differential | ReverseDifferential, form: Form, dom: Space) -> Specialised:
+    """A tangent functor: of a point and a tangent or cotangent."""
+    if not isinstance(dom, Product) or len(dom.factors) != 2:
+        return term, None
+    f, space = term.children[0], dom.factors[0]
+    tree = form.tree
+    point = tree.parts[0] if len(tree.parts) == 2 else None
+    inner, result = _of_tree(f, point, space) if form.inner is None else specialised(f, form.inner, space)
+    made = type(term)(inner)
+    if isinstance(term, ReverseDifferential):
+        return made, None if point is None else tangent_tree(point, space)
+    if result is None:
+        return made, None
+    moved = tangent_tree(result, inner.spaces(space))
+    return made, tuple_tree([result, moved]) if isinstance(term, Tangent) else moved
+
+
+# -- combinators
+
+
+@specialised.register
+def _(term: Checkpoint, form: Form, dom: Space) -> Specialised:
+    inner, tree = specialised(term.children[0], form, dom)
+    return Checkpoint(inner), tree
+
+
+@specialised.register
+def _(term: BatchedMap, form: Form, dom: Space) -> Specialised:
+    if not all(leaf.ndim for leaf in dom.leaves):
+        return term, None
+    inner, tree = specialised(term.children[0], form, element_of(dom))
+    return BatchedMap(inner), tree
+
+
+@specialised.register
+def _(term: Chosen, form: Form, dom: Space) -> Specialised:
+    made = [specialised(part, form, dom) for part in term.children]
+    first, second = made[1][1], made[2][1]
+    if first is not None and second is not None and first.of_arrays() != second.of_arrays():
+        raise errors.SpaceError(errors.trees_differ("the two sides of ct.choose", first, second))
+    return Chosen(*[part for part, _ in made]), first
+
+
+@specialised.register
+def _(term: Iterate, form: Form, dom: Space) -> Specialised:
+    f = term.children[0]
+    state, space = form.tree, dom
+    if term.inputs:
+        if len(state.parts) != 2 or not isinstance(dom, Product) or len(dom.factors) != 2:
+            return term, None
+        if not all(leaf.ndim for leaf in dom.factors[1].leaves):
+            return term, None
+        state, space = state.parts[0], Product((dom.factors[0], element_of(dom.factors[1])))
+    inner, tree = specialised(f, form, space)
+    check_state(state, tree, f)
+    return Iterate(inner, term.n, term.inputs, term.memory), state
+
+
+@specialised.register
+def _(term: WhileLoop, form: Form, dom: Space) -> Specialised:
+    condition, (f, tree) = term.children[0], specialised(term.children[1], form, dom)
+    check_state(form.tree, tree, term.children[1])
+    return WhileLoop(specialised(condition, form, dom)[0], f, term.max_steps), form.tree
+
+
+@specialised.register
+def _(term: Swept, form: Form, dom: Space) -> Specialised:
+    tree = form.tree
+    if not isinstance(dom, Product) or len(dom.factors) != 3 or len(tree.parts) != 3:
+        return term, None
+    state, given, inputs = dom.factors
+    if not all(leaf.ndim for leaf in inputs.leaves):
+        return term, None
+    inner, result = specialised(term.children[0], form, Product((state, given, element_of(inputs))))
+    if result is not None and len(result.parts) == 2:
+        check_state(tree.parts[0], result.parts[0], term.children[0])
+        result = tuple_tree([tree.parts[0], result.parts[1]])
+    return Swept(inner, term.n, term.reverse), result
+
+
+def check_state(state: Tree, result: Tree | None, f: D) -> None:
+    """A step must give the tree that it takes: else the next step would read other names."""
+    if result is not None and result.of_arrays() != state.of_arrays():
+        raise errors.SpaceError(errors.trees_differ(f"the state before and after a step of {errors.abbreviated(f)}", state, result))

@@ -1,0 +1,269 @@
+"""Jacobians and Hessians at a point: structured linear maps (`jacobian`, `hessian`), and dense arrays (`jacfwd`, `jacrev`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.arrays import common_module
+from catad.calls import constructor
+from catad.derive import coefficients_at, taken_point
+from catad.fronts import argument_numbers, factor_numbers, form_at, front_of, specialised, tuple_tree
+from catad.functors import Argnums, Factors, Gradient, by_argument, differentiated, fused, leaves_of_factors, linear_graph
+from catad.late import late
+from catad.linear.apply import applying
+from catad.linear.batch import batch
+from catad.linear.map import LinearMap, linear_map
+from catad.linear.recurrence import zeros
+from catad.planner.plan import Plan, plan_structure
+from catad.planner.request import MODES, Mode, checked
+from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, tangent_space
+from catad.syntax import call
+from catad.terms import D, MorphismLike
+from catad.traced.form import Form, tangent_tree, tree_of_space
+from catad.trees import Tree
+from catad.wiring import Builder, share
+
+if TYPE_CHECKING:
+    from catad.wiring import Wire, Wires
+
+
+Part = tuple[Space, "tuple[int, ...]", "Tree | None"]
+
+
+def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
+    """What some arguments are in a domain: their space, the positions of their leaves, and their tree."""
+    front = front_of(f)
+    tree = None if front is None else form.tree
+    if argnums is None:
+        return dom, tuple(range(len(dom.leaves))), tree
+    chosen: Any = argnums
+    if front is not None and front.function is not None:
+        places = argument_numbers(argnums, form, dom, f)
+        chosen = factor_numbers(argnums, places, form)
+        trees = [form.trees[k] for k in places]
+        tree = trees[0] if isinstance(argnums, int) else tuple_tree(trees)
+    factors = differentiated(dom, chosen, f)
+    if len(set(factors)) < len(factors):
+        raise errors.ArgumentError(errors.argument_twice(argnums))
+    spaces = [dom.factors[k] if k is not None and isinstance(dom, Product) else dom for k in factors]
+    space = spaces[0] if isinstance(argnums, int) else Product(tuple(spaces))
+    return space, leaves_of_factors(dom, factors), tree
+
+
+class Jacobian:
+    """`jacobian(f)`: at a point, the derivative as a linear map, multiplied out in the order that the plan says."""
+
+    __slots__ = ("argnums", "f", "mode")
+
+    def __init__(self, f: D, mode: Mode | Plan = "auto", argnums: Argnums = None) -> None:
+        if not isinstance(mode, Plan) and mode not in MODES:
+            raise errors.PlanError(errors.unknown_mode(mode))
+        self.f, self.mode, self.argnums = f, mode, argnums
+
+    def __call__(self, *primals: Value, **named: Value) -> LinearMap:
+        if isinstance(self.mode, Plan) and self.mode.recomputes:
+            return self.mode.run_as(self.f, *primals)
+        at = taken_point(self.f, primals, named)
+        if at.is_symbolic:
+            raise errors.TraceError(errors.no_linear_map("ct.jacobian", "ct.jacfwd or ct.jacrev, whose results are arrays"))
+        dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)
+        found = coefficients_at(at.term, at, None, None if self.argnums is None else by)
+        if not found.structure.dom or not found.structure.cod:
+            raise errors.DerivativeError(errors.integers_alone(at.dom, self.f))
+        L = linear_map(tangent_space(dom), tangent_space(found.cod), found.structure, found.slots)
+        made = self._multiplied(L)
+        if at.speaks:
+            ends = tree or tree_of_space(dom), at.tree or tree_of_space(found.cod)
+            made.trees = (tangent_tree(ends[0], dom), tangent_tree(ends[1], found.cod))
+        return made
+
+    def _multiplied(self, L: LinearMap) -> LinearMap:
+        if isinstance(self.mode, Plan):
+            return self.mode.multiply(L)
+        request = checked(self.mode, "time", xp=common_module(L.slots))
+        return plan_structure(L.structure, request=request).multiply(L)
+
+    def __repr__(self) -> str:
+        by = "" if self.argnums is None else f" by {self.argnums}"
+        return f"<jacobian of {errors.abbreviated(self.f)}{by}, mode {self.mode!r}>"
+
+
+@constructor(morphisms="f")
+def jacobian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None) -> Jacobian:
+    """A function from points to the Jacobian there, a structured `LinearMap`.
+
+    `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. `argnums` is as for
+    `ct.grad`. The map goes from the tangents of the argument to those of the result, integers left out, in their dtypes; its
+    `blocks()` are a tree like the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
+    differentiate, `PlanError` for another mode, `SpaceError` for an argument that is no morphism.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.jacobian(ct.sin)(np.zeros(1000))
+    diagonal f64[1000] -> f64[1000], stored 1000, dense 1e6
+    >>> J = ct.jacobian(lambda p, x: {"y": p["a"] * x})({"a": 2.0, "b": np.zeros(2)}, np.ones(2))
+    >>> J.blocks()["y"]["a"].todense()
+    array([[1.],
+           [1.]])
+    """
+    return Jacobian(*_jacobian_of(f, argnums, "ct.jacobian", mode))
+
+
+def _jacobian_of(f: Any, argnums: Any, who: str, mode: Mode | Plan) -> tuple[D, Mode | Plan, Argnums]:
+    term, numbers = by_argument(f, argnums, who)
+    return term, mode, numbers
+
+
+@constructor(morphisms="f")
+def hessian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None) -> Jacobian:
+    """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
+
+    The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` and `argnums` are as for `ct.jacobian`.
+    Raises `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError` for an argument
+    that is no morphism.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.hessian(ct.map(lambda x: x**3) >> ct.sum())(np.array([1.0, 2.0]))
+    diagonal f64[2] -> f64[2], stored 2, dense 4
+    """
+    term, numbers = by_argument(f, argnums, "ct.hessian")
+    return Jacobian(Gradient(term, numbers), mode, numbers)
+
+
+# -- dense
+
+
+@share
+class DenseJacobian(D):
+    """`ct.jacfwd(f)`, `ct.jacrev(f)`: for each result leaf and each argument leaf an array of the shape of both."""
+
+    __slots__ = ("argnums", "children", "reverse")
+    children: tuple[D, ...]
+
+    def __init__(self, f: D, reverse: bool, argnums: Factors) -> None:
+        self.children, self.reverse, self.argnums = (f,), reverse, argnums
+
+    def data(self) -> Hashable:
+        return (self.reverse, self.argnums)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        dom, f = b.space(x), self.children[0]
+        settled = late().at_space(self, dom)
+        if settled is not self:
+            return (yield settled, x)
+        space, by, _ = part_of(f, self.argnums, form_at(f, dom), dom)
+        with b.at(x):
+            wiring = fused(f, dom)
+        if not any(leaf.is_float for leaf in space.leaves) or not any(leaf.is_float for leaf in wiring.cod.leaves):
+            raise errors.DerivativeError(errors.integers_alone(dom, f))
+        _, network, slots = linear_graph(b, wiring, flatten(x), by)
+        blocks = _rows(b, network, slots) if self.reverse else _columns(b, network, slots)
+        of_dom = [[blocks.get((r, c)) for c in range(len(network.dom))] for r in range(len(network.cod))]
+        ends = [leaf for leaf in wiring.cod.leaves if leaf.is_float], [leaf for leaf in space.leaves if leaf.is_float]
+        lines = iter([_line(b, row, r, *ends, space) for r, row in enumerate(of_dom)])
+        return rebuild(wiring.cod, [next(lines) if leaf.is_float else () for leaf in wiring.cod.leaves])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return call(jacrev if self.reverse else jacfwd, name, part(self.children[0]), argnums=self.argnums)
+
+
+def _line(b: Builder, row: Sequence[Any], r: int, outs: Sequence[Tensor], ins: Sequence[Tensor], space: Space) -> Any:
+    """The derivatives of one result leaf, nested as the argument: arrays (*result, *argument), zeros where there are none."""
+    made = []
+    for c, (wire, leaf) in enumerate(zip(row, ins, strict=True)):
+        full = Tensor((*outs[r].shape, *leaf.shape), outs[r].dtype)
+        made.append(zeros(b, full) if wire is None else b.apply(late().astype(full.dtype), wire))
+    it = iter(made)
+    return rebuild(space, [next(it) if leaf.is_float else () for leaf in space.leaves])
+
+
+def _basis(b: Builder, leaf: Tensor) -> Wire:
+    eye = np.eye(leaf.size, dtype=leaf.dtype).reshape(leaf.size, *leaf.shape)
+    made: Wire = b.apply(late().const(eye), ())
+    return made
+
+
+def _columns(b: Builder, structure: Any, slots: Sequence[Wire]) -> dict[tuple[int, int], Wire]:
+    """Forward mode: a basis of each argument leaf is pushed through; the axis of the basis goes last."""
+    found: dict[tuple[int, int], Wire] = {}
+    for c, leaf in enumerate(structure.dom):
+        wiring, there = applying(structure, tuple([k == c for k in range(len(structure.dom))]))
+        outs = batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size)
+        it = iter(outs)
+        for r, (flag, out) in enumerate(zip(there, structure.cod, strict=True)):
+            if flag:
+                last = b.apply(late().transpose((*range(1, out.ndim + 1), 0)), next(it))
+                found[r, c] = b.apply(late().reshape((*out.shape, *leaf.shape)), last)
+    return found
+
+
+def _rows(b: Builder, structure: Any, slots: Sequence[Wire]) -> dict[tuple[int, int], Wire]:
+    """Reverse mode: a basis of each result leaf is pulled back."""
+    found: dict[tuple[int, int], Wire] = {}
+    back = structure.T
+    for r, leaf in enumerate(back.dom):
+        wiring, there = applying(back, tuple([k == r for k in range(len(back.dom))]))
+        outs = iter(batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size))
+        for c, (flag, out) in enumerate(zip(there, back.cod, strict=True)):
+            if flag:
+                found[r, c] = b.apply(late().reshape((*leaf.shape, *out.shape)), next(outs))
+    return found
+
+
+@specialised.register
+def _(term: DenseJacobian, form: Form, dom: Space) -> tuple[D, Tree | None]:
+    f = term.children[0]
+    inner, result = specialised(f, form, dom)
+    space, _, tree = part_of(f, term.argnums, form, dom)
+    argnums: Any = term.argnums
+    front = front_of(f)
+    if argnums is not None and front is not None and front.function is not None:
+        argnums = factor_numbers(argnums, argument_numbers(argnums, form, dom, f), form)
+    made = DenseJacobian(inner, term.reverse, argnums)
+    if result is None or tree is None:
+        return made, None
+    cod = inner.spaces(dom)
+    return made, _nested(tangent_tree(result, cod), tangent_tree(tree, space))
+
+
+def _nested(outer: Tree, inner: Tree) -> Tree:
+    """A tree with another one in the place of each leaf."""
+    if outer.kind in ("leaf", "number"):
+        return inner
+    return outer._replace(parts=tuple([_nested(part, inner) for part in outer.parts]))
+
+
+@constructor(morphisms="f")
+def jacfwd(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
+    """The Jacobian as dense arrays, in forward mode, as a morphism.
+
+    The result has the tree of f's result; in the place of each array stands a tree like the argument, of arrays with the shape of the
+    result followed by that of the argument, as JAX lays them out. Integers have `()`. `argnums` is as for `ct.grad`. It has derivatives of any
+    order itself; `ct.jacobian` keeps the structure and is cheaper where there is one. Raises `DerivativeError` where there is
+    nothing to differentiate, `SpaceError` for an argument that is no morphism.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.jacfwd(lambda x: np.stack([x[0] * x[1], x[1] ** 2]))(np.array([3.0, 2.0]))
+    array([[2., 3.],
+           [0., 4.]])
+    """
+    return DenseJacobian(*_dense_of(f, argnums, "ct.jacfwd", False))
+
+
+@constructor(morphisms="f")
+def jacrev(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
+    """The Jacobian as dense arrays, in reverse mode, as a morphism: as `ct.jacfwd`, cheaper where the result is smaller.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.jacrev(lambda p: p["a"] * p["x"])({"a": 2.0, "x": np.ones(2)})["a"]
+    array([1., 1.])
+    """
+    return DenseJacobian(*_dense_of(f, argnums, "ct.jacrev", True))
+
+
+def _dense_of(f: Any, argnums: Any, who: str, reverse: bool) -> tuple[D, bool, Argnums]:
+    term, numbers = by_argument(f, argnums, who)
+    return term, reverse, numbers
