@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +28,7 @@ def _ordered(word: Callable[..., Any]) -> Callable[..., Any]:
             x, axis = np.ravel(x), 0
         if not x.ndim:
             if word is words.argsort and axis in (-1, 0):
-                return as_traced(trace, np.zeros((), np.intp))
+                return as_traced(trace, np.zeros(1, np.intp))
             normalize_axis_index(axis, x.ndim)
         return one_line(trace, word(normalize_axis_index(axis, x.ndim)), x)
 
@@ -64,6 +63,8 @@ _METHODS = {  # alpha and beta of Hyndman and Fan (1996), as NumPy has them
 }  # fmt: skip
 _OF_LINEAR = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint, "midpoint": lambda v: 0.5 * (np.floor(v) + np.ceil(v))}
 
+_OF_COUNTS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+
 
 def _place(n: Any, q: Any, how: str) -> Any:
     """Where the quantile lies among n sorted numbers, counted from 0."""
@@ -74,9 +75,9 @@ def _place(n: Any, q: Any, how: str) -> Any:
     if how in _METHODS:
         alpha, beta = _METHODS[how]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
-    if how in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation") and isinstance(n, int) and isinstance(q, np.ndarray):
-        return np.quantile(np.arange(float(n)), q, method=how)  # type: ignore[call-overload]
-    raise ValueError(f"{how!r} is not a valid method. Use one of: {', '.join([*_METHODS, *_OF_LINEAR])}")
+    if not isinstance(n, int) or not isinstance(q, np.ndarray):
+        raise errors.TraceError(errors.unknown_parameter("np.quantile", f"method={how!r} and levels or counts that are data"))
+    return np.quantile(np.arange(float(n)), q, method=how)  # type: ignore[call-overload]
 
 
 def _between(low: Any, high: Any, t: Any) -> Any:
@@ -85,59 +86,76 @@ def _between(low: Any, high: Any, t: Any) -> Any:
     return np.where(t >= 0.5, high - step * (1 - t), low + step * t)
 
 
+def _known(q: Any) -> Any:
+    """The levels, where they depend on no data."""
+    return getattr(q, "constant", None) if hasattr(q, "constant") else np.asarray(q)
+
+
 def _quantile(trace: Trace, a: Any, q: Any, axis: Any, how: str, keepdims: bool, skips_nan: bool) -> Any:
     x = strong(trace, a)
-    if x.dtype.kind == "b":
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
-                        "logical_xor function instead.")  # fmt: skip
     axes_of(x, axis)
-    line, kept = lines(x, axis)
-    n: Any = line.shape[-1]
-    known = None if getattr(q, "constant", q) is None else np.asarray(getattr(q, "constant", q))
+    known = _known(q)
     if known is not None and not (np.all(known >= 0) and np.all(known <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
-    wide = np.result_type(x.dtype, np.float64 if x.dtype.kind in "iu" else x.dtype)
-    if not n:
-        return np.full(np.shape(q) + (kept if keepdims else line.shape[:-1]), wide.type(np.nan))
-    ordered = one_line(trace, words.sort(line.ndim - 1), line)
-    last = along(ordered, line.ndim - 1, -1)
-    results = [
-        _one_quantile(trace, ordered, last, level, n, how, skips_nan).astype(_kind(x.dtype, q, how), copy=False)
-        for level in ([q] if not np.ndim(q) else np.ravel(q))
-    ]
+    if how not in _METHODS and how not in _OF_LINEAR and how not in _OF_COUNTS:
+        raise ValueError(f"{how!r} is not a valid method. Use one of: {', '.join([*_METHODS, *_OF_LINEAR, *_OF_COUNTS])}")
+    if x.dtype.kind == "b":
+        raise errors.TraceError(errors.unknown_function("np.quantile of truth values", "convert them, x.astype(np.float64)"))
+    line, kept = lines(x, axis)
     shape = kept if keepdims else line.shape[:-1]
+    kind = _kind(x.dtype, q, how)
+    if not line.shape[-1]:
+        return np.full(np.shape(q) + shape, kind.type(np.nan))
+    ordered = one_line(trace, words.sort(line.ndim - 1), line)
+    one = _of_present if skips_nan and x.dtype.kind == "f" else _of_all
+    results = [one(ordered, level, how).astype(kind, copy=False) for level in ([q] if not np.ndim(q) else np.ravel(q))]
     if not np.ndim(q):
         return results[0].reshape(shape)
     return np.stack(results).reshape(np.shape(q) + shape) if results else np.zeros((0, *shape))
 
 
 def _kind(dtype: Any, q: Any, how: str) -> Any:
+    """The dtype of a quantile: an entry keeps its own, levels that are arrays are strong."""
+    level = q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype
     if how in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
         return dtype
-    level = getattr(q, "dtype", None) if np.ndim(q) or hasattr(q, "dtype") else None
-    return np.result_type(dtype, np.float64 if dtype.kind in "iu" or (level is not None and level == np.float64) else dtype)
+    if dtype.kind in "iu":
+        return dtype if level.kind in "iu" and how == "linear" else np.dtype(np.float64)
+    return np.result_type(dtype, level) if hasattr(q, "dtype") and level.kind == "f" else dtype
 
 
-def _one_quantile(trace: Trace, ordered: Any, last: Any, q: Any, n: int, how: str, skips_nan: bool) -> Any:
-    axis = ordered.ndim - 1
-    missing = np.isnan(last) if ordered.dtype.kind == "f" else False
-    if skips_nan and ordered.dtype.kind == "f":
-        count: Any = np.sum(~np.isnan(ordered), axis=-1)
-        place = _place(count, q, how)
-        place = np.clip(place, 0, np.maximum(count - 1, 0))
-        low = np.floor(place)
-        ends = [np.take_along_axis(ordered, np.minimum(low + k, np.maximum(count - 1, 0)).astype(np.intp)[..., None], axis)[..., 0] for k in (0, 1)]
-        return _between(*ends, place - low)
-    level = q if getattr(q, "constant", 0) is None else np.asarray(getattr(q, "constant", q))
-    place = np.clip(_place(n, level, how), 0, n - 1)
+def _of_present(ordered: Any, q: Any, how: str) -> Any:
+    """The quantile of the numbers that are not NaN, which come first."""
+    count = np.sum(~np.isnan(ordered), axis=-1)
+    last = np.maximum(count - 1, 0)
+    place = np.clip(_place(count, q, how), 0, last)
     low = np.floor(place)
-    if isinstance(place, (np.ndarray, np.generic)):
-        ends = [along(ordered, axis, int(k)) for k in (low, min(low + 1, n - 1))]
-        made = ends[0] if place == low else _between(*ends, float(place - low))
-    else:
-        ends = [along(ordered, axis, k.astype(np.intp)) for k in (low, np.minimum(low + 1, n - 1))]
+    ends = [_entry(ordered, np.minimum(low + k, last).astype(np.intp)) for k in (0, 1)]
+    return _between(*ends, place - low)
+
+
+def _entry(ordered: Any, index: Any) -> Any:
+    return np.take_along_axis(ordered, index[..., None], ordered.ndim - 1)[..., 0]
+
+
+def _of_all(ordered: Any, q: Any, how: str) -> Any:
+    """The quantile of all entries; NaN, the last in order, where there is one."""
+    axis, n = ordered.ndim - 1, ordered.shape[-1]
+    known = _known(q)
+    place = np.clip(_place(n, q if known is None else known, how), 0, n - 1)
+    low = np.floor(place)
+    if known is None:
+        low = np.where((q >= 0) & (q <= 1), low, n)  # another level is an error: out of range
+        ends = [along(ordered, axis, k.astype(np.intp)) for k in (low, np.minimum(low + 1, np.maximum(low, n - 1)))]
         made = _between(*ends, place - low)
-    return made if missing is False else np.where(missing, ordered.dtype.type(np.nan), made)
+    else:
+        part = place - low
+        ends = [along(ordered, axis, int(k)) for k in (low, min(low + 1, n - 1))]
+        made = ends[0] if n == 1 or known.dtype.kind in "iu" else _between(*ends, part if hasattr(q, "dtype") else float(part))
+    if ordered.dtype.kind != "f":
+        return made
+    last = along(ordered, axis, -1)
+    return np.where(np.isnan(last), last, made)
 
 
 def _quantiles(function: Any, scale: float, skips_nan: bool) -> None:
@@ -171,15 +189,14 @@ def _medians(function: Any, skips_nan: bool) -> None:
         x = x if x.dtype.kind == "f" else x.astype(np.float64)
         line, kept = lines(x, axis)
         n = line.shape[-1]
-        if skips_nan:
-            result: Any = _quantile(trace, x, 0.5, axis, "linear", keepdims, True)
-        elif not n:
+        result: Any
+        if not n:
             result = np.full(kept if keepdims else line.shape[:-1], x.dtype.type(np.nan))
         else:
             ordered = one_line(trace, words.sort(line.ndim - 1), line)
-            high = along(ordered, line.ndim - 1, n // 2)
-            result = high if n % 2 else (along(ordered, line.ndim - 1, n // 2 - 1) + high) / 2
-            last = along(ordered, line.ndim - 1, -1)
+            count: Any = np.sum(~np.isnan(line), axis=-1) if skips_nan else n
+            result = _middle(ordered, count)
+            last = along(ordered, line.ndim - 1, 0 if skips_nan else -1)
             result = np.where(np.isnan(last), last, result).reshape(kept if keepdims else line.shape[:-1])
         if out is None:
             return result
@@ -187,6 +204,16 @@ def _medians(function: Any, skips_nan: bool) -> None:
         return out
 
     meaning(function)(made)
+
+
+def _middle(ordered: Any, count: Any) -> Any:
+    """The entry in the middle, or the mean of two."""
+    axis = ordered.ndim - 1
+    if isinstance(count, int):
+        high = along(ordered, axis, count // 2)
+        return high if count % 2 else (along(ordered, axis, count // 2 - 1) + high) / 2
+    low, high = (_entry(ordered, np.maximum(k, 0)) for k in ((count - 1) // 2, np.minimum(count // 2, ordered.shape[-1] - 1)))
+    return np.where(count % 2 == 1, low, (low + high) / 2)
 
 
 _medians(np.median, False)
@@ -224,7 +251,4 @@ def digitize(trace: Trace, x: Any, bins: Any, right: bool = False) -> Any:
         raise ValueError("bins must be monotonically increasing or decreasing")
     if rising:
         return searchsorted(trace, edges, values, "left" if right else "right")
-    return len(known) - searchsorted(trace, known[::-1].copy(), values, "right" if right else "left")
-
-
-del math
+    return len(known) - searchsorted(trace, known[::-1].copy(), values, "left" if right else "right")
