@@ -10,7 +10,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
 from catad.traced.names.moving import along
-from catad.traced.names.shapes import as_traced, reshaped, contiguous
+from catad.traced.names.shapes import as_traced, contiguous, reshaped
+from catad.traced.operators import common_dtype
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced
 from catad.traced.table import meaning, method
@@ -54,15 +55,14 @@ def _index(trace: Trace, indices: Any) -> Any:
 
 def _mesh(x: Traced, index: Traced, axis: int) -> tuple[Any, ...]:
     """The key that reads along an axis by positions."""
-    shape = np.broadcast_shapes(
-        tuple([1 if k == axis else n for k, n in enumerate(x.shape)]), tuple([1 if k == axis else n for k, n in enumerate(index.shape)])
-    )
-    key: list[Any] = []
-    for k, n in enumerate(shape):
-        own = np.arange(x.shape[k] if x.shape[k] != 1 or n == 1 else 1)
-        del n
-        key.append(index if k == axis else own.reshape([-1 if j == k else 1 for j in range(len(shape))]))
-    return tuple(key)
+    places = [np.arange(n).reshape([-1 if j == k else 1 for j in range(x.ndim)]) for k, n in enumerate(x.shape)]
+    shapes = [index.shape, *[place.shape for k, place in enumerate(places) if k != axis]]
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        several = " ".join([str(shape).replace(" ", "") for shape in shapes])
+        raise IndexError(f"shape mismatch: indexing arrays could not be broadcast together with shapes {several}") from None
+    return tuple([index if k == axis else place for k, place in enumerate(places)])
 
 
 def _axis_for(x: Any, index: Any, axis: Any) -> tuple[Any, Any, int]:
@@ -178,7 +178,8 @@ def extract(trace: Trace, condition: Any, arr: Any) -> Any:
 @meaning(np.choose)
 def choose(trace: Trace, a: Any, choices: Any, mode: str = "raise") -> Any:
     index = _whole(as_traced(trace, a))
-    sides = [as_traced(trace, one) for one in choices]
+    kind = common_dtype(trace, *[as_traced(trace, one) if isinstance(one, (list, tuple)) else one for one in choices])
+    sides = [as_traced(trace, one).astype(kind) for one in choices]
     shape = np.broadcast_shapes(index.shape, *[one.shape for one in sides])
     every = np.stack([np.broadcast_to(one, shape) for one in sides])
     index = _fitted(index, len(sides), mode)

@@ -19,6 +19,8 @@ def as_traced(trace: Trace, x: Any) -> Traced:
     """A stand-in for an array, a number, or nested lists."""
     if isinstance(x, Traced):
         return x
+    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
+        return constant(trace, np.asarray(x), type(x))
     return constant(trace, np.asarray(x), origin="a captured array") if not isinstance(x, (list, tuple)) else from_lists(trace, x)
 
 
