@@ -22,6 +22,7 @@ from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
+from catad.traced.naming import captured
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -205,6 +206,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
     def run(findings: Findings) -> Path:
         with tracing(findings, function.unroll) as trace:
+            trace.captured = captured(function.fn)
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
             for k, factor in zip(where, factors, strict=True):
@@ -216,7 +218,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                 inputs.append(rebuild(factor, leaves))
             args, kwargs, _ = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
             try:
-                result = _run(function.fn, Driver(trace, _package(function.fn)), args, kwargs)
+                result = _run(function.fn, Driver(_package(function.fn)), args, kwargs)
             except Exception as error:
                 if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
                     raise
