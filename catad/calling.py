@@ -171,7 +171,7 @@ def restored(tree: Tree | None, value: Any) -> Any:
     """A result in its tree; numbers of a trace are numbers again."""
     if tree is None:
         return value
-    return tree.restore(value, lambda leaf, _: fresh(leaf.trace, weakened(leaf.trace, leaf.var)) if isinstance(leaf, Traced) else leaf)
+    return tree.restore(value, lambda leaf, _: fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf)
 
 
 # -- calls
