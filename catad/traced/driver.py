@@ -32,8 +32,12 @@ class Driver:
     unbound = UNBOUND
     slice = builtins.slice
 
-    def __init__(self, trace: Trace, package: str) -> None:
+    def __init__(
+        self, trace: Trace, package: str, outside: dict[int, Any] | None = None, followed: set[Any] | None = None
+    ) -> None:
         self.trace, self.package = trace, package
+        self.outside = outside or {}  # what stands in place of cells and globals, by their identity
+        self.followed = set() if followed is None else followed  # the functions that are run
 
     # -- calls, items, attributes
 
