@@ -77,10 +77,11 @@ from catad.spaces import (
 from catad.terms import D, compose, cross, fork
 from catad.traced.function import function
 from catad.vector.at import at
+from catad.vector.axes import expand_dims, moveaxis, squeeze
 from catad.vector.checkpoint import checkpoint
 from catad.vector.choose import choose
 from catad.vector.constant import const
-from catad.vector.contract import einsum, matmul
+from catad.vector.contract import dot, einsum, matmul, outer
 from catad.vector.cumulative import cumprod, cumsum
 from catad.vector.fold import fold
 from catad.vector.generate import generate, iota
@@ -92,8 +93,10 @@ from catad.vector.map import map
 from catad.vector.moments import mean, std, var
 from catad.vector.monoid import Monoid, monoid
 from catad.vector.norm import norm
+from catad.vector.pieces import diff, roll, split, unstack
 from catad.vector.pointwise import astype, times
 from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
+from catad.vector.repeats import repeat, tile
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
 from catad.vector.shape import (
@@ -111,8 +114,10 @@ from catad.vector.shape import (
 from catad.vector.softmax import logsumexp, softmax
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
+from catad.vector.stop_gradient import stop_gradient
 from catad.vector.subscript import index
 from catad.vector.sweep import sweep
+from catad.vector.take import take
 from catad.vector.ufuncs.arithmetic import (
     abs,
     absolute,
@@ -310,10 +315,12 @@ __all__ = [
     "cumprod",
     "cumsum",
     "degrees",
+    "diff",
     "differential",
     "digamma",
     "div",
     "divide",
+    "dot",
     "dup",
     "einsum",
     "engine",
@@ -323,6 +330,7 @@ __all__ = [
     "exl",
     "exp",
     "exp2",
+    "expand_dims",
     "expm1",
     "exr",
     "f32",
@@ -392,6 +400,7 @@ __all__ = [
     "minimum",
     "mod",
     "monoid",
+    "moveaxis",
     "mul",
     "multiply",
     "ne",
@@ -399,6 +408,7 @@ __all__ = [
     "negative",
     "norm",
     "num_threads",
+    "outer",
     "pad",
     "plan",
     "plan_chain",
@@ -416,10 +426,12 @@ __all__ = [
     "reduce_by_index",
     "relu",
     "remainder",
+    "repeat",
     "replicate",
     "reshape",
     "reverse_differential",
     "rint",
+    "roll",
     "round",
     "scale",
     "scan",
@@ -440,20 +452,25 @@ __all__ = [
     "softplus",
     "sort",
     "space_of",
+    "split",
     "sqrt",
     "square",
+    "squeeze",
     "stack",
     "std",
     "stencil",
+    "stop_gradient",
     "sub",
     "subtract",
     "sum",
     "swap",
     "sweep",
+    "take",
     "tan",
     "tangent",
     "tangent_space",
     "tanh",
+    "tile",
     "times",
     "transpose",
     "trigamma",
@@ -462,6 +479,7 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "unstack",
     "use_engine",
     "value_and_grad",
     "var",

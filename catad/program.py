@@ -8,7 +8,9 @@ user's source are kept for texts and messages, and take no part in comparisons.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
@@ -40,6 +42,10 @@ class Notes(NamedTuple):
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
     title: str = "program"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickling: places refer to code that runs here, and are left out."""
+        return Notes, tuple(self._replace(places=()))
 
 
 @share
@@ -89,7 +95,17 @@ class Program(D):
         return substituted(self.result, at)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return late().program_code(self, part, name)
+        return late().program_code(self, name)
+
+    @property
+    def title(self) -> str:
+        """The name of the function, as a name of Python."""
+        return identifier(self.notes.title)
+
+    is_scope = True
+
+    def bound_names(self) -> set[str]:
+        return late().bound_names(self)
 
     def __str__(self) -> str:
         return late().program_text(self)
@@ -97,6 +113,14 @@ class Program(D):
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections."""
         return late().point_free(self)
+
+
+def identifier(text: str) -> str:
+    """A name of Python from a name with a path, `params["w"]`, or from a title."""
+    words = re.findall(r"[A-Za-z_]\w*", text, re.ASCII)
+    has_path = "[" in text or "." in text
+    found = "f" if not words or text == "<lambda>" else words[-1] if has_path else "_".join(words)
+    return f"{found}_" if iskeyword(found) or found in ("ct", "np") else found
 
 
 def substituted(nested: Any, at: Any) -> Any:

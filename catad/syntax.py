@@ -13,9 +13,10 @@ import inspect
 import math
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from catad.spaces import Space
 from catad.terms import Compose, D, compose
 
 
-def ordered(term: D) -> list[D]:
+def ordered(term: D, parts_of: Callable[[D], Sequence[D]] = lambda part: part.children) -> list[D]:
     """The distinct parts of a term, by identity, each after its own parts."""
     out: list[D] = []
     state: dict[int, bool] = {}
@@ -36,51 +37,140 @@ def ordered(term: D) -> list[D]:
         elif id(top) not in state:
             state[id(top)] = True
             stack.append((top, True))
-            stack.extend((child, False) for child in reversed(top.children) if id(child) not in state)
+            stack.extend((child, False) for child in reversed(parts_of(top)) if id(child) not in state)
     return out
 
 
 def code_of(term: D) -> tuple[str, dict[str, Any]]:
     """Python that rebuilds the term, and what its names stand for."""
-    writer = _Writer(term)
-    return writer.text(), writer.names
+    writer = Writer(term)
+    return writer.text(), writer.names.values
 
 
-class _Writer:
-    """The text of a term: templates of its parts, in which what stands for a part is a hole."""
+class Parts:
+    """The parts of a term, each once and after its own parts. Of a chain they are its factors, but a beginning that it shares with
+    another chain is one part. A scope of its own has parts unless it is `closed`.
+    """
+
+    def __init__(self, term: D, closed: bool) -> None:
+        self.closed = closed
+        self.shared: set[int] = set()
+        met: set[int] = set()
+        for part in ordered(term, self._beginnings):
+            for child in self._beginnings(part):
+                if isinstance(child, Compose):
+                    (self.shared if id(child) in met else met).add(id(child))
+        self.order = ordered(term, self.of)
+
+    def of(self, part: D) -> Sequence[D]:
+        """The parts of a part."""
+        if not isinstance(part, Compose):
+            return () if self.closed and part.is_scope else part.children
+        at: D = part
+        rest: list[D] = []
+        while isinstance(at, Compose) and (at is part or id(at) not in self.shared):
+            rest += reversed(at.right.factors)
+            at = at.left
+        return (at, *reversed(rest))
+
+    def _beginnings(self, part: D) -> Sequence[D]:
+        if isinstance(part, Compose):
+            return (part.left, *part.right.factors)
+        return () if self.closed and part.is_scope else part.children
+
+
+class Names:
+    """The names in a text: those of values, which `D.names` has, and those that the text itself binds."""
 
     def __init__(self, term: D) -> None:
-        self.term = term
-        self.names: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         self.given: dict[int, str] = {}
+        self.bound: set[str] = set()
+        self.title = {str(getattr(term, "title", ""))}  # which no value has
+        for part in ordered(term):
+            if part.is_scope:
+                self.bound |= part.bound_names()
+
+    def of(self, value: Any, wish: str) -> str:
+        """A name for a value, the same each time."""
+        if id(value) not in self.given:
+            found = self.given[id(value)] = self._free(wish, self.title)
+            self.values[found] = value
+        return self.given[id(value)]
+
+    def fresh(self, wish: str) -> str:
+        """A name that the text binds."""
+        found = self._free(wish, set())
+        self.bound.add(found)
+        return found
+
+    def _free(self, wish: str, more: set[str]) -> str:
+        found, k = wish, 1
+        while found in self.values or found in self.bound or found in more or found in ("ct", "np") or iskeyword(found):
+            k += 1
+            found = f"{wish}_{k}"
+        return found
+
+
+_DEEPEST = 40  # brackets within brackets: Python reads no more than 200
+
+
+class Writer:
+    """The text of a term: templates of its parts, in which what stands for a part is a hole.
+
+    It is the `name` that `D.code` is given. A part whose text is a scope of its own writes itself with a writer for each of its
+    parts; `scope` writes such a part where it does not stand in the text itself.
+    """
+
+    def __init__(self, term: D, names: Names | None = None, scope: Callable[[D], str] | None = None) -> None:
+        self.term = term
+        self.names = Names(term) if names is None else names
+        self.scope = scope
         self.holes: list[D] = []
         self.top = term  # the part that is being written
+        self.parts = Parts(term, closed=True)
         uses: dict[int, int] = {}
-        parts = ordered(term)
-        for part in parts:
-            for child in part.children:
+        depth: dict[int, int] = {}
+        self.first: list[D] = []  # parts that stand before the text, since it would be nested too deep
+        for part in self.parts.order:
+            below = self.parts.of(part)
+            for child in below:
                 uses[id(child)] = uses.get(id(child), 0) + 1
-        shared = [part for part in parts if uses.get(id(part), 0) > 1 and part.children]
-        self.label = {id(part): f"t{k + 1}" for k, part in enumerate(shared)}
+            depth[id(part)] = 1 + max([depth[id(child)] for child in below], default=0)
+            if depth[id(part)] > _DEEPEST and part is not term:
+                self.first.append(part)
+                depth[id(part)] = 0
+        cut = {id(part) for part in self.first}
+        labelled = [part for part in self.parts.order if (uses.get(id(part), 0) > 1 and part.children) or id(part) in cut]
+        self.label = {id(part): self.names.fresh(f"t{k + 1}") for k, part in enumerate(labelled)}
+        self.seen: set[int] = set()
 
     def text(self) -> str:
         """The text of the term; of a labelled part only the first occurrence is written out."""
+        before = [f"{self.label[id(part)]} := {self.part(part)}" for part in self.first]
+        own = self.part(self.term)
+        return f"({', '.join([*before, own])})[-1]" if before else own
+
+    def part(self, term: D) -> str:
+        """The text of a part, without its label."""
         pieces: list[str] = []
-        seen: set[int] = set()
-        stack: list[Any] = [(self.term, False)]
+        stack: list[Any] = [(term, False)]
         while stack:
             top = stack.pop()
             if isinstance(top, str):
                 pieces.append(top)
                 continue
             part, inside = top
-            label = self.label.get(id(part))
-            if label is not None and id(part) in seen:
+            label = self.label.get(id(part)) if part is not term else None
+            if label is not None and id(part) in self.seen:
                 pieces.append(label)
                 continue
-            seen.add(id(part))
+            self.seen.add(id(part))
             self.top = part
-            template = part.code(self.hole, self.name)
+            if part.is_scope and self.scope is not None:
+                template = self.scope(part)
+            else:
+                template = self.chain(part) if isinstance(part, Compose) else part.code(self.hole, self)
             before, after = ("", "") if label is None else (f"({label} := ", ")")
             if label is None and isinstance(part, Compose) and inside and not template.startswith("ct.compose"):
                 before, after = "(", ")"
@@ -89,16 +179,20 @@ class _Writer:
             stack.extend(reversed([before, *inner, after]))
         return "".join(pieces)
 
+    def chain(self, part: Compose) -> str:
+        texts = [self.hole(one) for one in self.parts.of(part)]
+        return " >> ".join(texts) if len(texts) <= 4 else f"ct.compose({', '.join(texts)})"
+
     def hole(self, child: D) -> str:
         self.holes.append(child)
         return f"\0{len(self.holes) - 1}\0"
 
-    def name(self, value: Any, wish: str) -> str:
+    def __call__(self, value: Any, wish: str) -> str:
         """Python for a value: its text where it has one, else a name."""
-        if id(value) in self.given:
-            return self.given[id(value)]
+        if id(value) in self.names.given:
+            return self.names.given[id(value)]
         if value is np:
-            self.names["np"] = np
+            self.names.values["np"] = np
             return "np"
         if value is sys.modules.get("catad"):
             return "ct"
@@ -109,17 +203,8 @@ class _Writer:
 
     def named(self, value: Any, wish: str) -> str:
         """A name for a value, the same each time."""
-        if id(value) in self.given:
-            return self.given[id(value)]
         other = "fn" if callable(value) or hasattr(type(value), "as_field") else "value"
-        base = wish if wish.isidentifier() and wish not in ("ct", "np") else other
-        found, k = base, 1
-        while found in self.names and self.names[found] is not value:
-            k += 1
-            found = f"{base}_{k}"
-        self.names[found] = value
-        self.given[id(value)] = found
-        return found
+        return self.names.of(value, wish if wish.isidentifier() and wish not in ("ct", "np") else other)
 
     def written(self, value: Any) -> str | None:
         """The text of a value; None where it has none, or a long one."""
@@ -128,20 +213,20 @@ class _Writer:
         if isinstance(value, (float, np.generic, np.ndarray, np.dtype)):
             text = _data(value)
             if text is not None and "np." in text:
-                self.names["np"] = np
+                self.names.values["np"] = np
             return text
         if type(value) in (tuple, list):
-            parts = [self.name(part, "value") for part in value]
+            parts = [self(part, "value") for part in value]
             inside = ", ".join(parts) + "," * (len(parts) == 1)
             return f"({inside})" if type(value) is tuple else f"[{', '.join(parts)}]"
         if isinstance(value, type):
             return f"ct.primitive.{value.__name__}" if is_internal(value) else None
         own = getattr(type(value), "as_code", None)
         if own is not None:
-            made: str | None = own(value, self.name)
+            made: str | None = own(value, self)
             return made
         if is_internal(type(value)) and (is_dataclass(value) or hasattr(value, "_fields")):
-            return called(value, self.name)
+            return called(value, self)
         return None
 
 
@@ -249,9 +334,9 @@ _CACHES = {"_data", "_hash", "_cache", "_front", "_place", "__weakref__", "child
 
 def packed(term: D) -> tuple[Any, ...]:
     """The records for pickle: one flat record for each distinct part."""
-    parts = ordered(term)
-    number = {id(part): k for k, part in enumerate(parts)}
-    return unpacked, (tuple([_record(part, [number[id(c)] for c in part.children]) for part in parts]),)
+    parts = Parts(term, closed=False)
+    number = {id(part): k for k, part in enumerate(parts.order)}
+    return unpacked, (tuple([_record(part, [number[id(c)] for c in parts.of(part)]) for part in parts.order]),)
 
 
 def _record(part: D, children: list[int]) -> tuple[Any, ...]:

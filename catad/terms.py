@@ -96,6 +96,12 @@ class D:
         """Python that rebuilds the term; `part` gives that of a child, `name` that of a value: a literal, or a name."""
         raise NotImplementedError
 
+    is_scope = False  # its text is a scope of its own
+
+    def bound_names(self) -> set[str]:
+        """The names that the text of a scope binds."""
+        return set()
+
     # -- equality: syntactic, up to associativity of >> and its unit
 
     def __hash__(self) -> int:
@@ -330,7 +336,8 @@ class Compose(D):
         return self.factors
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        for k, factor in enumerate(self.factors):
+        done, x = b.begun(self, x)
+        for k, factor in enumerate(self.factors[done:], done):
             try:
                 x = yield factor, x
             except errors.CatadError as error:

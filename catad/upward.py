@@ -22,6 +22,8 @@ from catad.linear.solving import general as general_solver
 from catad.planner.plan import plan
 from catad.planner.problems.chain_plan import plan_chain
 from catad.planner.problems.graph_plan import plan_graph
+from catad.point_free import point_free
+from catad.program_text import bound_names, program_code, program_text
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
@@ -45,6 +47,7 @@ __all__ = [
     "add",
     "astype",
     "at_space",
+    "bound_names",
     "broadcast_to",
     "by_hand",
     "call_term",
@@ -82,8 +85,11 @@ __all__ = [
     "plan",
     "plan_chain",
     "plan_graph",
+    "point_free",
     "program_at",
+    "program_code",
     "program_of",
+    "program_text",
     "reshape",
     "reverse_differential",
     "run",

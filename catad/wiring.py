@@ -283,6 +283,17 @@ class Builder:
                 stack.pop()
                 failed = error
 
+    def begun(self, chain: Compose, x: Wires) -> tuple[int, Wires]:
+        """How many factors of a chain are laid out already, as a chain of their own that it begins with, and their result."""
+        numbers = _numbers(x)
+        at = chain.left
+        while isinstance(at, Compose):
+            known = self._applied.get((id(at), numbers))
+            if known is not None:
+                return len(at), known[1]
+            at = at.left
+        return 0, x
+
     def values(self, wires: Sequence[Wire]) -> tuple[Any, Sequence[Any]] | None:
         """The values of some wires at the point for which this is laid out; None where there is none."""
         point = None if self.point is None else self.point()

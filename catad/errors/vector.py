@@ -288,6 +288,40 @@ def array_operator_axis(axis: int, op: object) -> str:
     )
 
 
+def uneven_split(count: int, space: object, axis: int, term: object) -> str:
+    return text(
+        f"the array is not divisible into {count} pieces of equal size along axis {axis}",
+        given=space,
+        where=abbreviated(term),
+        do="give the positions before which it is cut, e.g. ct.split((2, 5))",
+    )
+
+
+def unequal_counts(first: str, one: object, second: str, other: object) -> str:
+    return text(f"there are equally many {first} and {second}", given=f"{one} and {other}")
+
+
+def cannot_squeeze(axis: object, space: object, term: object) -> str:
+    return text(f"only axes of size 1 can be left out, not {axis}", given=space, where=abbreviated(term))
+
+
+def wrong_repeats(count: int, size: int, space: object, term: object) -> str:
+    return text(
+        "there is one number of repeats, or one for each entry",
+        given=f"{count} numbers for {size} entries of {space}",
+        where=abbreviated(term),
+    )
+
+
+def cannot_dot(a: object, b: object) -> str:
+    return text(
+        "sizes do not meet",
+        given=f"{a} and {b}",
+        expected="the last size of the first = the one before last of the second, or its only one",
+        where="ct.dot",
+    )
+
+
 def nothing_to_choose(space: object, term: object) -> str:
     return text(
         "the greatest or least of no entry is not there",

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad.boxes import Primitive, box
 from catad.linear import pairwise
 from catad.linear.block import row
@@ -196,7 +198,14 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
 
 
 def _matmul(xp: Any, x: Any, y: Any) -> Any:
-    return xp.matmul(x, y)
+    return xp.matmul(_in_rows(xp, x), _in_rows(xp, y))
+
+
+def _in_rows(xp: Any, x: Any) -> Any:
+    """A matrix whose rows or columns stand in one piece: NumPy multiplies others number by number, one after the other."""
+    if xp is not np or any(s == x.itemsize for s in x.strides[-2:]) and min(x.strides[-2:]) >= 0:
+        return x
+    return np.ascontiguousarray(x)
 
 
 def _aligned(labels: Labels, both: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:

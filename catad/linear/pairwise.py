@@ -70,4 +70,6 @@ def matmul(xp: Any, x: Any, y: Any) -> Any:
 def inner(m: int, p: int) -> int:
     """The length of an inner axis that is multiplied at once, with so many rows and columns."""
     few = min(m, p)
+    if m == p == 1:
+        return BLOCK  # a library adds a product of two vectors in several sums side by side
     return max(INNER, min(FEW * few, PANEL), ROOM * few)

@@ -17,6 +17,7 @@ from catad.rearrange import exl, exr
 from catad.spaces import Product
 from catad.traced.decisions import decide
 from catad.traced.merge import Build, CannotMerge, Pairs, is_numeric, zeros_like
+from catad.traced.naming import named
 from catad.traced.recorder import Region, Trace, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.unbound import UNBOUND, Undecided
@@ -91,7 +92,7 @@ class Branch:
             except CannotMerge:
                 built[name] = lambda outs: Undecided(self.trace, self.site)
         outs = sides.recorded()
-        self.values = {name: build(outs) for name, build in built.items()}
+        self.values = {name: named(name, build(outs)) for name, build in built.items()}
         self.merged = True
 
 

@@ -1,4 +1,4 @@
-"""The driver: what a rewritten function asks (`rewrite.py`). One driver serves one trace."""
+"""The driver: what a rewritten function asks (`rewrite.py`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from catad.traced.follow import call
 from catad.traced.indexing import getitem
 from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
+from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
-from catad.traced.recorder import Trace
+from catad.traced.recorder import Trace, the_trace
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
@@ -31,13 +32,17 @@ class Driver:
 
     unbound = UNBOUND
     slice = builtins.slice
+    named = staticmethod(named)
 
-    def __init__(
-        self, trace: Trace, package: str, outside: dict[int, Any] | None = None, followed: set[Any] | None = None
-    ) -> None:
-        self.trace, self.package = trace, package
+    def __init__(self, package: str, outside: dict[int, Any] | None = None, followed: set[Any] | None = None) -> None:
+        self.package = package
         self.outside = outside or {}  # what stands in place of cells and globals, by their identity
         self.followed = set() if followed is None else followed  # the functions that are run
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that runs: functions that are written inside a traced one may be traced on their own."""
+        return the_trace()
 
     # -- calls, items, attributes
 

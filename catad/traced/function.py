@@ -27,6 +27,7 @@ from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
+from catad.traced.naming import captured
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -230,6 +231,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
     def run(findings: Findings) -> Path:
         with tracing(findings, function.unroll) as trace:
+            trace.captured = captured(function.fn)
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
             for k, factor in zip(where, factors, strict=True):
@@ -240,7 +242,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                 ]
                 inputs.append(rebuild(factor, leaves))
             args, kwargs, free = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
-            driver = Driver(trace, _package(function.fn), outside(function.fn, free), followed)
+            driver = Driver(_package(function.fn), outside(function.fn, free), followed)
             try:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:

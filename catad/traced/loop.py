@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad.program import Notes
 from catad.spaces import Product, Tensor
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
+from catad.traced.naming import named
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
@@ -27,7 +29,6 @@ from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
 if TYPE_CHECKING:
-    from catad.program import Program
     from catad.traced.driver import Driver
 
 _PASSES = 8  # recordings of a body until its state is settled
@@ -97,16 +98,16 @@ class _Loop:
         self.replaced: set[Buffer] = set()  # that stand for arrays of before the loop, which other names may have, too
         self.inside: dict[str, Any] = {}
         for name, slots in self.slots.items():
-            made = iter([self.stand_in(slot) for slot in slots])
+            made = iter([self.stand_in(slot, name if len(slots) == 1 else None) for slot in slots])
             template = self.start[name] if self.start[name] is not UNBOUND else self.left_before[name]
             self.inside[name] = tree_map(lambda _, made=made: next(made), template)  # type: ignore[misc]
         for buffer, slot in self.buffers.items():
-            self.stand_in(slot)
+            self.stand_in(slot, buffer.name)
             assert slot.input is not None
             region.holds[buffer] = slot.input
 
-    def stand_in(self, slot: Slot) -> Traced:
-        slot.input = self.region.input(slot.start.space, slot.weak, slot.start.name)
+    def stand_in(self, slot: Slot, name: str | None = None) -> Traced:
+        slot.input = self.region.input(slot.start.space, slot.weak, name or slot.start.name)
         self.starts[slot.input.wire.number] = slot.start
         made = fresh(self.trace, slot.input)
         if made.ndim:
@@ -222,8 +223,9 @@ class _Loop:
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
         dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom)
-        body = self.region.close((tuple([_value(slot) for slot in changed]), tuple(rest)), order, dom)
+        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
+        after = tuple([_value(slot) for slot in changed]), tuple(rest)
+        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
         args = (tuple([slot.start for slot in changed]), tuple(outer))
         made = computed(self.outer, while_loop(holds, body), args)
@@ -246,7 +248,7 @@ class _Loop:
                 self.values[name] = self.start[name]
                 continue
             parts = iter([made(slot) for slot in self.slots[name]])
-            self.values[name] = tree_map(lambda _, parts=parts: next(parts), self.left_before[name])  # type: ignore[misc]
+            self.values[name] = named(name, tree_map(lambda _, parts=parts: next(parts), self.left_before[name]))  # type: ignore[misc]
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
@@ -312,7 +314,8 @@ class ForLoop(_Loop):
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
-            body: Program = self.region.close((tuple([_value(slot) for slot in changed]), ()), order, dom)
+            after = tuple([_value(slot) for slot in changed]), ()
+            body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
             made = computed(self.outer, sweep(body, self.steps.n), args)

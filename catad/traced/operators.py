@@ -41,6 +41,18 @@ SPECIAL: dict[np.ufunc, Callable[..., Any]] = {}  # those that are several lines
 _LEAFWISE = {"add": words.add, "sub": words.sub, "neg": words.neg, "div": words.div, "pow": words.pow}
 
 
+_BY_NUMBER = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
+
+
+def _by_number(word: str, symbol: str, number: Any, after: bool) -> D:
+    """The word for arithmetic with one number: `ct.times(2.0)`, `ct.id + 1`."""
+    if word == "mul":
+        return late().times(number)
+    made = words.WithNumber(word, symbol, number, after)
+    public = MapOf(made.function)
+    return public if repr(public).startswith("ct.") and "map" not in repr(public) else made
+
+
 @lru_cache(4096)
 def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
     """The word for a universal function, of variables (None) and of numbers, each given with its type."""
@@ -51,6 +63,8 @@ def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
             return found
         return MapOf(scalar.read(ufunc))
     args = [object() if number is None else number[1] for number in numbers]
+    if len(args) == 2 and ufunc.__name__ in _BY_NUMBER and type(args[numbers[0] is None]) is not bool:
+        return _by_number(_WORDS[ufunc.__name__], _BY_NUMBER[ufunc.__name__], args[numbers[0] is None], numbers[0] is None)
     op = {"negative": "neg"}.get(ufunc.__name__, _WORDS.get(ufunc.__name__))
     term, _ = late().with_numbers(op if op in scalar.OPS else ufunc, args)
     return term

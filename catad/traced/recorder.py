@@ -8,6 +8,7 @@ program (closure conversion). Lines with equal terms and arguments are one line.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -32,12 +33,21 @@ class Var:
     value that does not depend on the arguments; `index` holds the loops whose steps alone it depends on.
     """
 
-    __slots__ = ("constant", "name", "place", "region", "weak", "wire")
+    __slots__ = ("constant", "place", "region", "weak", "wire")
 
     def __init__(self, region: Region, wire: Wire, weak: type | None = None, constant: Any = None) -> None:
         self.region, self.wire, self.weak, self.constant = region, wire, weak, constant
-        self.name: str | None = None
         self.place: Place | None = None
+
+    @property
+    def name(self) -> str | None:
+        """The name in the user's program; the first one stays."""
+        return self.region.names.get(self.wire.number)
+
+    @name.setter
+    def name(self, name: str | None) -> None:
+        if name is not None:
+            self.region.names.setdefault(self.wire.number, name)
 
     @property
     def space(self) -> Tensor:
@@ -53,6 +63,7 @@ class Region:
         self.inputs: list[Var] = []
         self.lifted: dict[Var, Var] = {}  # what stands here for variables of outer regions
         self.lines: list[tuple[D, Any, Any, Place | None]] = []
+        self.names: dict[int, str] = {}  # by the number of a wire
         self.made: dict[Any, Any] = {}
         self.holds: dict[Any, Var] = {}  # what arrays of outer regions hold here, where they were written into
         self.written: set[Any] = set()  # arrays that were written into here
@@ -90,11 +101,10 @@ class Region:
 
     def constant(self, value: Any, weak: type | None = None) -> Var:
         """A variable for a number or an array that depends on no argument."""
-        if isinstance(value, Uniform):
-            made = self.record(_uniform(value), (), None)
-        else:
-            number = value.item() if weak is not None else None
-            made = self.record(late().const(value) if number is None else _number(value), (), None)
+        name = self.trace.captured.get(id(value))
+        value = in_one_form(value)
+        made = self.record(_uniform(value) if isinstance(value, Uniform) else late().const(value[()]), (), None)
+        made.name = name
         return made if made.weak is weak and made.constant is not None else Var(self, made.wire, weak, value)
 
     def record(self, term: D, args: Any, place: Place | None = None) -> Any:
@@ -147,7 +157,7 @@ class Region:
             lines.append(Line(term, numbers, _mapped(lambda var: number[id(var)], outs)))
         result = _mapped(numbered, results)
         kept, result, renumbered, positions = in_normal_form(lines, len(inputs), result)
-        names = {renumbered[k]: var.name for k, var in enumerate(variables) if var.name and k in renumbered}
+        names = {renumbered[k]: self.names[number] for number, k in by_wire.items() if number in self.names and k in renumbered}
         places = tuple([self.lines[k][3] for k in positions])
         space = Product(tuple([var.space for var in inputs])) if dom is None else dom
         said = Notes(title=self.title) if notes is None else notes
@@ -171,14 +181,21 @@ def array_of(constant: Any) -> Any:
     return constant.array() if isinstance(constant, Uniform) else constant
 
 
+def in_one_form(value: Any) -> Any:
+    """A constant in the one form that it has in programs: many entries that are all the same are `Uniform`, others an array."""
+    if isinstance(value, Uniform):
+        return value if math.prod(value.shape) > _FEW else value.array()
+    if value.size <= _FEW:
+        return value
+    bits = np.ascontiguousarray(value).reshape(-1).view(f"u{value.itemsize}")
+    return Uniform(value[(0,) * value.ndim], value.shape) if bits[0] == bits[-1] and (bits == bits[0]).all() else value
+
+
+_FEW = 16  # entries of an array that is written out
+
+
 def _uniform(value: Uniform) -> D:
-    number = late().const(value.number)
-    return number >> late().broadcast_to(value.shape) if value.shape else number
-
-
-def _number(value: Any) -> D:
-    """A Python number as a constant of its own dtype: in a program its dtype is settled."""
-    return late().const(value[()])
+    return late().const(value.number) >> late().broadcast_to(value.shape)
 
 
 def _wire(var: Var) -> Wire:
@@ -208,6 +225,7 @@ class Trace:
         self.root = Region(self, None)
         self.region = self.root
         self.decisions: list[Any] = []
+        self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
 
     @contextmanager

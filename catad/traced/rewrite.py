@@ -270,6 +270,10 @@ class Rewriter(ast.NodeTransformer):
             pairs += [ast.Constant(_COMPARED[type(op)]), _later(right)]
         return ast.copy_location(ast.Call(_driver("chain"), [node.left, *pairs], []), node)
 
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        node.value = _named(node.target, self.visit(node.value))
+        return node
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.generic_visit(node)
         return node
@@ -290,6 +294,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         node.value = self.visit(node.value)
+        node.value = _named(node.targets[0], node.value)
         if all(isinstance(target, ast.Name) for target in node.targets):
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
@@ -316,7 +321,7 @@ class Rewriter(ast.NodeTransformer):
                 later += self.unpack(inner, _load(name), node)
             first: ast.stmt = ast.copy_location(ast.Assign([ast.Tuple(names, ast.Store())], value), node)
             return [first, *later]
-        return [ast.copy_location(ast.Assign([target], value), node)]
+        return [ast.copy_location(ast.Assign([target], _named(target, value)), node)]
 
     def store(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
         """`target = value` for an item or an attribute."""
@@ -331,8 +336,8 @@ class Rewriter(ast.NodeTransformer):
         op, value = ast.Constant(_AUGMENTED[type(node.op)]), self.visit(node.value)
         target = node.target
         if isinstance(target, ast.Name):
-            made: ast.expr = ast.Call(_driver("aug"), [op, _load(target.id), value], [])
-            return ast.copy_location(ast.Assign([target], ast.copy_location(made, node)), node)
+            made: ast.expr = ast.copy_location(ast.Call(_driver("aug"), [op, _load(target.id), value], []), node)
+            return ast.copy_location(ast.Assign([target], _named(target, made)), node)
         if isinstance(target, ast.Subscript):
             args = [op, self.visit(target.value), _key(self.visit(target.slice)), value]
             return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_item"), args, []), node)), node)
@@ -438,6 +443,16 @@ def _later(value: ast.expr) -> ast.expr:
     """A function without arguments that computes an expression."""
     none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(none, value), value)
+
+
+def _named(target: ast.expr, value: ast.expr) -> ast.expr:
+    """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
+    names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []
+    said = [name.id for name in names if isinstance(name, ast.Name)]
+    if len(said) < len(names) or not said or any(name.startswith(DRIVER) or name.startswith("__catad_") for name in said):
+        return value
+    given = ast.Constant(said[0]) if isinstance(target, ast.Name) else _names(said)
+    return ast.copy_location(ast.Call(_driver("named"), [given, value], []), value)
 
 
 def _key(key: ast.expr) -> ast.expr:

@@ -15,7 +15,7 @@ import numpy as np
 
 from catad import errors
 from catad.spaces import Tensor, flatten
-from catad.terms import D
+from catad.terms import D, Id
 from catad.traced.decisions import decide, give_up_merging, unroll_for
 from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of, the_trace
 
@@ -23,10 +23,11 @@ from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "origin", "region", "var")
+    __slots__ = ("aliases", "name", "origin", "place", "region", "var")
 
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
+        self.name: str | None = None
         self.aliases: Aliases | None = None
 
     def holds(self, region: Region) -> Var:
@@ -51,6 +52,7 @@ class Buffer:
         if self.aliases is not None:
             self.aliases.give_up(region)
         region.written.add(self)
+        var.name = self.name or self.var.name
         if region is self.region:
             self.var = var
         else:
@@ -96,13 +98,14 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_seen", "_view", "buffer", "trace_")
+    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "trace_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
         self.trace_, self._view = trace, view
         self.buffer = buffer
+        self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
 
     if TYPE_CHECKING:  # `operators.py`, `indexing.py` and `protocols.py` set these
@@ -137,9 +140,7 @@ class Traced:
     @property
     def var_(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
-        trace = self.trace_
-        if not trace.open or the_trace() is not trace:
-            raise errors.TraceError(errors.used_elsewhere(self))
+        trace = self._running()
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
@@ -147,6 +148,7 @@ class Traced:
         base = view.base.var_
         if self._seen is None or self._seen[0] is not base or self._seen[1].region is not trace.region:
             self._seen = base, read_through(trace.region, view.read, base, view.further)
+            self._seen[1].name = self._name
         return self._seen[1]
 
     def write(self, var: Var) -> None:
@@ -163,6 +165,20 @@ class Traced:
         region = self.trace_.region
         further = tuple([region.own(one) for one in view.further])
         view.base.write(computed(region, view.write, (view.base.var_, *further, var)))
+
+    def named_(self, name: str) -> None:
+        """Note the name that the user's program has for the array."""
+        if self.buffer is None:
+            self._name = self._name or name
+            if self._seen is not None:
+                self._seen[1].name = name
+            return
+        self.buffer.name = self.buffer.name or name
+        at: Region | None = self.trace_.region
+        while at is not None and at is not self.buffer.region and self.buffer not in at.holds:
+            at = at.parent
+        if at is not None:
+            at.holds.get(self.buffer, self.buffer.var).name = name
 
     @property
     def root(self) -> Buffer:
@@ -182,11 +198,21 @@ class Traced:
 
     @property
     def space(self) -> Tensor:
-        return self.var_.space
+        """The space, which stays: asking for it reads nothing."""
+        self._running()
+        known = self._seen[1] if self._seen is not None else self.var_ if self.buffer is None else self.buffer.var
+        return known.space
+
+    def _running(self) -> Trace:
+        """The trace of the stand-in, which has to be the one that runs."""
+        trace = self.trace_
+        if not trace.open or the_trace() is not trace:
+            raise errors.TraceError(errors.used_elsewhere(self))
+        return trace
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.var_.space.shape
+        return self.space.shape
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -194,7 +220,7 @@ class Traced:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.var_.space.dtype
+        return self.space.dtype
 
     @dtype.setter
     def dtype(self, value: Any) -> None:
@@ -202,11 +228,11 @@ class Traced:
 
     @property
     def ndim(self) -> int:
-        return self.var_.space.ndim
+        return self.space.ndim
 
     @property
     def size(self) -> int:
-        return self.var_.space.size
+        return self.space.size
 
     @property
     def itemsize(self) -> int:
@@ -214,7 +240,7 @@ class Traced:
 
     @property
     def nbytes(self) -> int:
-        return self.var_.space.nbytes
+        return self.space.nbytes
 
     def __len__(self) -> int:
         if not self.shape:
@@ -329,8 +355,10 @@ def read_through(region: Region, term: D, base: Var, further: tuple[Var, ...]) -
 def computed(region: Region, term: D, args: Any) -> Any:
     """The variables of a term's result. What depends on no argument is computed at once, and is a constant.
 
-    It is computed by the term itself, so it is the same number that the program would compute.
+    It is computed by the term itself, so it is the same number that the program would compute. The identity is no line.
     """
+    if isinstance(term, Id):
+        return _nested(args, region.own)
     leaves = flatten(args)
     if leaves and all(var.constant is not None for var in leaves):
         it = iter(leaves)

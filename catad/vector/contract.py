@@ -11,6 +11,7 @@ from catad.documented import documented
 from catad.linear.contract import Labels, contract
 from catad.spaces import flatten
 from catad.terms import D
+from catad.vector.merge_axes import reshaped
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
@@ -158,5 +159,88 @@ Errors: `SpaceError` for sizes that do not meet, arrays without axes, or another
 >>> import catad as ct, numpy as np
 >>> ct.matmul(np.array([[1.0, 2.0], [3.0, 4.0]]), np.ones(2))
 array([3., 7.])
+""",
+)
+
+
+class _OfTwo(D):
+    """A product of a pair of arrays, by name."""
+
+    __slots__ = ()
+    name = ""
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        if not isinstance(x, tuple) or len(x) != 2 or any(isinstance(part, tuple) for part in x):
+            raise errors.SpaceError(errors.not_a_pattern("(a, b)", b.space(x), self))
+        return self.product(b, *x)
+
+    def product(self, b: Builder, first: Wire, second: Wire) -> Wire:
+        raise NotImplementedError
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.{self.name}"
+
+
+class Dot(_OfTwo):
+    """NumPy's `dot`: it sums over the last axis of the first and the one before last of the second, and broadcasts nothing."""
+
+    __slots__ = ()
+    name = "dot"
+
+    def product(self, b: Builder, first: Wire, second: Wire) -> Wire:
+        rank = first.ndim + second.ndim
+        labels, others = tuple(range(first.ndim)), tuple(range(first.ndim, rank))
+        sizes = [*first.shape, *second.shape]
+        if not first.ndim or not second.ndim:
+            return contract(b, [labels, others], [first, second], (*labels, *others), sizes)
+        inner = others[-2] if second.ndim > 1 else others[0]
+        if sizes[labels[-1]] != sizes[inner]:
+            raise errors.SpaceError(errors.cannot_dot(first.space, second.space))
+        out = (*labels[:-1], *[k for k in others if k != inner])
+        met = (*labels[:-1], inner)
+        return contract(b, [met, others], [first, second], out, sizes)
+
+
+class Outer(_OfTwo):
+    """NumPy's `outer`: all products of an entry of one array and one of another, both flattened."""
+
+    __slots__ = ()
+    name = "outer"
+
+    def product(self, b: Builder, first: Wire, second: Wire) -> Wire:
+        lines = [reshaped(b, w, (w.space.size,)) for w in (first, second)]
+        return contract(b, [(0,), (1,)], lines, (0, 1), [w.shape[0] for w in lines])
+
+
+dot = documented(
+    Dot(),
+    """`ct.dot(a, b)` is the product of two arrays as `numpy.dot`: inner products of vectors, products of matrices, by a number.
+
+It sums over the last axis of a and the one before last of b, or its only one; unlike `ct.matmul` it has the other axes of both.
+
+Shapes: (..., k) and (..., k, n) to (..., ..., n); (k,) and (k,) to (); a number times an array is the multiple.
+Dtypes: the common dtype by NEP 50; integers stay integers and wrap around.
+Derivative: `da . b + a . db`. At a point it keeps each factor that the other's tangent meets.
+Errors: `SpaceError` for sizes that do not meet, or another number of arguments.
+
+>>> import catad as ct, numpy as np
+>>> ct.dot(np.array([1.0, 2.0]), np.array([3.0, 4.0])), ct.dot(np.ones((2, 3, 4)), np.ones((5, 4, 6))).shape
+(np.float64(11.0), (2, 3, 5, 6))
+""",
+)
+
+outer = documented(
+    Outer(),
+    """`ct.outer(a, b)` has the products of each entry of a with each entry of b, as `numpy.outer`.
+
+Shapes: arrays of m and n entries, flattened in C order, to (m, n).
+Dtypes: the common dtype by NEP 50; integers stay integers and wrap around.
+Derivative: `da b' + a db'`. At a point it keeps both arrays.
+Errors: `SpaceError` for another number of arguments.
+
+>>> import catad as ct, numpy as np
+>>> ct.outer(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+array([[ 1., 10.],
+       [ 2., 20.]])
 """,
 )

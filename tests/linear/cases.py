@@ -44,6 +44,9 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
     u, v = numbers(rng, n), numbers(rng, n)
     flip = ct.linearize(ct.flip(), np.zeros(n))[1]
     shift = ct.linearize(ct.pad(1, -1), np.zeros(n))[1]
+    small = ct.sum() >> ct.map(lambda s: s < 1.0)
+    sides = ct.fork(ct.id, ct.const(d)) >> ct.mul, ct.fork(ct.id, ct.const(m)) >> ct.einsum("j,ij->i")
+    either, other = [ct.linearize(ct.choose(p, *sides), np.zeros(n))[1] for p in (small, small >> ct.logical_not)]
     two, three = slice(1, 4, 2), np.unique(np.clip(index[:3], 0, n - 1))
     into = [ct.fork(ct.id, ct.const(np.zeros(2))) >> ct.at[two].set,
             ct.fork(ct.id, ct.const((three, np.zeros(len(three)))) >> ct.exl, ct.const(0.0)) >> ct.at[ct.arg].set]  # fmt: skip
@@ -71,6 +74,8 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
         "recurrence backwards": (linear.recurrence(links).T, recurrence_matrix(links).T),
         "cumulative_sum": (linear.cumulative_sum(space), np.tri(n)),
         "matrix_free": (free, m),
+        "either": (either, np.diag(d)),
+        "either, the other": (other, m),
         "sum": (diagonal + flip, np.diag(d) + np.eye(n)[::-1]),
         "chain": (
             linear.recurrence(links) >> linear.gather(index, space),

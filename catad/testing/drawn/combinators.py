@@ -262,6 +262,39 @@ def iterates(rng: Generator, xs: Leaves) -> Step:
     return Step(("iterate",), ct.iterate(body, n, memory=memory), meaning)
 
 
+def sweeps(rng: Generator, xs: Leaves) -> Step | None:
+    """A loop over rows: a state that reads the first row at each step, and the states before each step."""
+    (x,) = xs
+    if not x.ndim or not x.shape[0]:
+        return None
+    n, reverse = x.shape[0], bool(rng.integers(2))
+    body = ct.map(lambda s, g, u: (0.5 * s + np.sin(u) * g, s * u))
+    first = ct.slice(0, 1) >> ct.sum(axis=0)
+    term = ct.fork(first, first, ct.id) >> ct.sweep(body, n, reverse=reverse) >> ct.exr
+
+    def meaning(xp: Any, ys: Leaves) -> Leaves:
+        s, rows = ys[0][0], [ys[0][0]] * n
+        for i in reversed(range(n)) if reverse else range(n):
+            s, rows[i] = 0.5 * s + xp.sin(ys[0][i]) * ys[0][0], s * ys[0][i]
+        return (xp.stack(rows),)
+
+    return Step(("sweep",), term, meaning)
+
+
+def choices(rng: Generator, xs: Leaves) -> Step:
+    """One of two functions, as the sum of squares says."""
+    bound = float(rng.uniform(0.1, 10.0))
+    large = ct.square >> ct.sum() >> ct.map(lambda s: s > bound)
+    term = ct.choose(large, ct.sin + 0.5 * ct.id, ct.square >> ct.scan(ct.add, 0.0) if xs[0].ndim == 1 else ct.cos)
+
+    def meaning(xp: Any, ys: Leaves) -> Leaves:
+        if float(np.sum(np.asarray(ys[0], np.float64) ** 2)) > bound:
+            return (xp.sin(ys[0]) + 0.5 * ys[0],)
+        return (xp.cumsum(ys[0] ** 2) if ys[0].ndim == 1 else xp.cos(ys[0]),)
+
+    return Step(("choose",), term, meaning, False, False)
+
+
 def while_loops(rng: Generator, xs: Leaves) -> Step | None:
     """Halved until it is small: the number of steps depends on the numbers."""
     if xs[0].ndim > 1:
@@ -327,6 +360,6 @@ def valued(rng: Generator, xs: Leaves) -> Step:
 
 ONE: list[Maker] = [
     scans, scans, scans, folds, folds, histograms, histograms, histograms, segments, segments, stencils, iterates, while_loops,
-    checkpoints, mapped_terms, by_hand, derivatives, valued,
+    sweeps, choices, checkpoints, mapped_terms, by_hand, derivatives, valued,
 ]  # fmt: skip
 TWO: list[Maker] = [pair_scans, pair_scans, recurrences, reductions_onto, reductions_onto]

@@ -9,7 +9,7 @@ import numpy as np
 import catad as ct
 from catad.testing.drawn.meaning import Leaves
 from catad.testing.drawn.steps import Generator, Maker, Step
-from catad.testing.drawn.structure import axis_of, of
+from catad.testing.drawn.structure import SMALL, axis_of, of
 
 
 def _axes(rng: Generator, x: Any) -> Any:
@@ -125,5 +125,64 @@ def written_by_key(rng: Generator, xs: Leaves) -> Step | None:
     return Step(("at", "arg", "const"), term, lambda xp, ys: (_updated(xp, ys[0], index, ys[1][index], word),))
 
 
-ONE: list[Maker] = [reductions, reductions, decisions, along_lines, read_by_key]
-TWO: list[Maker] = [written_by_key]
+def moves(rng: Generator, xs: Leaves) -> Step | None:
+    """The same entries in other places, or some of them again."""
+    (x,) = xs
+    if not x.ndim or not x.size or x.size > SMALL:
+        return None
+    name = str(rng.choice(["roll", "squeeze", "expand_dims", "moveaxis", "diff", "tile", "repeat"]))
+    axis = axis_of(rng, x)
+    if name == "squeeze":
+        return of("squeeze", ct.squeeze(), lambda xp, x: xp.squeeze(x))
+    if name == "expand_dims" and x.ndim > 2:
+        return None
+    args: dict[str, tuple[Any, ...]] = {
+        "roll": (int(rng.integers(-3, 4)), axis), "expand_dims": (axis,), "moveaxis": (axis, axis_of(rng, x)), "diff": (1, axis),
+        "tile": (2,), "repeat": (2, axis),
+    }  # fmt: skip
+    given = args[name]
+    return of(name, getattr(ct, name)(*given), lambda xp, x: getattr(xp, name)(x, *given))
+
+
+def pieces(rng: Generator, xs: Leaves) -> Step | None:
+    """Slices of an axis, put together again in another order."""
+    (x,) = xs
+    if not x.ndim or not 2 <= x.shape[0] <= 8:
+        return None
+    if rng.integers(2):
+        return of("unstack stack", ct.unstack() >> ct.stack(axis=-1), lambda xp, x: xp.moveaxis(x, 0, -1))
+    return of("split concatenate", ct.split((1,)) >> ct.swap >> ct.concatenate(), lambda xp, x: xp.concatenate([x[1:], x[:1]]))
+
+
+def taken(rng: Generator, xs: Leaves) -> Step | None:
+    """Entries along an axis at constant positions."""
+    (x,) = xs
+    if not x.ndim or not x.size:
+        return None
+    axis = axis_of(rng, x)
+    index = rng.integers(-x.shape[axis], x.shape[axis], int(rng.integers(1, 4)))
+    term = ct.fork(ct.id, ct.const(index)) >> ct.take(axis)
+    return of("take const", term, lambda xp, x: xp.take(x, index % x.shape[axis], axis=axis))
+
+
+def stopped(rng: Generator, xs: Leaves) -> Step:
+    """Plus a constant of derivatives, which is 0."""
+    none = ct.map(lambda x: 0.0 * (x > 0.0)) >> ct.stop_gradient
+    return of("stop_gradient", ct.fork(ct.id, none) >> ct.add, lambda xp, x: x + 0.0)
+
+
+def products(rng: Generator, xs: Leaves) -> Step | None:
+    """NumPy's `dot` and `outer`."""
+    x, y = xs
+    if x.size * y.size > SMALL:
+        return None
+    if rng.integers(2):
+        return Step(("outer",), ct.outer, lambda xp, ys: (xp.outer(*ys),))
+    if (x.ndim and y.ndim and x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]) or x.ndim + y.ndim > 4:
+        return None
+    scale = 1.0 / max(1, x.shape[-1] if x.ndim else 1)
+    return Step(("dot",), ct.dot >> scale * ct.id, lambda xp, ys: (scale * xp.dot(*ys),))
+
+
+ONE: list[Maker] = [reductions, reductions, decisions, along_lines, read_by_key, moves, moves, pieces, taken, stopped]
+TWO: list[Maker] = [written_by_key, products]
