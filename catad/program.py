@@ -26,11 +26,22 @@ if TYPE_CHECKING:
 
 
 class Line(NamedTuple):
-    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results."""
+    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results.
+
+    A line of `p.lines` also says its names: `name` of the results, `text` what is computed, and `source`, where the user's program
+    has it, as file and line.
+    """
 
     term: D
     args: Any
     outs: Any
+    name: str = ""
+    text: str = ""
+    source: str | None = None
+
+    def __repr__(self) -> str:
+        said = self.text if self.name in ("", self.text) else f"{self.name} = {self.text}"
+        return said + (f"  # {self.source}" if self.source else "")
 
 
 class Notes(NamedTuple):
@@ -72,8 +83,8 @@ class Program(D):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines: term, numbers of its arguments, numbers of its results."""
-        return tuple([Line(*one) for one in zip(self.children, self.args, self.outs, strict=True)])
+        """The lines, each with its term, the numbers of variables, their names, and where it stands in the user's source."""
+        return late().program_lines(self)
 
     @property
     def inputs(self) -> int:
@@ -84,14 +95,14 @@ class Program(D):
         if b.space(x) != self.dom:
             raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
         at = dict(enumerate(flatten(x)))
-        for k, line in enumerate(self.lines):
+        for k, (term, args, outs) in enumerate(zip(self.children, self.args, self.outs, strict=True)):
             try:
-                made = yield line.term, substituted(line.args, at)
+                made = yield term, substituted(args, at)
             except errors.CatadError as error:
                 if error.composed is None and k < len(self.notes.places):
                     errors.at_line(error, self.notes.places[k])
                 raise
-            at.update(zip(flatten(line.outs), flatten(made), strict=True))
+            at.update(zip(flatten(outs), flatten(made), strict=True))
         return substituted(self.result, at)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

@@ -23,6 +23,7 @@ from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
+from catad.traced.pickling import Reference
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -181,11 +182,7 @@ class Function(D):
         return f"{made}.bind({bound})" if bound else made
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        fn = self.fn
-        module, qualname = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
-        if module is None or "<" in qualname:
-            raise errors.ArgumentError(errors.function_without_name(fn))
-        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound)
+        return Function, (Reference(self.fn), self.static, self.free, self.unroll, self.bound)
 
 
 PROGRAMS = 256  # that a function keeps, one for each space and form of its arguments
@@ -311,16 +308,6 @@ def _package(fn: Any) -> str:
     fn = getattr(fn, "func", fn)
     scope = getattr(getattr(fn, "__func__", fn), "__globals__", {})
     return str(scope.get("__name__", "")).partition(".")[0]
-
-
-def _by_reference(module: str, qualname: str, *options: Any) -> Function:
-    """The function that is found under a name, which may stand for its decorated form by now."""
-    import importlib
-
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return Function(found.fn if isinstance(found, Function) else found, *options)
 
 
 def function(
