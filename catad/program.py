@@ -19,10 +19,12 @@ from catad.late import late
 from catad.spaces import Space, flatten
 from catad.terms import D
 from catad.trees import Tree
-from catad.wiring import share
+from catad.trip_counts import reading
+from catad.wiring import Builder, share
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wires
+    from catad.spaces import Tensor
+    from catad.wiring import Wires
 
 
 class Line(NamedTuple):
@@ -91,6 +93,15 @@ class Program(D):
         """How many variables are leaves of the domain."""
         return len(self.dom.leaves)
 
+    def spaces_of_variables(self) -> list[Tensor]:
+        """The spaces of the variables, by their numbers."""
+        b = Builder()
+        at = dict(enumerate(flatten(b.inputs(self.dom))))
+        with reading():
+            for term, args, outs in zip(self.children, self.args, self.outs, strict=True):
+                at.update(zip(flatten(outs), flatten(b.apply(term, substituted(args, at))), strict=True))
+        return [at[k].space for k in range(len(at))]
+
     def lay_out(self, b: Builder, x: Wires) -> Any:
         if b.space(x) != self.dom:
             raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
@@ -120,6 +131,14 @@ class Program(D):
 
     def __str__(self) -> str:
         return late().program_text(self)
+
+    def draw(self, dom: Space | None = None, open: bool = False) -> str:
+        """A string diagram as SVG text, with the names of the user's program on the wires.
+
+        A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
+        function, and those of a line of the source. With `open=True` all lines are drawn. Raises `SpaceError` for another domain.
+        """
+        return late().draw(self, dom, open)
 
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections."""

@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 
 from catad.errors.places import shown
-from catad.program import Line, Program, identifier, substituted
-from catad.spaces import Product, Space, Tensor, flatten, rebuild
+from catad.program import Line, Program, identifier
+from catad.spaces import Product, Space, flatten, rebuild
 from catad.syntax import Names, Parts, Writer
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
-from catad.trip_counts import reading
 from catad.vector.constant import Const
-from catad.wiring import Builder
 
 LONGEST = 100  # characters of a statement, from which on its parts get statements of their own
 
@@ -88,16 +86,6 @@ class Naming:
         return found
 
 
-def spaces_of(program: Program) -> list[Tensor]:
-    """The spaces of the variables of a program."""
-    b = Builder()
-    at = dict(enumerate(flatten(b.inputs(program.dom))))
-    with reading():
-        for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
-            at.update(zip(flatten(outs), flatten(b.apply(term, substituted(args, at))), strict=True))
-    return [at[k].space for k in range(len(at))]
-
-
 class _Text:
     """What both texts of a program share: its lines in order, each as a statement, or written where it is used."""
 
@@ -106,7 +94,7 @@ class _Text:
     def __init__(self, program: Program, names: Names) -> None:
         self.program, self.names = program, names
         self.naming = Naming(program, self.unpacked)
-        self.spaces = spaces_of(program)
+        self.spaces = program.spaces_of_variables()
         self.statements: list[str] = []
         self.known: dict[Any, tuple[str, int]] = {}  # by variable, or tuple of them: its text, and how closely that binds
         self.in_place: set[int] = set()  # the variables that have no name, and are written where they are used
