@@ -16,7 +16,7 @@ from catad.traced.names.shapes import as_traced
 from catad.traced.operators import matmul, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
-from catad.vector import cumulative
+from catad.vector import cumulative, pieces
 
 
 def _prefixes(word: Callable[..., D], neutral: int, skips_nan: bool) -> Callable[..., Any]:
@@ -80,10 +80,7 @@ def diff(trace: Trace, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, 
             one = as_traced(trace, part)
             parts.append(np.broadcast_to(one, (*x.shape[:axis], 1, *x.shape[axis + 1 :])) if not one.ndim else one)
     x = np.concatenate(parts, axis) if len(parts) > 1 else x
-    for _ in range(n):
-        later, earlier = along(x, axis, slice(1, None)), along(x, axis, slice(None, -1))
-        x = later != earlier if x.dtype.kind == "b" else later - earlier
-    return x
+    return one_line(trace, pieces.diff(n, axis), x)
 
 
 @meaning(np.ediff1d)
