@@ -14,6 +14,7 @@ import types as _types
 import typing as _typing
 
 from catad import engine, linear, primitive
+from catad.axes import vmap
 from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
@@ -486,6 +487,7 @@ __all__ = [
     "value_and_grad",
     "var",
     "vjp",
+    "vmap",
     "where",
     "while_loop",
     "wire",

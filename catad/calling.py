@@ -57,6 +57,7 @@ class Point(NamedTuple):
 
 def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
     """A call of a term that speaks trees, taken apart."""
+    term._front.check()
     form, value = taken(term, args, kwargs)
     leaves, dom = leaves_of(value)
     made, tree = specialised(term, form, dom)
@@ -253,6 +254,7 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     entry = None if key is None else cache_of(term).get(key)
     try:
         if entry is not None:
+            term._front.check()
             called: Called = entry.value
             if called.order is not None:
                 leaves = [leaves[k] for k in called.order]

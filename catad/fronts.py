@@ -39,6 +39,13 @@ class Front(NamedTuple):
     function: Function | None
     places: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
+    functions: tuple[Function, ...] = ()  # all in the term that speak trees
+
+    def check(self) -> None:
+        """Raise `TraceError` where what a function reads from outside has become something else."""
+        for function in self.functions:
+            if not function.captured.is_same:
+                function.captured.check()
 
 
 @singledispatch
@@ -72,12 +79,15 @@ _OTHER = specialised.dispatch(D)
 def _front(term: D, parts: Sequence[D]) -> Front | None:
     if isinstance(term, Function):
         names = list(term.signature.parameters)
-        return Front(term, frozenset([k for k, name in enumerate(names) if name in term.static]), frozenset(term.static))
+        places = frozenset([k for k, name in enumerate(names) if name in term.static])
+        return Front(term, places, frozenset(term.static), (term,))
     found = [part._front for part in parts]
     if not any(found):
         return None
     leading = found[:1] if isinstance(term, Compose) else () if isinstance(term, OF_PAIRS) else found
-    return next((front for front in leading if front is not None and front.function is not None), Front(None))
+    first = next((front for front in leading if front is not None and front.function is not None), Front(None))
+    functions = tuple(dict.fromkeys([function for front in found if front is not None for function in front.functions]))
+    return first._replace(functions=functions)
 
 
 def is_of_plain_function(term: D) -> bool:

@@ -7,17 +7,22 @@ the factors of the domain; one parameter alone is the domain.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
+from itertools import count
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad import errors
-from catad.program import Notes, Program
-from catad.spaces import Product, Space, rebuild
 from catad.late import late
+from catad.program import Notes, Program
 from catad.recent import Recent
+from catad.spaces import Product, Space, rebuild
 from catad.terms import D
+from catad.traced.captured import Captured, bytes_around, outside, reads
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
@@ -67,7 +72,7 @@ class Function(D):
     `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
     """
 
-    __slots__ = ("__dict__", "bound", "fn", "free", "is_plain", "signature", "static", "unroll")
+    __slots__ = ("__dict__", "bound", "captured", "fn", "free", "is_plain", "programs", "signature", "static", "unroll", "version")
 
     def __init__(
         self,
@@ -81,10 +86,17 @@ class Function(D):
         self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
         self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
+        self.captured = Captured()
+        self.version = 0
         functools.update_wrapper(self, fn, updated=())
 
     def data(self) -> Hashable:
-        return (Key(self.fn), self.static, self.free, self.unroll, self.bound)
+        return (Key(self.fn), self.static, self.free, self.unroll, self.bound, self.version)
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of the arrays around the function."""
+        return bytes_around(self.fn)
 
     @property
     def takes_the_whole(self) -> bool:
@@ -150,7 +162,9 @@ class Function(D):
             _check_hashable(name, value)
         bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
         static = tuple([name for name in self.static if name not in bound])
-        return Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
+        made = Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
+        made.version, made.captured, made.is_plain = self.version, self.captured, self.is_plain
+        return made
 
     # -- programs
 
@@ -168,6 +182,17 @@ class Function(D):
         if found is None:
             found = self.programs[form, dom] = traced(self, dom, form)
         return found
+
+    def constants(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The arrays that the function reads from outside, by name, as they are in its programs; arguments as of `at`.
+
+        >>> import catad as ct, numpy as np
+        >>> A = np.array([1.0, 2.0])
+        >>> ct.function(lambda x: A * x).constants(ct.f64[2])
+        {'A': array([1., 2.])}
+        """
+        self.at(*args, **kwargs)
+        return self.captured.arrays
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         return (yield self.program(b.space(x)), x)
@@ -216,9 +241,10 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                     for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
                 ]
                 inputs.append(rebuild(factor, leaves))
-            args, kwargs, _ = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
+            args, kwargs, free = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
+            driver = Driver(_package(function.fn), outside(function.fn, free), followed)
             try:
-                result = _run(function.fn, Driver(_package(function.fn)), args, kwargs)
+                result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
                 if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
                     raise
@@ -226,7 +252,10 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
             value, tree = plain(settled(result))
             return Path(trace, _variables(trace, value, tree), tree)
 
+    followed: set[FunctionType] = set()
+    function.captured.check()
     path = _explored(run)
+    function.captured.add(function.fn, followed, function.free)
     root = path.trace.root
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
@@ -302,7 +331,9 @@ def _run(fn: Any, driver: Driver, args: Sequence[Any], kwargs: dict[str, Any]) -
     if isinstance(fn, MethodType):
         return _run(fn.__func__, driver, [fn.__self__, *args], kwargs)
     if not isinstance(fn, FunctionType):
-        return _run(type(fn).__call__, driver, [fn, *args], kwargs)
+        if isinstance(getattr(type(fn), "__call__", None), FunctionType):
+            return _run(type(fn).__call__, driver, [fn, *args], kwargs)
+        return driver.call(fn, *args, **kwargs)
     copy = rewritten(fn, driver)
     return (fn if copy is None else copy)(*args, **kwargs)
 
@@ -315,12 +346,10 @@ def _package(fn: Any) -> str:
 
 def _by_reference(module: str, qualname: str, *options: Any) -> Function:
     """The function that is found under a name, which may stand for its decorated form by now."""
-    import importlib
-
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):
         found = getattr(found, part)
-    return Function(found.fn if isinstance(found, Function) else found, *options)
+    return _dated(Function(found.fn if isinstance(found, Function) else found, *options))
 
 
 def function(
@@ -336,17 +365,46 @@ def function(
         raise errors.ArgumentError(errors.is_async(inner))
     names = (static,) if isinstance(static, str) else tuple(static)
     frees = (free,) if isinstance(free, str) else tuple(free)
-    unknown = [name for name in names if name not in inspect.signature(fn).parameters]
+    try:
+        parameters = inspect.signature(fn).parameters
+    except ValueError:
+        raise errors.ArgumentError(errors.not_a_function(fn)) from None
+    unknown = [name for name in names if name not in parameters]
     if unknown:
         raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static="))
-    return Function(fn, names, frees, unroll)
+    unknown = [name for name in frees if not reads(fn, name)]
+    if unknown:
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "free="))
+    made = Function(fn, names, frees, unroll)
+    return _dated(made)
 
 
+_dates: Recent[tuple[Key, tuple[str, ...]], tuple[int, Captured]] = Recent(256)
+_later = count(1)
 
 
-
-def function_term(fn: Any) -> Function:
-    """The morphism of a Python function that stands where a morphism is expected."""
-    made: Function = function(fn)
-    made.is_plain = True
+def _dated(made: Function) -> Function:
+    """The function, told from one made earlier of the same code where something that it reads has changed since."""
+    key = (Key(made.fn), made.free)
+    known = _dates.get(key)
+    if known is None or known[1].changed is not None:
+        known = _dates[key] = (0 if known is None else next(_later), made.captured)
+    made.version, made.captured = known
     return made
+
+
+
+
+
+def function_term(fn: Any) -> D:
+    """The morphism of a Python function that stands where a morphism is expected."""
+    if isinstance(fn, np.ufunc):
+        return late().map(fn)
+    found = _plain.get(Key(fn))
+    if found is None or found.captured.changed is not None:
+        found = _plain[Key(fn)] = function(fn)
+        found.is_plain = True
+    return found
+
+
+_plain: Recent[Key, Function] = Recent(256)
