@@ -67,7 +67,7 @@ def _unknown():
                 yield pytest.param(function, f"{prefix}.{name}", id=f"{prefix}.{name}")
 
 
-@pytest.mark.parametrize(("function", "name"), _unknown())
+@pytest.mark.parametrize(("function", "name"), list(_unknown()))
 def test_a_function_without_a_meaning_says_what_to_do(function, name):
     import inspect
 

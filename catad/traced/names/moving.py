@@ -22,7 +22,7 @@ from catad.vector import shape as words
 def flip(trace: Trace, m: Any, axis: Any = None) -> Any:
     x = as_traced(trace, m)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    term = words.flip(axes)
+    term = words.flip(None if len(axes) == x.ndim else axes if len(axes) > 1 else axes[0])
     return view(x, term, write_back(term))
 
 
