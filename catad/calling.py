@@ -85,6 +85,8 @@ def leaves_of(value: Any) -> tuple[list[Any], Space]:
 def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
     """The form of a call, and the value of the domain."""
     front = front_of(term)
+    if front is not None and front.program is not None:
+        return _by_program(term, front.program, args, kwargs)
     if front is None or front.function is None:
         return _by_position(term, args, kwargs, [_own(arg) for arg in args])
     function = front.function
@@ -113,6 +115,17 @@ def _by_position(term: D, args: Sequence[Any], kwargs: dict[str, Any], found: Se
     if len(found) == 1:
         return Form((found[0][1],)), found[0][0]
     return Form(tuple([tree for _, tree in found])), tuple([value for value, _ in found])
+
+
+def _by_program(term: D, program: Written, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
+    """A program takes the trees for which it was made, or arrays in tuples."""
+    own = program.notes.form
+    found = [plain(arg) for arg in args]
+    trees = [own.trees[k] for k in own.dynamic]
+    if not kwargs and [tree.of_arrays() for _, tree in found] == [tree.of_arrays() for tree in trees]:
+        values = [value for value, _ in found]
+        return Form(tuple(trees)), values[0] if len(values) == 1 else tuple(values)
+    return _by_position(term, args, kwargs, [_own(arg) for arg in args])
 
 
 @taken.register
@@ -172,7 +185,7 @@ def restored(tree: Tree | None, value: Any) -> Any:
     """A result in its tree; numbers of a trace are numbers again."""
     if tree is None:
         return value
-    return tree.restore(value, lambda leaf, _: fresh(leaf.trace, weakened(leaf.trace, leaf.var)) if isinstance(leaf, Traced) else leaf)
+    return tree.restore(value, lambda leaf, _: fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf)
 
 
 # -- calls
@@ -230,9 +243,9 @@ def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list
         else:
             parts = [Static(arg) if k in front.places else _read(arg, leaves) for k, arg in enumerate(args)]
         if not kwargs:
-            return "call", tuple(parts)
+            return "call", tuple(parts), front.trees
         named = [Static(arg) if name in front.names else _read(arg, leaves) for name, arg in kwargs.items()]
-        return "call", tuple(parts), tuple(kwargs), tuple(named)
+        return "call", tuple(parts), front.trees, tuple(kwargs), tuple(named)
     except (_Unknown, TypeError, OverflowError, errors.CatadError):
         return None
 

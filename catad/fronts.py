@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from catad import errors
 from catad.functors import Differential, Factors, Gradient, ReverseDifferential, Tangent
+from catad.program import Program
 from catad.rearrange import Proj, Structural
 from catad.spaces import Product, Space
 from catad.terms import Compose, Cross, D, Fork, Id, compose
@@ -40,6 +41,8 @@ class Front(NamedTuple):
     places: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
     functions: tuple[Function, ...] = ()  # all in the term that speak trees
+    program: Program | None = None  # that takes the arguments
+    trees: tuple[Any, ...] = ()  # of programs in the term, which compare equal without them
 
     def check(self) -> None:
         """Raise `TraceError` where what a function reads from outside has become something else."""
@@ -81,13 +84,19 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
         names = list(term.signature.parameters)
         places = frozenset([k for k, name in enumerate(names) if name in term.static])
         return Front(term, places, frozenset(term.static), (term,))
+    if isinstance(term, Program):
+        form, tree = term.notes.form, term.notes.result_tree
+        plain = form is None or tree is None or (tree.is_plain and all(one.is_plain for one in form.trees))
+        return None if plain else Front(None, program=term, trees=((form, tree),))
     found = [part._front for part in parts]
     if not any(found):
         return None
     leading = found[:1] if isinstance(term, Compose) else () if isinstance(term, OF_PAIRS) else found
-    first = next((front for front in leading if front is not None and front.function is not None), Front(None))
+    named = [front for front in leading if front is not None and (front.function is not None or front.program is not None)]
+    first = named[0] if named else Front(None)
     functions = tuple(dict.fromkeys([function for front in found if front is not None for function in front.functions]))
-    return first._replace(functions=functions)
+    trees = tuple([one for front in found if front is not None for one in front.trees])
+    return first._replace(functions=functions, trees=trees)
 
 
 def is_of_plain_function(term: D) -> bool:
@@ -110,7 +119,8 @@ def form_at(term: D, dom: Space, tree: Tree | None = None) -> Form:
 
 def at_space(term: D, dom: Space) -> D:
     """The term with programs in place of its functions, for arguments that are arrays in tuples."""
-    return term if front_of(term) is None else specialised(term, form_at(term, dom), dom)[0]
+    front = front_of(term)
+    return term if front is None or not front.functions else specialised(term, form_at(term, dom), dom)[0]
 
 
 def _of_tree(term: D, tree: Tree | None, dom: Space) -> Specialised:
@@ -129,6 +139,13 @@ def _(term: Function, form: Form, dom: Space) -> Specialised:
     own = Form(tuple([tree for _, tree in positional]), tuple(named))
     program = term.program(dom, own)
     return program, program.notes.result_tree
+
+
+@specialised.register
+def _(term: Program, form: Form, dom: Space) -> Specialised:
+    own = term.notes.form
+    fits = own is not None and own.tree.of_arrays() == form.tree.of_arrays()
+    return term, term.notes.result_tree if fits else None
 
 
 # -- the cartesian category
@@ -244,7 +261,7 @@ def _factored(form: Form, dom: Space) -> Space:
 def _picked(tree: Tree, argnums: Factors) -> Tree | None:
     if argnums is None:
         return tree
-    if tree.kind is not tuple:
+    if not tree.parts:
         return tree if isinstance(argnums, int) else tuple_tree([tree for _ in argnums])
     n = len(tree.parts)
     chosen = [tree.parts[i] if -n <= i < n else None for i in ((argnums,) if isinstance(argnums, int) else argnums)]

@@ -259,7 +259,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     root = path.trace.root
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
-        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title)
+        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
 

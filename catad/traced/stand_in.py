@@ -256,7 +256,7 @@ class Traced:
     @property
     def python_type(self) -> type | None:
         """The type of the Python number that this stands for; None for arrays and numbers of NumPy."""
-        return self.var.weak
+        return self.var_.weak
 
     @property
     def builder(self) -> Adapter:
