@@ -96,6 +96,7 @@ from catad.vector.monoid import Monoid, monoid
 from catad.vector.norm import norm
 from catad.vector.pieces import diff, roll, split, unstack
 from catad.vector.pointwise import astype, times
+from catad.vector.positions import searchsorted
 from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
 from catad.vector.repeats import repeat, tile
 from catad.vector.scan import recurrence, scan
@@ -438,6 +439,7 @@ __all__ = [
     "scan",
     "scatter",
     "scatter_add",
+    "searchsorted",
     "sech",
     "segmented_fold",
     "segmented_scan",

@@ -9,7 +9,7 @@ from catad import errors
 from catad.calls import constructor
 from catad.fronts import form_at, front_of, specialised
 from catad.late import late
-from catad.linear.batch import batched
+from catad.linear.batch import depending, partly
 from catad.linear.gather import spread_over
 from catad.spaces import Product, Space, Tensor, flatten, rebuild
 from catad.syntax import call
@@ -96,7 +96,8 @@ class Vmapped(D):
             with at_point(element, lambda: None):
                 wiring = wire(f, element)
             flags = [k is not None for k in ins]
-            outs, mapped = batched(b, wiring, leaves, flags, size)
+            outs, reached = partly(b, wiring, leaves, flags, size), depending(wiring, flags)
+            mapped = [k in reached for k in wiring.outputs]
             axes = _flat(of_leaves(self.outs, tree_of_space(wiring.cod), "out_axes"))
             done = [self._placed(b, *one, size) for one in zip(outs, mapped, axes, strict=True)]
             return rebuild(wiring.cod, done)

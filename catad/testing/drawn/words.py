@@ -51,18 +51,17 @@ def reductions(rng: Generator, xs: Leaves) -> Step | None:
 
 
 def decisions(rng: Generator, xs: Leaves) -> Step | None:
-    """Times what has no derivative: whether there is a positive entry, where the greatest one is."""
+    """Plus what has no derivative: whether an entry is large, and where the first one is."""
     (x,) = xs
     if not x.size:
         return None
     name = str(rng.choice(["any", "all", "argmax", "argmin"]))
-    if name in ("any", "all"):
-        term = ct.map(lambda x: x > 0.0) >> getattr(ct, name)() >> ct.astype(np.float64)
-        meaning: Any = lambda xp, x: x + 1.0 * getattr(xp, name)(x > 0.0)  # noqa: E731
-    else:
-        scale = 1.0 / x.size
-        term = getattr(ct, name)() >> ct.astype(np.float64) >> scale * ct.id
-        meaning = lambda xp, x: x + scale * getattr(xp, name)(x)  # noqa: E731
+    scale = 1.0 / x.size
+    term = ct.map(lambda x: x > 0.37) >> getattr(ct, name)() >> ct.astype(np.float64) >> scale * ct.id
+
+    def meaning(xp: Any, x: Any) -> Any:
+        return x + scale * getattr(xp, name)(x > 0.37)
+
     return of(name, ct.fork(ct.id, term) >> ct.add, meaning, smooth=False, traced=False)
 
 

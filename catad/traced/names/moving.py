@@ -251,9 +251,6 @@ def _ramps(x: Any, axis: int, widths: tuple[int, int], ends: Any) -> Any:
     """Straight lines from the ends of the array to given values."""
     parts = []
     for width, end, edge in zip(widths, ends, (slice(0, 1), slice(-1, None)), strict=True):
-        start = along(x, axis, edge).astype(np.float64)
-        steps = np.arange(width).reshape([-1 if k == axis else 1 for k in range(x.ndim)])
-        ramp = end + steps * ((start - end) / max(width, 1))
-        ramp = np.floor(ramp) if x.dtype.kind in "iu" else ramp
-        parts.append(ramp.astype(x.dtype))
+        start = np.squeeze(along(x, axis, edge), axis)
+        parts.append(np.linspace(end, start, width, endpoint=False, dtype=x.dtype, axis=axis))
     return np.concatenate([parts[0], x, np.flip(parts[1], axis)], axis)
