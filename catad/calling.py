@@ -1,7 +1,7 @@
 """Calls of terms in which Python functions take the arguments: dicts, dataclasses, lists and keywords in, trees out.
 
-`Point` is a call taken apart: the term with programs in place of its functions, and the plain value of its domain. A call of plain
-arrays, or of a tree that was met before, finds its program by the shapes and dtypes in it.
+`Point` is a call taken apart: the term with programs in place of its functions, and the plain value of its domain. A call of
+plain arrays, or of a tree that was met before, finds its program by the shapes and dtypes in it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from catad.engine.program import Program, program_of
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.program import Program as Written
-from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_like
+from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
 from catad.terms import Cross, D
 from catad.traced.form import Form
@@ -33,8 +33,8 @@ from catad.wiring import at_point
 class Point(NamedTuple):
     """A call taken apart.
 
-    `leaves` are the arrays of the domain, or what stands for them in a trace; `tree` is that of the result, None where it is arrays
-    in tuples.
+    `leaves` are the arrays of the domain, or what stands for them in a trace; `tree` is that of the result, None where it is
+    arrays in tuples.
     """
 
     term: D
@@ -185,7 +185,11 @@ def restored(tree: Tree | None, value: Any) -> Any:
     """A result in its tree; numbers of a trace are numbers again."""
     if tree is None:
         return value
-    return tree.restore(value, lambda leaf, _: fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf)
+    return tree.restore(value, _number_again)
+
+
+def _number_again(leaf: Any, _: type) -> Any:
+    return fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf
 
 
 # -- calls
@@ -339,6 +343,3 @@ def program_at(f: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Writ
     """The program of a function for some arguments, of which only spaces and trees are used; a space stands for values of it."""
     form, value = taken(f, args, kwargs)
     return f.program(leaves_of(value)[1], form)
-
-
-__all__ = ["Point", "Product", "Value", "call_term", "point", "primals_of", "program_at", "restored", "stripped", "taken"]

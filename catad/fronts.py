@@ -1,9 +1,9 @@
 """Functions inside terms: what a term becomes for the trees of its arguments.
 
-A term *speaks trees* where Python functions (`ct.function`) in it see its arguments, or give its result: the function itself, the
-factors of a chain, the children of a fork, what is differentiated, the body of a loop. `front_of` finds out once for each term.
-`specialised` puts programs in the places of such functions, for one form of the arguments and one space, and says in which tree the
-result comes. Both are open: a rule for another class of terms is a function registered with `specialised`.
+A term *speaks trees* where Python functions (`ct.function`) in it see its arguments, or give its result: the function itself,
+the factors of a chain, the children of a fork, what is differentiated, the body of a loop. `front_of` finds out once for each
+term. `specialised` puts programs in the places of such functions, for one form of the arguments and one space, and says in which
+tree the result comes. It is open: a rule for another class of terms is a function registered with it.
 """
 
 from __future__ import annotations
@@ -246,10 +246,11 @@ def _(term: Gradient, form: Form, dom: Space) -> Specialised:
     front = front_of(term)
     if front is None or front.function is None:
         return Gradient(inner, term.argnums), _picked(tangent_tree(form.tree, dom), term.argnums)
-    trees = dict(zip(form.dynamic, tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom)).parts))
+    of_factors = tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom))
+    trees = dict(zip(form.dynamic, of_factors.parts, strict=True))
     if term.argnums is None:
         return Gradient(inner, None), tangent_tree(form.tree, dom)
-    places = argument_numbers(term.argnums, form, dom, term)
+    places = argument_numbers(term.argnums, form, term)
     tree = tuple_tree([trees[k] for k in places]) if isinstance(term.argnums, tuple) else trees[places[0]]
     return Gradient(inner, factor_numbers(term.argnums, places, form)), tree
 
@@ -264,16 +265,17 @@ def _picked(tree: Tree, argnums: Factors) -> Tree | None:
     if not tree.parts:
         return tree if isinstance(argnums, int) else tuple_tree([tree for _ in argnums])
     n = len(tree.parts)
-    chosen = [tree.parts[i] if -n <= i < n else None for i in ((argnums,) if isinstance(argnums, int) else argnums)]
-    if None in chosen:
-        return None
-    return chosen[0] if isinstance(argnums, int) else tuple_tree(chosen)  # type: ignore[arg-type]
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    chosen = [tree if i is None else tree.parts[i] for i in numbers if i is None or -n <= i < n]
+    if len(chosen) != len(numbers):
+        return None  # the error is that of the layout
+    return chosen[0] if isinstance(argnums, int) else tuple_tree(chosen)
 
 
-def argument_numbers(argnums: int | tuple[int | None, ...], form: Form, dom: Space, term: D) -> list[int]:
+def argument_numbers(argnums: int | tuple[int | None, ...], form: Form, term: D) -> list[int]:
     """The arguments that are meant, each by its position; they must have something to differentiate."""
     found = []
-    for i in (argnums,) if isinstance(argnums, int) else argnums:
+    for i in (argnums,) if isinstance(argnums, int) else [i for i in argnums if i is not None]:
         k = i + len(form.args) if i < 0 else i
         if not 0 <= k < len(form.args):
             raise errors.DerivativeError(errors.no_such_argument(i, form.args, term))
@@ -389,4 +391,5 @@ def _(term: Swept, form: Form, dom: Space) -> Specialised:
 def check_state(state: Tree, result: Tree | None, f: D) -> None:
     """A step must give the tree that it takes: else the next step would read other names."""
     if result is not None and result.of_arrays() != state.of_arrays():
-        raise errors.SpaceError(errors.trees_differ(f"the state before and after a step of {errors.abbreviated(f)}", state, result))
+        where = f"the state before and after a step of {errors.abbreviated(f)}"
+        raise errors.SpaceError(errors.trees_differ(where, state, result))
