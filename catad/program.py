@@ -54,6 +54,7 @@ class Notes(NamedTuple):
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
+    form: Any = None  # of the call for which it was made: the trees of its arguments
     title: str = "program"
 
     def __reduce__(self) -> tuple[Any, ...]:
