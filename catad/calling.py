@@ -26,7 +26,6 @@ from catad.traced.form import Form
 from catad.traced.function import Function
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
-
 from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
 from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.wiring import at_point

@@ -186,15 +186,10 @@ def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[lis
             for out in flatten(lines[at].outs):
                 number[out] = following
                 following += 1
-    made = [
-        Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order
-    ]
+    made = [Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order]
     return made, substituted(result, number), number, order
 
 
 def space_of_result(program: Program) -> Space:
     """The codomain of a program."""
     return late().codomain(program, program.dom)
-
-
-

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from .cases_mathematics import CASES, NAMESPACE, SPECIAL, A, P, Q
-from .harness import check, check_case, in_other_kinds
 
 import catad as ct
+
+from .cases_mathematics import CASES, NAMESPACE, SPECIAL, A, P, Q
+from .harness import check, check_case, in_other_kinds
 
 special = pytest.importorskip("scipy.special")
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from .harness import check, in_other_kinds
 
 import catad as ct
+
+from .harness import check, in_other_kinds
 
 A = np.array([0.3, -1.5, 2.0, 0.0, np.nan, np.inf, -np.inf, -0.7, -0.0])
 B = np.array([1.5, -0.5, 2.0, 0.0, 1.0, 2.0, -1.0, 3.0, 0.5])
