@@ -14,6 +14,7 @@ import types as _types
 import typing as _typing
 
 from catad import engine, linear, primitive
+from catad.axes import vmap
 from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
@@ -35,6 +36,7 @@ from catad.errors import (
     IndexRangeError,
     LawError,
     MonoidError,
+    NonFiniteError,
     NumberRangeError,
     PlanError,
     ScalarError,
@@ -75,6 +77,7 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.debug import debug_nans, debug_print
 from catad.traced.function import function
 from catad.vector.at import at
 from catad.vector.axes import expand_dims, moveaxis, squeeze
@@ -95,6 +98,7 @@ from catad.vector.monoid import Monoid, monoid
 from catad.vector.norm import norm
 from catad.vector.pieces import diff, roll, split, unstack
 from catad.vector.pointwise import astype, times
+from catad.vector.positions import searchsorted
 from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
 from catad.vector.repeats import repeat, tile
 from catad.vector.scan import recurrence, scan
@@ -256,6 +260,7 @@ __all__ = [
     "LinearMap",
     "Monoid",
     "MonoidError",
+    "NonFiniteError",
     "NumberRangeError",
     "Plan",
     "PlanError",
@@ -314,6 +319,8 @@ __all__ = [
     "cross",
     "cumprod",
     "cumsum",
+    "debug_nans",
+    "debug_print",
     "degrees",
     "diff",
     "differential",
@@ -437,6 +444,7 @@ __all__ = [
     "scan",
     "scatter",
     "scatter_add",
+    "searchsorted",
     "sech",
     "segmented_fold",
     "segmented_scan",
@@ -484,6 +492,7 @@ __all__ = [
     "value_and_grad",
     "var",
     "vjp",
+    "vmap",
     "where",
     "while_loop",
     "wire",

@@ -54,7 +54,7 @@ def merged(wiring: Wiring) -> Wiring:
 def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
     """The boxes met so far that merge with this one, which is now the last of them."""
     p: Any = box.primitive
-    key = p.giving(it, Unit, Unit) if isinstance(p, Sweep) else (p.dom, p.lanes)
+    key = p.giving(it, Unit, Unit) if isinstance(p, Sweep) else (p.dom, p.lanes, p.shared)
     classes = alike.setdefault((box.ins, key), [])
     for found in classes:
         if isinstance(p, Choose) or _agree(found[0].primitive, p):
@@ -87,7 +87,8 @@ def _one(group: list[Box]) -> Box:
     first = primitives[0]
     if isinstance(first, Choose):
         f, g = fork(*[p.f for p in primitives]), fork(*[p.g for p in primitives])
-        return Box(Choose(f, g, first.dom, first.lanes), group[0].ins, tuple([k for box in group for k in box.outs]))
+        outs = tuple([k for box in group for k in box.outs])
+        return Box(Choose(f, g, first.dom, first.lanes, first.shared), group[0].ins, outs)
     kinds = [fork(*[proj(i) >> proj(j) for i in range(len(group))]) for j in (1, 2)]
     body = fork(*[sweep.body for sweep in primitives]) >> fork(proj(0) >> proj(0), *kinds)
     sums, output = [Product(spaces) for spaces in zip(*[(p.sums, p.output) for p in primitives], strict=True)]
@@ -106,7 +107,7 @@ def _trimmed(box: Box, needed: set[int]) -> Box:
     outs = tuple([k for k in box.outs if k in kept])
     if isinstance(p, Choose):
         f, g = [_picked(side, p.dom, (box.outs,), kept) >> proj(0) for side in (p.f, p.g)]
-        return Box(Choose(f, g, p.dom, p.lanes), box.ins, outs)
+        return Box(Choose(f, g, p.dom, p.lanes, p.shared), box.ins, outs)
     results = p.results(box.outs)
     spaces = [
         Product([leaf for leaf, k in zip(space.leaves, own, strict=True) if k in kept])

@@ -132,7 +132,7 @@ def described(thing: object) -> str:
 
 def public_name(thing: object) -> str | None:
     """`ct.sum` for that function of this library; None for what is no public function of it."""
-    if not isinstance(thing, FunctionType) or not thing.__module__.startswith("catad.") or thing.__name__.startswith("_"):
+    if not isinstance(thing, FunctionType) or not str(thing.__module__).startswith("catad.") or thing.__name__.startswith("_"):
         return None
     inside = ".linear" if thing.__module__ == "catad.linear.constructors" else ""
     return f"ct{inside}.{thing.__name__}"

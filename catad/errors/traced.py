@@ -281,6 +281,51 @@ def no_such_argument(argnum: int, args: Sequence[Any], term: Any) -> str:
     )
 
 
+def not_axes(what: str, given: Any) -> str:
+    return text(
+        f"{what} says which axes are mapped over",
+        given=abbreviated(given),
+        expected="an integer, None, or a tuple, list or dict of these",
+    )
+
+
+def axes_do_not_fit(what: str, axes: Any, tree: Any) -> str:
+    shown_ = ", ".join(map(str, tree)) if type(tree) is tuple else str(tree)
+    return text(
+        f"{what} does not fit the {'arguments' if what == 'in_axes' else 'result'}",
+        given=abbreviated(axes),
+        expected=f"one axis, or axes like {shown_}",
+        do="give one axis for all, or a tuple with one for each argument, with dicts and lists as in the argument",
+    )
+
+
+def no_axis_to_map(axis: int, space: Any, term: Any) -> str:
+    return text(
+        f"there is no axis {axis} to map over",
+        given=space,
+        where=abbreviated(term, 80),
+        do="give None for an argument that is not mapped",
+    )
+
+
+def no_common_size(sizes: Sequence[int], space: Any, term: Any) -> str:
+    return text(
+        "mapping needs axes of one size" if sizes else "mapping needs an argument that is mapped",
+        given=f"{space}, sizes {', '.join(map(str, sizes)) or 'none'}",
+        where=abbreviated(term, 80),
+        do="give the axis of at least one argument in in_axes; all of them have the same size",
+    )
+
+
+def result_is_mapped(space: Any, term: Any) -> str:
+    return text(
+        "out_axes is None for a result that differs from entry to entry",
+        given=space,
+        where=abbreviated(term, 80),
+        do="give the axis at which the entries stand",
+    )
+
+
 def argument_twice(argnums: Any) -> str:
     return text("argnums names an argument twice", given=argnums, do="name each argument once")
 
@@ -364,3 +409,34 @@ def raised_by_user(error: BaseException) -> bool:
     """True for an exception that a `raise` of the user raises."""
     place = innermost(error)
     return place is not None and opname[place[0].co_code[place[1]]] in ("RAISE_VARARGS", "RERAISE")
+
+
+class NonFiniteError(CatadError, FloatingPointError):
+    """A traced function has made a NaN or an infinity, inside `ct.debug_nans()`; a `FloatingPointError`.
+
+    The message names the operation, the file and the line.
+
+    >>> import catad as ct, numpy as np
+    >>> try:
+    ...     with ct.debug_nans():
+    ...         ct.function(lambda x: np.sqrt(x))(np.array([-1.0]))
+    ... except ct.NonFiniteError as error:
+    ...     print(error.message.splitlines()[0])
+    a traced function has made NaN of finite numbers
+    """
+
+
+def not_finite(what: str, term: Any) -> str:
+    return text(
+        f"a traced function has made {what} of finite numbers",
+        given=abbreviated(term, 60),
+        do="look at its arguments with ct.debug_print, or choose another value there by an if",
+    )
+
+
+def derivative_not_finite() -> str:
+    return text(
+        "a derivative is not finite, though all values are",
+        expected="functions that are smooth at the point",
+        do="look for roots, logarithms and norms at 0; an if keeps what is not taken out of the derivative",
+    )

@@ -482,3 +482,17 @@ def wrong_length_sum(total: int, n: int) -> str:
         expected=f"the sum {n}",
         where="segments by lengths",
     )
+
+
+def no_such_side(side: object) -> str:
+    return text("searchsorted counts from one of two sides", given=abbreviated(side), expected='"left" or "right"')
+
+
+def not_sorted_and_numbers(space: object, term: object) -> str:
+    return text(
+        "a sorted array and numbers are expected", given=space, expected="a product of two arrays", where=abbreviated(term)
+    )
+
+
+def not_one_axis(space: object, term: object) -> str:
+    return text("the sorted array has one axis", given=space, where=abbreviated(term), do="map over several arrays with ct.map")

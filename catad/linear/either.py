@@ -23,9 +23,13 @@ import numpy as np
 from catad.boxes import Nesting, Running, box
 from catad.late import late
 from catad.linear.apply import applying
+from catad.linear.batch import depending, partly
+from catad.linear.block import chain, diagonal_block
+from catad.linear.contract import contract
+from catad.linear.delta import delta, identity
 from catad.linear.entries import Entries
 from catad.linear.gather import spread_over
-from catad.linear.one_by_one import OneByOne
+from catad.linear.matrix_free import Batched, carried
 from catad.linear.patterns import Grid, grid_of, union
 from catad.linear.recurrence import zeros
 from catad.linear.solver import Solver
@@ -33,10 +37,10 @@ from catad.linear.structure import Placed, Rule, Structure, family
 from catad.linear.sweep import wider
 from catad.spaces import Product, Space, Tensor, flatten
 from catad.terms import D
-from catad.wiring import wire
+from catad.wiring import Builder, wire
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire
+    from catad.wiring import Wire
 
 
 @box
@@ -44,13 +48,14 @@ class Choose(Nesting):
     """(condition, leaves of the argument...) to the leaves of f there where the condition holds, of g where it does not.
 
     `f` and `g` take values of `dom` to one space. `lanes` are the sizes of the leading axes over which the box is mapped; the
-    condition and all leaves have them.
+    condition, the results and all leaves have them, but for those leaves that are `shared`, by number.
     """
 
     f: D
     g: D
     dom: Space
     lanes: tuple[int, ...] = ()
+    shared: tuple[int, ...] = ()
 
     @property
     def arity(self) -> int:
@@ -74,11 +79,11 @@ class Choose(Nesting):
         for side, live in ((self.f, condition), (self.g, xp.logical_not(condition))):
             if not bool(xp.any(live)):
                 continue
-            dom = self.dom
+            dom, flags = self.dom, tuple([i not in self.shared for i in range(len(leaves))])
             for size in reversed(self.lanes):
-                side, dom = late().map(side), wider(dom, size)
+                side, dom = late().lanes(side, flags, size), wider(dom, size, flags)
             program, _ = late().program_of(side, dom)
-            results = yield program, leaves if bool(xp.all(live)) else _elsewhere_as_there(xp, live, leaves)
+            results = yield program, leaves if bool(xp.all(live)) else _elsewhere_as_there(xp, live, leaves, flags)
             made = results if made is None else [_where(xp, live, *pair) for pair in zip(results, made, strict=True)]
         if made is None:  # no lanes at all
             made = [xp.zeros(space.shape, dtype=space.dtype) for space in self.typed(())]
@@ -86,7 +91,7 @@ class Choose(Nesting):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if self.lanes:
-            return OneByOne(Choose(self.f, self.g, self.dom, self.lanes[1:]), self.lanes[0]).rule(ins, outs)
+            return self._rule_of_lanes(ins, outs)
         if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
             return None
         sides = [late().linearised(side, self.dom) for side in (self.f, self.g)]
@@ -112,12 +117,45 @@ class Choose(Nesting):
 
         return Rule(Either((parts[0], parts[1]), slots), coefficients)
 
+    def _rule_of_lanes(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        """That of one lane, for each of them; what lanes share is spread first."""
+        one, size = Choose(self.f, self.g, self.dom, self.lanes[1:], self.shared), self.lanes[0]
+        flags = (True, *[i not in self.shared for i in range(len(ins) - 1)], *[True] * len(outs))
+        spaces = [Tensor(s.shape[1:], s.dtype) if flag else s for s, flag in zip((*ins, *outs), flags, strict=True)]
+        rule = one.rule(tuple(spaces[: len(ins)]), tuple(spaces[len(ins) :]))
+        if rule is None:
+            return None
+        b = Builder()
+        wires = tuple([b.wire(space) for space in spaces])
+        slots = tuple(rule.coefficients(wires[: len(ins)], wires[len(ins) :]))
+        wiring = b.finish(Product(spaces), wires, slots)
+        varying = depending(wiring, flags)
+        mapped = Batched(rule.structure, tuple([k in varying for k in wiring.outputs]), size)
+        given = zip(spaces[: len(ins)], flags, strict=False)
+        spread = diagonal_block([_over_lanes(space, size, flag) for space, flag in given if space.is_float])
+        whole = chain([(spread, ()), (mapped, tuple(range(len(slots))))]) if self.shared else mapped
+
+        def coefficients(args: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
+            return partly(args[0].builder, wiring, (*args, *results), flags, size)
+
+        return Rule(whole, coefficients)
+
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         if not flags[0] and not self.lanes:  # all lanes choose the same side
             f, g = [late().lanes(side, flags[1:], size) for side in (self.f, self.g)]
             return b.add(Choose(f, g, wider(self.dom, size, flags[1:])), *ins)
-        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-        return b.add(Choose(self.f, self.g, self.dom, (size, *self.lanes)), *wide)
+        shared = tuple([i for i, flag in enumerate(flags[1:]) if not flag and (not self.lanes or i in self.shared)])
+        wide = [w if i - 1 in shared else self._widened(b, i, w, flags[i], size) for i, w in enumerate(ins)]
+        return b.add(Choose(self.f, self.g, self.dom, (size, *self.lanes), shared), *wide)
+
+    def _widened(self, b: Builder, i: int, wire: Wire, flag: bool, size: int) -> Wire:
+        """An argument with the new axis, and with those of the other lanes."""
+        if not flag:
+            return spread_over(b, wire, size)
+        if i - 1 not in self.shared:
+            return wire
+        own, lanes = tuple(range(1, wire.ndim)), tuple(range(wire.ndim, wire.ndim + len(self.lanes)))
+        return contract(b, [(0, *own)], [wire], (0, *lanes, *own), (*wire.shape, *self.lanes))
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         """That of the side that costs more; of both in each lane."""
@@ -125,10 +163,18 @@ class Choose(Nesting):
         return int(np.prod(self.lanes)) * sum(sides) if self.lanes else max(sides)
 
 
-def _elsewhere_as_there(xp: Any, live: Any, leaves: Sequence[Any]) -> list[Any]:
-    """The leaves, in lanes that are not live those of the first one that is."""
+def _elsewhere_as_there(xp: Any, live: Any, leaves: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The leaves, in lanes that are not live those of the first one that is; only flagged ones have lanes."""
     first = np.unravel_index(int(xp.argmax(xp.reshape(live, (-1,)).astype(np.int8))), live.shape)
-    return [_where(xp, live, leaf, leaf[first]) for leaf in leaves]
+    return [_where(xp, live, leaf, leaf[first]) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
+
+
+def _over_lanes(space: Tensor, size: int, flag: bool) -> Structure:
+    """The tangents of a leaf in each lane: those that are there, or the same for all."""
+    if flag:
+        return identity(carried(space, size))
+    axes = tuple(range(space.ndim))
+    return delta((space.ndim, *axes), axes, None, (*space.shape, size), space.dtype, space.dtype)
 
 
 def _where(xp: Any, live: Any, there: Any, elsewhere: Any) -> Any:

@@ -23,6 +23,7 @@ from catad import buffers
 from catad.boxes import Nesting, Running, box
 from catad.late import late
 from catad.linear.apply import applying
+from catad.linear.batch import depending
 from catad.linear.contract import contract
 from catad.linear.cut import cut
 from catad.linear.gather import spread_over
@@ -33,7 +34,7 @@ from catad.linear.structure import Rule, Structure, family
 from catad.rearrange import exl, exr, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.terms import D, fork
-from catad.wiring import Wiring, wire
+from catad.wiring import wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -107,10 +108,11 @@ class Sweep(Nesting):
         valued, structure = late().linearised(self.body, self.dom)  # (s, g, u) to ((s', a, o), slots)
         wiring = wire(valued, self.dom)
         own = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
-        steady, k, g = self._steady(wiring), len(self.state.leaves), len(self.given.leaves)
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        varying = depending(wiring, [not k <= i < k + g for i in range(len(wiring.inputs))])
         stacked = dict(zip(wiring.inputs[k + g :], range(k + g, len(wiring.inputs)), strict=True))
-        fixed = tuple([j for j, number in enumerate(own) if number in steady])
-        made = [j for j, number in enumerate(own) if number not in steady and number not in stacked]
+        fixed = tuple([j for j, number in enumerate(own) if number not in varying])
+        made = [j for j, number in enumerate(own) if number in varying and number not in stacked]
         step = fork(exl >> proj(0), it, fork(*[exr >> proj(j) for j in made]))
         along = self.giving(valued >> step, Unit, Product(tuple([structure.slots[j] for j in made])))
         before = cut(valued, self.dom, wiring.inputs[k : k + g], tuple([own[j] for j in fixed]))
@@ -124,15 +126,6 @@ class Sweep(Nesting):
 
         counts = [sum(leaf.is_float for leaf in space.leaves) for space in (self.state, self.given, self.sums)]
         return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed), coefficients)
-
-    def _steady(self, wiring: Wiring) -> set[int]:
-        """The wires of the step that are the same at each step."""
-        k, g = len(self.state.leaves), len(self.given.leaves)
-        varying = {*wiring.inputs[:k], *wiring.inputs[k + g :]}
-        for each in wiring.boxes:
-            if not varying.isdisjoint(each.ins):
-                varying.update(each.outs)
-        return {*wiring.inputs, *[k for each in wiring.boxes for k in each.outs]} - varying
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """The state and the results get the axis; what is given, and inputs, only where they have it."""

@@ -16,7 +16,7 @@ from catad.late import late
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.traced.masked import Masked, same_mask
-from catad.traced.operators import assign, fitted
+from catad.traced.operators import assign, cast, fitted
 from catad.traced.recorder import Var
 from catad.traced.stand_in import Traced, View, checked_array, computed, fresh, var_of
 from catad.vector.at import at
@@ -179,6 +179,8 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     found = parsed(x, key)
     var = var_of(trace, value)
+    if var.weak is not None:
+        var = cast(trace, var, x.dtype)
     region = trace.region
     x.write(computed(region, found.write, (x.var_, *found.indices, var)))
 

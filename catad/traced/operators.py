@@ -112,6 +112,12 @@ def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], 
     return _dtypes(ufunc, tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args]), None)
 
 
+def common_dtype(trace: Trace, *args: Any) -> np.dtype[Any]:
+    """The dtype to which NumPy promotes values; Python numbers are weak."""
+    vars_ = [var_of(trace, arg) for arg in args]
+    return np.result_type(*[var.weak(0) if var.weak else var.space.dtype for var in vars_])
+
+
 def _type_of(arg: Any, var: Var | None) -> Any:
     found = type(arg) if var is None else var.weak or var.space.dtype
     return np.dtype(bool) if found is bool else found
@@ -237,6 +243,8 @@ def _astype(dtype: np.dtype[Any]) -> D:
 def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
     if var.space.dtype == dtype:
         return var if var.weak is None else Var(trace.region, trace.region.own(var).wire, None, var.constant)
+    if var.weak is not None and var.constant is not None and dtype.kind in "iu" and not isinstance(var.constant, Uniform):
+        np.asarray(var.constant.item(), dtype)  # NumPy's own error where the dtype does not hold the number
     made: Var = computed(trace.region, _astype(dtype), var)
     return made
 

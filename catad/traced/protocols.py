@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.late import late
 from catad.traced.masked import Masked
 from catad.traced.operators import assign, matmul, pointwise, supported
 from catad.traced.recorder import Trace
@@ -52,7 +53,7 @@ def universal(trace: Trace, ufunc: np.ufunc, method: str, inputs: tuple[Any, ...
 
 def _array(trace: Trace, arg: Any) -> Any:
     """Nested lists as an array."""
-    return FUNCTIONS[np.copy](trace, arg) if isinstance(arg, (list, tuple)) else arg
+    return late().stand_in_array(trace, arg) if isinstance(arg, (list, tuple)) else arg
 
 
 def _written(trace: Trace, made: Any, targets: tuple[Any, ...], where: Any, name: str) -> Any:

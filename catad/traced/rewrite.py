@@ -18,10 +18,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catad.scalar.find_source import find_source
 from catad.traced.flags import without_jumps
+
+if TYPE_CHECKING:
+    from catad.traced.driver import Driver
 
 DRIVER = "__catad__"
 _AUGMENTED = {
@@ -37,14 +40,19 @@ _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.Yiel
 _NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
 
 
-def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
+def rewritten(function: FunctionType, driver: Driver) -> FunctionType | None:
     """The function with a driver in it; None where there is no source."""
+    driver.followed.add(function)
     made = _rewritten_code(function)
     if made is None:
-        return None
+        if not driver.outside:
+            return None
+        made = function.__code__
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells = {name: driver.outside.get(id(cell), cell) for name, cell in cells.items()}
+    scope = driver.outside.get(id(function.__globals__), function.__globals__)
     closure = tuple([_cell(driver) if name == DRIVER else cells[name] for name in made.co_freevars])
-    copy = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
+    copy = FunctionType(made, scope, function.__name__, function.__defaults__, closure)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__ = function.__qualname__
     return copy

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.late import late
 from catad.spaces import Tensor, flatten
 from catad.terms import D, Id
 from catad.traced.decisions import decide, give_up_merging, unroll_for
@@ -256,7 +257,7 @@ class Traced:
     @property
     def python_type(self) -> type | None:
         """The type of the Python number that this stands for; None for arrays and numbers of NumPy."""
-        return self.var.weak
+        return self.var_.weak
 
     @property
     def builder(self) -> Adapter:

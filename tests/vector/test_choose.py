@@ -13,6 +13,7 @@ import catad as ct
 from catad.engine.program import program_of
 from catad.linear.either import Choose, Either
 from catad.testing import check_grads, check_laws
+from catad.vector.batching import Lanes
 
 RNG = np.random.default_rng(3)
 POSITIVE = ct.sum() >> ct.map(lambda s: s > 0.0)
@@ -134,6 +135,30 @@ def test_each_lane_chooses_for_itself(name: str, engine: Any) -> None:
         equal(ct.map(ct.map(h))(twice), stacked(stacked(h(x), h(negated(x))), stacked(h(negated(x)), h(x))))
 
 
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_what_all_lanes_share_is_not_spread_over_them(engine: Any) -> None:
+    """Weights beside samples: their gradients add up, also in lanes of lanes."""
+    h = number(ct.choose(FIRST, PRODUCT, OTHER), (A, B))
+    points = np.stack([A, -A, 0.5 * A, -A[::-1]])
+    once = Lanes(h, (True, False), 4)
+    twice = Lanes(Lanes(h, (True, False), 2), (True, False), 2)
+    boxes = [box.primitive for box in ct.wire(once, ct.f64[4, 2, 3] * ct.f64[3, 2]).boxes]
+    assert [each.shared for each in boxes if isinstance(each, Choose)] == [(1,)]
+    with ct.use_engine(engine):
+        want = [h(a, B) for a in points]
+        slopes = [ct.grad(h)(a, B) for a in points]
+        da, db = np.stack([da for da, _ in slopes]), sum(db for _, db in slopes)
+        second = [ct.hvp(h, (a, B), (a, B)) for a in points]
+        for lanes, shape in ((once, (4,)), (twice, (2, 2))):
+            x = points.reshape(*shape, 2, 3)
+            np.testing.assert_allclose(lanes(x, B), np.reshape(want, shape), rtol=1e-14)
+            total = lanes >> ct.sum()
+            equal(ct.grad(total)(x, B), (da.reshape(x.shape), db))
+            equal(ct.jvp(lanes, (x, B), (x, B))[1], np.reshape([ct.jvp(h, (a, B), (a, B))[1] for a in points], shape))
+            got = ct.hvp(total, (x, B), (x, B))
+            equal(got, (np.stack([s[0] for s in second]).reshape(x.shape), sum(s[1] for s in second)), 1e-10)
+
+
 def test_no_lanes() -> None:
     h = ct.map(ct.choose(POSITIVE, ct.scan(ct.add, 0.0), ct.sin))
     assert h(np.zeros((0, 3))).shape == (0, 3)
@@ -204,6 +229,7 @@ def test_lanes_of_a_loop_that_are_done_run_no_loop_that_would_not_end() -> None:
     np.testing.assert_array_equal(ct.map(ct.grad(outer))(x), [ct.grad(outer)(v) for v in x])
 
 
+@pytest.mark.numpy_only
 def test_one_side_runs() -> None:
     taken: list[str] = []
 

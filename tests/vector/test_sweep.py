@@ -159,6 +159,7 @@ class Flat(ct.D):
         return tuple(leaves(x))
 
 
+@pytest.mark.quick(20)
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", CASES)
@@ -200,6 +201,7 @@ def scaled(x: Any, by: float) -> Any:
     return x * by if np.asarray(x).dtype.kind == "f" else np.asarray(x)
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
 @pytest.mark.parametrize("name", CASES)
 def test_sweeps_side_by_side(name: str, engine: Any) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
+from catad import errors
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast
 from catad.traced.recorder import Trace
@@ -76,30 +78,107 @@ def _split(trace: Trace, ary: Any, sections: Any, axis: int, even: bool) -> list
     return [x[(slice(None),) * at + (slice(int(a), int(b)),)] for a, b in zip(starts[:-1], starts[1:], strict=True)]
 
 
-@meaning(np.split)
+@meaning(np.split, shares=True)
 def split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split(trace, ary, indices_or_sections, axis, True)
 
 
-@meaning(np.array_split)
+@meaning(np.array_split, shares=True)
 def array_split(trace: Trace, ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return _split(trace, ary, indices_or_sections, axis, False)
 
 
-@meaning(np.hsplit)
-def hsplit(trace: Trace, ary: Any, sections: Any) -> list[Any]:
-    return _split(trace, ary, sections, 0 if np.ndim(ary) == 1 else 1, True)
+def _split_along(function: Any, least: int, axis: int) -> None:
+    def made(trace: Trace, ary: Any, indices_or_sections: Any) -> list[Any]:
+        x = as_traced(trace, ary)
+        if x.ndim < least:
+            raise ValueError(f"{function.__name__} only works on arrays of {least} or more dimensions")
+        return _split(trace, x, indices_or_sections, 0 if function is np.hsplit and x.ndim == 1 else axis, True)
+
+    meaning(function, shares=True)(made)
 
 
-@meaning(np.vsplit)
-def vsplit(trace: Trace, ary: Any, sections: Any) -> list[Any]:
-    return _split(trace, ary, sections, 0, True)
+_split_along(np.hsplit, 1, 1)
+_split_along(np.vsplit, 2, 0)
+_split_along(np.dsplit, 3, 2)
 
 
-@meaning(np.unstack)
+@meaning(np.unstack, shares=True)
 def unstack(trace: Trace, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     moved = np.moveaxis(as_traced(trace, x), axis, 0)
     return tuple([moved[k] for k in range(moved.shape[0])])
 
 
+@meaning(np.block)
+def block(trace: Trace, arrays: Any) -> Traced:
+    depth, parts = _depth(arrays), arrays
+    rank = max([depth, *[as_traced(trace, x).ndim for x in _leaves(arrays)]])
+    return _blocked(trace, parts, depth, rank, 1)
 
+
+def _depth(nested: Any) -> int:
+    return 1 + max([_depth(part) for part in nested]) if isinstance(nested, list) else 0
+
+
+def _leaves(nested: Any) -> list[Any]:
+    return [leaf for part in nested for leaf in _leaves(part)] if isinstance(nested, list) else [nested]
+
+
+def _blocked(trace: Trace, nested: Any, depth: int, rank: int, level: int) -> Any:
+    """Lists of the innermost level are joined along the last axis, and so on outwards."""
+    if not isinstance(nested, list):
+        x = as_traced(trace, nested)
+        return x.copy().reshape((1,) * (rank - x.ndim) + x.shape)
+    if not nested:
+        raise ValueError("List at arrays[0] cannot be empty")
+    parts = [_blocked(trace, part, depth, rank, level + 1) for part in nested]
+    return _joined(trace, parts, rank - depth + level - 1, False)
+
+
+def positions_of(key: Any, n: int) -> Any:
+    """The positions that a static key takes of an axis."""
+    key = getattr(key, "constant", key)
+    if key is None:
+        raise errors.TraceError(errors.shape_depends_on_data("positions that are data, in np.insert or np.delete"))
+    if isinstance(key, slice):
+        return np.arange(n)[key]
+    array = np.asarray(key)
+    return array.astype(np.intp) if not array.size and array.dtype.kind == "f" else array
+
+
+@meaning(np.delete)
+def delete(trace: Trace, arr: Any, obj: Any, axis: Any = None) -> Any:
+    x = as_traced(trace, arr)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    key = obj if isinstance(obj, slice) else positions_of(obj, x.shape[axis])
+    kept = np.delete(np.arange(x.shape[axis]), key)  # with NumPy's own errors
+    return x[(slice(None),) * axis + (kept,)]
+
+
+@meaning(np.insert)
+def insert(trace: Trace, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    x = as_traced(trace, arr)
+    if axis is None:
+        x, axis = np.ravel(x), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    n = x.shape[axis]
+    where, v = positions_of(obj, n), as_traced(trace, values)
+    if where.dtype.kind == "b":
+        where = np.flatnonzero(where)
+    if not where.ndim and v.ndim:
+        v = np.moveaxis(v.reshape((1,) * (x.ndim - v.ndim) + v.shape), 0, axis) if v.ndim <= x.ndim else v
+    count = len(where) if where.size != 1 else None
+    order = np.insert(np.arange(n), where if where.ndim else int(where), n if count is None and not v.ndim else _marks(n, v, axis, x.ndim, where))
+    added = int((order >= n).sum())
+    shape = (*x.shape[:axis], added, *x.shape[axis + 1 :])
+    both = np.concatenate([x, np.broadcast_to(v.astype(x.dtype), shape)], axis)
+    return both[(slice(None),) * axis + (order,)]
+
+
+def _marks(n: int, v: Any, axis: int, ndim: int, where: Any) -> Any:
+    """Numbers for the inserted entries: how many there are follows from the positions, or from the values."""
+    several = v.shape[axis - ndim] if v.ndim >= ndim - axis and v.ndim else 1
+    count = where.size if where.size != 1 else several
+    return n + np.arange(count) if count != 1 or where.ndim else n

@@ -10,10 +10,11 @@ from catad import errors
 from catad.late import late
 from catad.traced.follow import any_traced, wrapped
 from catad.traced.masked import Masked
-from catad.traced.operators import assign, cast
+from catad.traced.names.shapes import as_traced
+from catad.traced.operators import assign, cast, common_dtype
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
-from catad.traced.table import meaning, meaning_anywhere, method, python_meaning
+from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, python_meaning
 from catad.vector.shape import stack
 
 
@@ -132,6 +133,8 @@ def _strong(trace: Trace, var: Any) -> Any:
 @method("astype")
 def astype(trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     wanted = checked_array(np.empty(0, dtype)).dtype
+    if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {wanted!r} according to the rule {casting!r}")
     if wanted == x.dtype and not copy:
         return x
     return fresh(trace, cast(trace, x.var_, wanted))
@@ -150,19 +153,97 @@ for _kind in (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.
     python_meaning(_kind)(_scalar_type(_kind))
 
 
+@meaning(np.astype)
+def astype_(trace: Trace, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return astype(trace, x, dtype, copy=copy)
+
+
+@meaning(np.linspace)
+def linspace(
+    trace: Trace, start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:  # fmt: skip
+    num = num.__index__()
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    parts = num - 1 if endpoint else num
+    kind = common_dtype(trace, start, stop)
+    kind = kind if kind.kind == "f" else np.dtype(np.float64)
+    first, last = (as_traced(trace, end) for end in (start, stop))
+    first, last = first.astype(kind), last.astype(kind)
+    delta = last - first
+    step = delta / parts if parts > 0 else np.full_like(delta, np.nan)
+    steps = np.arange(num, dtype=kind).reshape((-1,) + (1,) * delta.ndim)
+    made = steps * step + first if parts > 0 else steps * delta + first
+    if endpoint and num > 1:
+        made = np.concatenate([made[:-1], np.broadcast_to(last, (1, *delta.shape))])
+    dtype = kind if dtype is None else np.dtype(dtype)
+    made = np.floor(made) if dtype.kind in "iu" else made
+    made = np.moveaxis(made, 0, axis).astype(dtype)
+    return (made, step) if retstep else made
+
+
+@meaning(np.meshgrid)
+def meshgrid(trace: Trace, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    order = [1, 0, *range(2, len(xi))] if indexing == "xy" and len(xi) > 1 else list(range(len(xi)))
+    arrays = [as_traced(trace, x) for x in xi]
+    parts = [x.reshape([-1 if k == order[i] else 1 for k in range(len(xi))]) for i, x in enumerate(arrays)]
+    shape = np.broadcast_shapes(*[x.shape for x in parts])
+    parts = parts if sparse else [np.broadcast_to(x, shape) for x in parts]
+    return tuple([x.copy() if copy else x for x in parts])
+
+
+@python_meaning(np.fromfunction)
+def fromfunction(driver: Any, function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    places = [constant(driver.trace, one) for one in np.indices(shape, dtype=dtype)]
+    return driver.call(function, *places, **kwargs)
+
+
 @method("fill")
 def fill(trace: Trace, x: Any, value: Any) -> None:
     x[...] = value
 
 
-@meaning(np.copyto)
+@meaning(np.copyto, shares=True)
 def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-
-
+    if not isinstance(dst, Traced):
+        raise errors.TraceError(errors.write_to_captured("the array given to np.copyto"))
     if where is True:
         assign(dst, src, casting)
     else:
-        dst[np.broadcast_to(where, dst.shape)] = src
+        made = FUNCTIONS[np.where](trace, where, src, dst)
+        if not np.can_cast(as_traced(trace, src).dtype, dst.dtype, casting) and as_traced(trace, src).var_.weak is None:
+            raise errors.SpaceError(errors.cannot_cast(as_traced(trace, src).dtype, dst.dtype, casting))
+        assign(dst, made)
 
 
+@meaning(np.result_type)
+def result_type(trace: Trace, *arrays_and_dtypes: Any) -> np.dtype[Any]:
+    return np.result_type(*[_kind(one) for one in arrays_and_dtypes])
 
+
+@meaning(np.can_cast)
+def can_cast(trace: Trace, from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(_kind(from_), to, casting)
+
+
+@meaning(np.min_scalar_type)
+def min_scalar_type(trace: Trace, a: Any, /) -> np.dtype[Any]:
+    if not a.ndim:
+        a.__index__() if a.dtype.kind in "iu" else a.item()
+    return a.dtype
+
+
+@meaning(np.common_type)
+def common_type(trace: Trace, *arrays: Any) -> Any:
+    return np.common_type(*[np.empty(0, one.dtype) for one in arrays])
+
+
+def _kind(thing: Any) -> Any:
+    """A dtype, or a weak number, of a stand-in."""
+    if not isinstance(thing, Traced):
+        return thing
+    weak = thing.var_.weak
+    return thing.dtype if weak is None else weak(0)

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 
 from catad.terms import cross, identity
-from catad.traced.names.shapes import as_traced
+from catad import errors
+from catad.traced.names.reductions import axes_of, one_line, strong
+from catad.traced.names.universal import lines
 from catad.traced.operators import cast, matmul, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, View, computed, fresh, var_of
-from catad.traced.table import meaning, method, python_meaning
+from catad.traced.table import hint, meaning, method, python_meaning
 from catad.vector.contract import einsum
+from catad.vector.norm import norm as norm_word
 from catad.vector.keys import arg
 from catad.vector.shape import reshape
 from catad.vector.subscript import index
@@ -21,7 +24,7 @@ from catad.vector.subscript import index
 @meaning(np.dot)
 @method("dot")
 def dot(trace: Trace, a: Any, b: Any) -> Traced:
-    x, y = as_traced(trace, a), as_traced(trace, b)
+    x, y = strong(trace, a), strong(trace, b)
     if not x.ndim or not y.ndim:
         made: Traced = pointwise(trace, np.multiply, x, y)
         return made
@@ -32,12 +35,12 @@ def dot(trace: Trace, a: Any, b: Any) -> Traced:
 
 @meaning(np.vdot)
 def vdot(trace: Trace, a: Any, b: Any) -> Traced:
-    return matmul(trace, np.ravel(as_traced(trace, a)), np.ravel(as_traced(trace, b)))
+    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))
 
 
 @meaning(np.inner)
 def inner(trace: Trace, a: Any, b: Any) -> Traced:
-    x, y = as_traced(trace, a), as_traced(trace, b)
+    x, y = strong(trace, a), strong(trace, b)
     if not x.ndim or not y.ndim:
         made: Traced = pointwise(trace, np.multiply, x, y)
         return made
@@ -46,14 +49,14 @@ def inner(trace: Trace, a: Any, b: Any) -> Traced:
 
 @meaning(np.outer)
 def outer(trace: Trace, a: Any, b: Any) -> Traced:
-    x, y = np.ravel(as_traced(trace, a)), np.ravel(as_traced(trace, b))
+    x, y = np.ravel(strong(trace, a)), np.ravel(strong(trace, b))
     made: Traced = pointwise(trace, np.multiply, x[:, None], y[None, :])
     return made
 
 
 @meaning(np.tensordot)
 def tensordot(trace: Trace, a: Any, b: Any, axes: Any = 2) -> Traced:
-    x, y = as_traced(trace, a), as_traced(trace, b)
+    x, y = strong(trace, a), strong(trace, b)
     if isinstance(axes, int):
         return _contracted(trace, x, y, list(range(x.ndim - axes, x.ndim)), list(range(axes)))
     first, second = [[one] if isinstance(one, int) else list(one) for one in axes]
@@ -91,7 +94,7 @@ def einsum_(trace: Trace, *operands: Any, optimize: Any = False, **options: Any)
         arrays = list(operands[: 2 * (len(operands) // 2) : 2])
         spec = ",".join("".join(_letter(k) for k in one) for one in letters)
         spec += "" if result is None else "->" + "".join(_letter(k) for k in result)
-    return _einsum(trace, _explicit(spec, [as_traced(trace, x).ndim for x in arrays]), [as_traced(trace, x) for x in arrays])
+    return _einsum(trace, _explicit(spec, [strong(trace, x).ndim for x in arrays]), [strong(trace, x) for x in arrays])
 
 
 def _explicit(spec: str, ranks: list[int]) -> str:
@@ -114,7 +117,7 @@ def _explicit(spec: str, ranks: list[int]) -> str:
 
 @meaning(np.kron)
 def kron(trace: Trace, a: Any, b: Any) -> Traced:
-    x, y = as_traced(trace, a), as_traced(trace, b)
+    x, y = strong(trace, a), strong(trace, b)
     rank = max(x.ndim, y.ndim)
     x, y = (z.reshape((1,) * (rank - z.ndim) + z.shape) for z in (x, y))
     wide = x.reshape([n for size in x.shape for n in (size, 1)]) * y.reshape([n for size in y.shape for n in (1, size)])
@@ -125,13 +128,13 @@ def kron(trace: Trace, a: Any, b: Any) -> Traced:
 @meaning(np.trace)
 @method("trace")
 def trace_(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return np.sum(diagonal(trace, a, offset, axis1, axis2), axis=-1)
+    return np.sum(diagonal(trace, a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
 @meaning(np.diagonal)
 @method("diagonal")
 def diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    x = as_traced(trace, a)
+    x = strong(trace, a)
     positions = np.diagonal(np.arange(x.size).reshape(x.shape), offset, axis1, axis2)
     read = cross(reshape(-1), identity) >> index[arg]
     return Traced(trace, None, View(x, read, None, (var_of(trace, positions),), "np.diagonal, whose result is read-only"))
@@ -139,8 +142,10 @@ def diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int =
 
 @meaning(np.diag)
 def diag(trace: Trace, v: Any, k: int = 0) -> Any:
-    x = as_traced(trace, v)
-    if x.ndim != 1:
+    x = strong(trace, v)
+    if x.ndim not in (1, 2):
+        raise ValueError("Input must be 1- or 2-d.")
+    if x.ndim == 2:
         return diagonal(trace, x, k)
     n = len(x) + abs(k)
     positions = np.full(n * n, len(x))
@@ -149,12 +154,145 @@ def diag(trace: Trace, v: Any, k: int = 0) -> Any:
     return padded[positions].reshape(n, n)
 
 
+@meaning(np.diagflat)
+def diagflat(trace: Trace, v: Any, k: int = 0) -> Any:
+    return diag(trace, np.ravel(strong(trace, v)), k)
+
+
+@meaning(np.linalg.diagonal)
+def diagonals(trace: Trace, x: Any, /, *, offset: int = 0) -> Any:
+    return diagonal(trace, x, offset, -2, -1)
+
+
+@meaning(np.linalg.trace)
+def traces(trace: Trace, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return trace_(trace, x, offset, -2, -1, dtype)
+
+
+@meaning(np.cross, np.linalg.cross)
+def cross_(
+    trace: Trace, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = (np.moveaxis(strong(trace, one), at, -1) for one, at in ((a, axisa), (b, axisb)))
+    if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    first, second = ([z[..., k] if k < z.shape[-1] else None for k in range(3)] for z in (x, y))
+
+    def minor(i: int, j: int) -> Any:
+        left = None if first[i] is None or second[j] is None else first[i] * second[j]
+        right = None if first[j] is None or second[i] is None else first[j] * second[i]
+        return left - right if left is not None and right is not None else left if right is None else -right
+
+    if x.shape[-1] == y.shape[-1] == 2:
+        return minor(0, 1)
+    parts = np.broadcast_arrays(*[minor(1, 2), minor(2, 0), minor(0, 1)])
+    return np.moveaxis(np.stack(parts, -1), -1, axisc)
+
+
+@meaning(np.vecdot)
+def vecdot(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1, keepdims: bool = False) -> Any:
+    x, y = (np.moveaxis(strong(trace, one), axis, -1) for one in (x1, x2))
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"vecdot: Input operand 1 has a mismatch in its core dimension 0 (size {y.shape[-1]} is different from {x.shape[-1]})")
+    made = matmul(trace, x[..., None, :], y[..., :, None])[..., 0, 0]
+    return np.expand_dims(made, axis) if keepdims else made
+
+
+meaning(np.linalg.vecdot)(vecdot)
+
+
+def _of_vectors(name: str, left: bool) -> None:
+    function = getattr(np, name, None)
+    if function is None:  # before NumPy 2.2
+        return
+
+    def made(trace: Trace, x1: Any, x2: Any, /) -> Any:
+        x, y = strong(trace, x1), strong(trace, x2)
+        return matmul(trace, x[..., None, :], y)[..., 0, :] if left else matmul(trace, x, y[..., :, None])[..., 0]
+
+    meaning(function)(made)
+
+
+_of_vectors("matvec", False)
+_of_vectors("vecmat", True)
+
+
+@meaning(np.linalg.matmul)
+def matmul_(trace: Trace, x1: Any, x2: Any, /) -> Any:
+    return matmul(trace, x1, x2)
+
+
+meaning(np.linalg.outer)(outer)
+meaning(np.linalg.tensordot)(tensordot)
+
+
+@meaning(np.linalg.matrix_power)
+def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
+    x, n = strong(trace, a), n.__index__()
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    if n < 0:
+        raise errors.TraceError(errors.unknown_function("np.linalg.matrix_power with a negative exponent", hint("np.linalg.inv")))
+    if not n:
+        return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy()
+    made, square = None, x
+    while n:
+        if n % 2:
+            made = square if made is None else matmul(trace, made, square)
+        n //= 2
+        square = matmul(trace, square, square) if n else square
+    return made.copy() if made is x else made
+
+
+def _norm(trace: Trace, x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
+    array = strong(trace, x)
+    axes = axes_of(array, axis)
+    known = axes if axes is None else axes[0] if len(axes) == 1 else axes
+    if order == "nuc" or (order in (2, -2) and len(axes or range(array.ndim)) == 2):
+        raise errors.TraceError(errors.unknown_function(f"np.linalg.norm of a matrix with ord={order!r}", hint("np.linalg.svd")))
+    try:
+        return one_line(trace, norm_word(order, known, bool(keepdims)), array)
+    except errors.CatadError as error:
+        raise _numpys(array, order, known, error) from None
+
+
+def _numpys(x: Any, order: Any, axis: Any, error: Exception) -> Exception:
+    """The error that NumPy raises, where it does."""
+    try:
+        np.linalg.norm(np.zeros(x.shape), order, axis)
+    except (ValueError, TypeError) as own:
+        return own
+    return error
+
+
+@meaning(np.linalg.norm)
+def norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    array = strong(trace, x)
+    if axis is None and ord is not None and array.ndim not in (1, 2) :
+        raise ValueError("Improper number of dimensions to norm.")
+    return _norm(trace, array, ord, axis, keepdims)
+
+
+@meaning(np.linalg.vector_norm)
+def vector_norm(trace: Trace, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    array = strong(trace, x)
+    axes = axes_of(array, axis)
+    axes = tuple(range(array.ndim)) if axes is None else axes
+    line, kept = lines(array, axes)
+    made = _norm(trace, line, ord, -1, False)
+    return made.reshape(kept) if keepdims else made
+
+
+@meaning(np.linalg.matrix_norm)
+def matrix_norm(trace: Trace, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return _norm(trace, x, ord, (-2, -1), keepdims)
+
+
 @python_meaning(np.linalg.multi_dot)
 def multi_dot(driver: Any, arrays: Any) -> Any:
     made = arrays[0]
     for one in arrays[1:]:
         made = made @ one
     return made
-
-
-

@@ -15,10 +15,12 @@ from catad.traced.table import attribute, meaning, method
 from catad.vector.shape import broadcast_to, reshape, transpose
 
 
-def as_traced(trace: Trace, x: Any) -> Traced:
+def as_traced(trace: Trace, x: Any) -> Any:
     """A stand-in for an array, a number, or nested lists."""
     if isinstance(x, Traced):
         return x
+    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
+        return constant(trace, np.asarray(x), type(x))
     return constant(trace, np.asarray(x), origin="a captured array") if not isinstance(x, (list, tuple)) else from_lists(trace, x)
 
 
@@ -58,8 +60,10 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     if sizes.count(-1) > 1:
         raise ValueError("can only specify one unknown dimension")
     full = tuple([(x.size // known if known else 0) if n == -1 else n for n in sizes])
-    if math.prod(full) != x.size:
+    if math.prod(full) != x.size or (-1 in sizes and not known) or any(n < -1 for n in sizes):
         raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
+    if full == x.shape:
+        return x if not x.ndim else view(x, late().identity, late().exr, keeps_order=True)
     term = reshape(full)
     if contiguous(x):
         return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
@@ -120,7 +124,7 @@ def T(trace: Trace, x: Traced) -> Traced:
     return transposed(x, None)
 
 
-@meaning(np.matrix_transpose, shares=True)
+@meaning(np.matrix_transpose, np.linalg.matrix_transpose, shares=True)
 def matrix_transpose(trace: Trace, a: Any) -> Traced:
     return swapaxes(trace, a, -1, -2)
 
@@ -197,9 +201,35 @@ def real(trace: Trace, x: Traced) -> Traced:
     return x
 
 
+class Flat:
+    """`x.flat`: the entries in C order; reading gives copies, writing writes into the array."""
+
+    def __init__(self, array: Traced) -> None:
+        self.array = array
+
+    def _line(self) -> Any:
+        x = self.array
+        return view(x, reshape((x.size,)), write_back(reshape(x.shape)), keeps_order=True)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._line()[key].copy()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._line()[key] = value
+
+    def __iter__(self) -> Any:
+        return iter(self._line())
+
+    def __len__(self) -> int:
+        return self.array.size
+
+    def copy(self) -> Any:
+        return self._line().copy()
+
+
 @attribute("flat")
-def flat(trace: Trace, x: Traced) -> Traced:
-    return ravel(trace, x)
+def flat(trace: Trace, x: Traced) -> Flat:
+    return Flat(x)
 
 
 @meaning(np.real, shares=True)
@@ -234,3 +264,28 @@ def size(trace: Trace, a: Any, axis: Any = None) -> int:
 
 
 
+
+
+@meaning(np.isrealobj)
+def isrealobj(trace: Trace, x: Any) -> bool:
+    return True
+
+
+@meaning(np.iscomplexobj)
+def iscomplexobj(trace: Trace, x: Any) -> bool:
+    return False
+
+
+@attribute("base")
+def base(trace: Trace, x: Traced) -> Any:
+    return None if x._view is None else x._view.base
+
+
+@attribute("device")
+def device(trace: Trace, x: Traced) -> str:
+    return "cpu"
+
+
+@method("to_device")
+def to_device(trace: Trace, x: Traced, device: Any, /, *, stream: Any = None) -> Traced:
+    return x

@@ -179,7 +179,7 @@ def _folded(trace: Trace, ufunc: np.ufunc, x: Traced, axis: Any, keepdims: bool,
     return made if initial is None else pointwise(trace, ufunc, made, initial)
 
 
-def lines(x: Traced, axis: Any) -> tuple[Traced, tuple[int, ...]]:
+def lines(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """The array with some axes as one, which is its last; and the shape of a result that keeps these axes with size 1."""
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     rest = [k for k in range(x.ndim) if k not in axes]
@@ -210,7 +210,7 @@ def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: 
 @_of_ufunc("outer")
 def outer(trace: Trace, ufunc: np.ufunc, a: Any, b: Any, dtype: Any = None) -> Any:
     """`ufunc.outer`: all pairs."""
-    x, y = as_traced(trace, a), as_traced(trace, b)
+    x, y = (as_traced(trace, one if isinstance(one, (Traced, list, tuple)) else np.asarray(one)) for one in (a, b))
     wide = x.reshape(x.shape + (1,) * y.ndim) if y.ndim else x
     return pointwise(trace, ufunc, wide, y, dtype=dtype)
 
@@ -225,11 +225,11 @@ def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> N
         raise errors.TraceError(errors.write_to_captured("the array given to ufunc.at"))
     if ufunc not in _AT:
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.at", "add, multiply, maximum and minimum have .at"))
-    value = pointwise(trace, np.negative, as_traced(trace, b)) if ufunc is np.subtract else as_traced(trace, b)
-    var = value.var_ if b is None or value.var_.weak is None else cast(trace, value.var_, a.dtype)
-    wide = ufunc.resolve_dtypes((a.dtype, var.space.dtype, None))[-1]
+    wide = resolved(trace, ufunc, a, b)[-1]
     if not np.can_cast(wide, a.dtype, "same_kind"):
         raise errors.SpaceError(errors.cannot_cast(wide, a.dtype, "same_kind"))
+    value = as_traced(trace, b).astype(wide)
+    var = (pointwise(trace, np.negative, value) if ufunc is np.subtract else value).var_
     key = parsed(a, indices if isinstance(indices, (tuple, slice)) else as_traced(trace, indices))
     term = getattr(at[key.parts], _AT[ufunc])
     a.write(computed(trace.region, term, (a.var_, *key.indices, var)))

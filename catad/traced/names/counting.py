@@ -1,0 +1,126 @@
+"""Counting and interpolating: `np.bincount`, `np.histogram`, `np.interp`, with positions that have no derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.traced.names.shapes import as_traced
+from catad.traced.recorder import Trace
+from catad.traced.table import UFUNC_METHODS, meaning
+
+
+def added(trace: Trace, size: int, positions: Any, values: Any) -> Any:
+    """Values summed by position."""
+    out = as_traced(trace, np.zeros(size, values.dtype)).copy()
+    UFUNC_METHODS["at"](trace, np.add, out, positions, values)
+    return out
+
+
+@meaning(np.bincount)
+def bincount(trace: Trace, x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    index = as_traced(trace, x)
+    known = index.constant
+    if known is None:
+        raise errors.TraceError(errors.shape_depends_on_data("np.bincount of data, whose length is the greatest number"))
+    plain = np.bincount(known, minlength=minlength)  # with NumPy's own errors
+    if weights is None:
+        return as_traced(trace, plain)
+    w = as_traced(trace, weights)
+    if w.shape != known.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    return added(trace, len(plain), known.astype(np.intp), w.astype(np.float64))
+
+
+def _edges(trace: Trace, x: Any, bins: Any, limits: Any) -> Any:
+    """The edges of the bins: an array, or a stand-in where they follow from data."""
+    bins = getattr(bins, "constant", None) if getattr(bins, "constant", None) is not None else bins
+    if x.constant is not None and not hasattr(bins, "constant"):
+        return np.histogram_bin_edges(x.constant, bins, limits)
+    if isinstance(bins, str):
+        raise errors.TraceError(errors.shape_depends_on_data(f"np.histogram with bins={bins!r}"))
+    if np.ndim(bins):
+        edges = as_traced(trace, bins)
+        if edges.constant is not None and np.any(edges.constant[:-1] > edges.constant[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges
+    if limits is not None:
+        kind = np.result_type(x.dtype, *limits) if x.dtype.kind == "f" else np.float64
+        return np.histogram_bin_edges(np.zeros(0, kind), bins, limits)
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    low, high = np.min(x), np.max(x)
+    same = low == high
+    kind = x.dtype if x.dtype.kind == "f" else np.float64
+    return np.linspace(np.where(same, low - 0.5, low), np.where(same, high + 0.5, high), bins + 1, dtype=kind)
+
+
+@meaning(np.histogram_bin_edges)
+def histogram_bin_edges(trace: Trace, a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    return _edges(trace, np.ravel(as_traced(trace, a)), bins, range)
+
+
+@meaning(np.histogram)
+def histogram(
+    trace: Trace, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    x = np.ravel(as_traced(trace, a))
+    if weights is not None and isinstance(bins, str):
+        raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+    if weights is not None and as_traced(trace, weights).dtype.kind == "b":
+        raise errors.TraceError(errors.unknown_function("np.histogram with truth values as weights", "convert them, w.astype(int)"))
+    if weights is not None and np.shape(as_traced(trace, weights)) != np.shape(as_traced(trace, a)):
+        raise ValueError("weights should have the same shape as a.")
+    edges = as_traced(trace, _edges(trace, x, bins, range))
+    count = len(edges) - 1
+    where = np.searchsorted(edges, x, "right") - 1
+    where = np.where(x == edges[-1], count - 1, where)  # the last bin has both its edges
+    inside = (where >= 0) & (where < count) & (x == x)
+    where = np.where(inside, where, count)
+    if weights is None:
+        values = as_traced(trace, np.ones(x.size, np.intp))
+    else:
+        w = np.ravel(as_traced(trace, weights))
+        values = w if w.dtype.kind == "f" else w.astype(np.float64)
+    made = added(trace, count + 1, where, values)[:-1]
+    if weights is not None:
+        made = made.astype(as_traced(trace, weights).dtype, copy=False)
+    if density:
+        made = made / np.diff(edges).astype(np.float64) / np.sum(made)
+    return made, edges
+
+
+@meaning(np.interp)
+def interp(trace: Trace, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    at, places, values = (as_traced(trace, one).astype(np.float64) for one in (x, xp, fp))
+    if places.ndim != 1 or values.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences" if period is not None else "object too deep for desired array")
+    if len(places) != len(values):
+        raise ValueError("fp and xp are not of the same length.")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period = abs(period)
+        at, places = at % period, places % period
+        order = np.argsort(places)
+        places, values = places[order], values[order]
+        places = np.concatenate([places[-1:] - period, places, places[:1] + period])
+        values = np.concatenate([values[-1:], values, values[:1]])
+        left = right = None
+    n = len(places)
+    if not n:
+        raise ValueError("array of sample points is empty")
+    first, last = values[0] if left is None else left, values[-1] if right is None else right
+    if n == 1:
+        made = np.where(at == places[0], values[0], np.where(at < places[0], first, last))
+        return np.where(np.isnan(at), at, made)
+    k = np.clip(np.searchsorted(places, at, "right") - 1, 0, n - 2)
+    low, start, end = places[k], values[k], values[k + 1]
+    slope = (end - start) / (places[k + 1] - low)
+    made = slope * (at - low) + start
+    made = np.where(np.isnan(made), slope * (at - places[k + 1]) + end, made)
+    made = np.where(np.isnan(made) & ((start == end) | (at == low)), start, made)
+    made = np.where(at == places[-1], values[-1], np.where(at > places[-1], last, np.where(at < places[0], first, made)))
+    return np.where(np.isnan(at), at, made)

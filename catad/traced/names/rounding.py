@@ -1,0 +1,76 @@
+"""Rounding, and functions of one number that are several words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from catad.traced.names.shapes import as_traced
+from catad.traced.operators import pointwise
+from catad.traced.recorder import Trace
+from catad.traced.table import meaning, method
+
+
+@meaning(np.round, np.around)
+@method("round")
+def round_(trace: Trace, a: Any, decimals: int = 0) -> Any:
+    x = a if getattr(a, "full", None) is not None else as_traced(trace, a)
+    decimals = decimals.__index__()
+    if x.dtype.kind in "iu" and decimals >= 0:
+        return x.copy()
+    if decimals == 0:
+        return pointwise(trace, np.rint, x)
+    scale = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return pointwise(trace, np.rint, x * scale) / scale
+    made = pointwise(trace, np.rint, x / scale) * scale
+    return made.astype(x.dtype, copy=False)
+
+
+@meaning(np.fix)
+def fix(trace: Trace, x: Any) -> Any:
+    return pointwise(trace, np.trunc, as_traced(trace, x))
+
+
+@meaning(np.sinc)
+def sinc(trace: Trace, x: Any) -> Any:
+    array = as_traced(trace, x)
+    array = array if array.dtype.kind == "f" else array.astype(np.float64)
+    y = math.pi * array
+    return np.where(y == 0, 1 - y * y / 6, np.sin(y) / y)  # with the derivatives of the series at 0
+
+
+@meaning(np.angle)
+def angle(trace: Trace, z: Any, deg: bool = False) -> Any:
+    x = as_traced(trace, z)
+    made = pointwise(trace, np.arctan2, np.zeros((), x.dtype), x)
+    return made * (180 / math.pi) if deg else made
+
+
+@meaning(np.isposinf)
+def isposinf(trace: Trace, x: Any) -> Any:
+    array = as_traced(trace, x)
+    return np.isinf(array) & ~np.signbit(array)
+
+
+@meaning(np.isneginf)
+def isneginf(trace: Trace, x: Any) -> Any:
+    array = as_traced(trace, x)
+    return np.isinf(array) & np.signbit(array)
+
+
+@meaning(np.isreal)
+def isreal(trace: Trace, x: Any) -> Any:
+    return np.ones_like(as_traced(trace, x), dtype=bool)
+
+
+@meaning(np.iscomplex)
+def iscomplex(trace: Trace, x: Any) -> Any:
+    return np.zeros_like(as_traced(trace, x), dtype=bool)
+
+
+@meaning(np.real_if_close, shares=True)
+def real_if_close(trace: Trace, a: Any, tol: float = 100) -> Any:
+    return as_traced(trace, a)
