@@ -24,6 +24,11 @@ _OURS = (
 _OPERATOR = opmap["BINARY_OP"]
 
 
+def is_ours(file: str) -> bool:
+    """True for a file of this package."""
+    return file.startswith(_OURS)
+
+
 def here() -> Place:
     """The call of the function that asks: what a term notes when it is composed."""
     frame = sys._getframe(2)
