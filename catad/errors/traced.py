@@ -426,7 +426,7 @@ class NonFiniteError(CatadError, FloatingPointError):
     """
 
 
-def not_finite(what: str, term: Any) -> str:
+def made_not_finite(what: str, term: Any) -> str:
     return text(
         f"a traced function has made {what} of finite numbers",
         given=abbreviated(term, 60),

@@ -179,7 +179,7 @@ def find_nans(program: D, value: Any) -> None:
                 if any(bool(np.isnan(leaf).any()) for leaf in flatten(result) if leaf.dtype.kind == "f")
                 else "infinity"
             )
-            error = errors.NonFiniteError(errors.not_finite(what, term))
+            error = errors.NonFiniteError(errors.made_not_finite(what, term))
             errors.show_source(error, place)
             raise error
 
