@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from .harness import check
 
 import catad as ct
 from catad.traced.names.array_api import enter_namespace
 
 from ..strict_arrays import strict
+from .harness import check
 
 A = np.arange(12.0).reshape(3, 4) / 7 - 0.6
 L = np.arange(60.0).reshape(3, 20) / 7 - 0.6

@@ -1,6 +1,7 @@
 """Order, counting, differences of traced arrays are NumPy's."""
 
 import pytest
+
 from .cases_orders import CASES
 from .harness import check_case, in_other_kinds
 

@@ -1,6 +1,7 @@
 """Products, norms, choices, positions of traced arrays are NumPy's."""
 
 import pytest
+
 from .cases_products import CASES
 from .harness import check_case, in_other_kinds
 

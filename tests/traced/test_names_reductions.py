@@ -1,6 +1,7 @@
 """Reductions on traced arrays are NumPy's."""
 
 import pytest
+
 from .cases_reductions import CASES
 from .harness import check_case, in_other_kinds
 

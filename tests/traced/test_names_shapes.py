@@ -1,6 +1,7 @@
 """Shapes, joining, moving and making of traced arrays are NumPy's."""
 
 import pytest
+
 from .cases_shapes import CASES
 from .harness import check_case, in_other_kinds
 
