@@ -36,6 +36,7 @@ from catad.errors import (
     IndexRangeError,
     LawError,
     MonoidError,
+    NonFiniteError,
     NumberRangeError,
     PlanError,
     ScalarError,
@@ -76,6 +77,7 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.debug import debug_nans, debug_print
 from catad.traced.function import function
 from catad.vector.at import at
 from catad.vector.axes import expand_dims, moveaxis, squeeze
@@ -258,6 +260,7 @@ __all__ = [
     "LinearMap",
     "Monoid",
     "MonoidError",
+    "NonFiniteError",
     "NumberRangeError",
     "Plan",
     "PlanError",
@@ -316,6 +319,8 @@ __all__ = [
     "cross",
     "cumprod",
     "cumsum",
+    "debug_nans",
+    "debug_print",
     "degrees",
     "diff",
     "differential",

@@ -22,11 +22,12 @@ from catad.rearrange import Proj, Structural
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
+from catad.traced.debug import find_nans, locate, watches
 from catad.traced.form import Form
 from catad.traced.function import Function
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
-from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain
+from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
 from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.wiring import at_point
 
@@ -272,6 +273,8 @@ class Called(NamedTuple):
 
 def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The value of a term that speaks trees."""
+    if watches():
+        return _watched(term, args, kwargs)
     leaves: list[Any] = []
     found: TripCountChanged | None = None
     key = _key(term._front, args, kwargs, leaves)
@@ -289,7 +292,42 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _call(term, args, kwargs, key, leaves, found)
     except errors.CatadError as error:
         errors.made_at(error, term)
+        if error.excerpt is None:
+            explained(error, term, args, kwargs)
         raise
+
+
+def explained(error: errors.CatadError, term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Show where in the source of a traced function an error of the running program comes from."""
+    if isinstance(error, (errors.TraceError, errors.SpaceError, errors.ArgumentError)):
+        return
+    at = point(term, args, kwargs)
+    written = _program_of(at.term)
+    if written is not None and not at.is_symbolic:
+        locate(error, written, at.value)
+
+
+def _program_of(term: D) -> Written | None:
+    """The program of the function whose arguments are those of the term."""
+    while not isinstance(term, Written):
+        if not term.children or isinstance(term, OF_PAIRS):
+            return None
+        term = term.children[0]
+    return term
+
+
+def _watched(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The value of a term, inside `ct.debug_nans()`."""
+    at = point(term, args, kwargs)
+    made = _call(term, args, kwargs, None, [], None)
+    written = _program_of(at.term)
+    leaves = [np.asarray(leaf) for leaf in tree_leaves(made) if hasattr(leaf, "dtype")]
+    if at.is_symbolic or written is None or all(np.isfinite(leaf).all() for leaf in leaves if leaf.dtype.kind == "f"):
+        return made
+    find_nans(written, at.value)
+    if at.term is not written and all(np.isfinite(leaf).all() for leaf in at.leaves if leaf.dtype.kind == "f"):
+        raise errors.NonFiniteError(errors.derivative_not_finite())
+    return made
 
 
 def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: list[Any], found: TripCountChanged | None) -> Any:

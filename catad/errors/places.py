@@ -98,6 +98,12 @@ def excerpt(where: Place) -> str | None:
     return f"    {line.strip()}\n    {' ' * (begin - indent)}{'^' * max(width, 1)}"
 
 
+def source_line(where: Place) -> str:
+    """The line of the source at a place; empty where it is not there."""
+    first, _, _, _ = next(islice(where[0].co_positions(), where[1] // 2, None), (None, None, None, None))
+    return "" if first is None else linecache.getline(where[0].co_filename, first).strip()
+
+
 def column(where: Place | None) -> str | None:
     """A place as `file:line:column`, columns counted from 1."""
     place = shown(where)

@@ -409,3 +409,34 @@ def raised_by_user(error: BaseException) -> bool:
     """True for an exception that a `raise` of the user raises."""
     place = innermost(error)
     return place is not None and opname[place[0].co_code[place[1]]] in ("RAISE_VARARGS", "RERAISE")
+
+
+class NonFiniteError(CatadError, FloatingPointError):
+    """A traced function has made a NaN or an infinity, inside `ct.debug_nans()`; a `FloatingPointError`.
+
+    The message names the operation, the file and the line.
+
+    >>> import catad as ct, numpy as np
+    >>> try:
+    ...     with ct.debug_nans():
+    ...         ct.function(lambda x: np.sqrt(x))(np.array([-1.0]))
+    ... except ct.NonFiniteError as error:
+    ...     print(error.message.splitlines()[0])
+    a traced function has made NaN of finite numbers
+    """
+
+
+def not_finite(what: str, term: Any) -> str:
+    return text(
+        f"a traced function has made {what} of finite numbers",
+        given=abbreviated(term, 60),
+        do="look at its arguments with ct.debug_print, or choose another value there by an if",
+    )
+
+
+def derivative_not_finite() -> str:
+    return text(
+        "a derivative is not finite, though all values are",
+        expected="functions that are smooth at the point",
+        do="look for roots, logarithms and norms at 0; an if keeps what is not taken out of the derivative",
+    )

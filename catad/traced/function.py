@@ -7,7 +7,6 @@ the factors of the domain; one parameter alone is the domain.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
@@ -28,6 +27,7 @@ from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
+from catad.traced.pickling import Reference
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -211,11 +211,7 @@ class Function(D):
         return f"{made}.bind({bound})" if bound else made
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        fn = self.fn
-        module, qualname = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
-        if module is None or "<" in qualname:
-            raise errors.ArgumentError(errors.function_without_name(fn))
-        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound)
+        return _remade, (Reference(self.fn), self.static, self.free, self.unroll, self.bound)
 
 
 PROGRAMS = 256  # that a function keeps, one for each space and form of its arguments
@@ -350,14 +346,6 @@ def _package(fn: Any) -> str:
     return str(scope.get("__name__", "")).partition(".")[0]
 
 
-def _by_reference(module: str, qualname: str, *options: Any) -> Function:
-    """The function that is found under a name, which may stand for its decorated form by now."""
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return _dated(Function(found.fn if isinstance(found, Function) else found, *options))
-
-
 def function(
     fn: Any = None, *, static: str | Sequence[str] = (), free: str | Sequence[str] = (), unroll: int = UNROLL
 ) -> Any:
@@ -413,6 +401,11 @@ _dates: Recent[tuple[Key, tuple[str, ...]], tuple[int, Captured]] = Recent(256)
 _later = count(1)
 
 
+def _remade(*parts: Any) -> Function:
+    """A function from its record."""
+    return _dated(Function(*parts))
+
+
 def _dated(made: Function) -> Function:
     """The function, told from one made earlier of the same code where something that it reads has changed since."""
     key = (Key(made.fn), made.free)
@@ -421,9 +414,6 @@ def _dated(made: Function) -> Function:
         known = _dates[key] = (0 if known is None else next(_later), made.captured)
     made.version, made.captured = known
     return made
-
-
-
 
 
 def function_term(fn: Any) -> D:

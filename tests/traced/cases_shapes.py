@@ -53,7 +53,9 @@ def made(x):
     o[0] = x[0]
     i = np.arange(4)
     i *= 2
-    return z, e, f, o, i, np.empty((0, 2)), np.linspace(0, 1, 5) * x.max(), np.identity(2) * 2, np.full(3, x[0, 0]), np.zeros_like(x, shape=2)
+    g = np.empty_like(x)
+    g.fill(2)
+    return g, z, e, f, o, i, np.empty((0, 2)), np.linspace(0, 1, 5) * x.max(), np.identity(2) * 2, np.full(3, x[0, 0]), np.zeros_like(x, shape=2)
 
 
 CASES = [

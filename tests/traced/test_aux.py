@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import catad as ct
-
 from tests.traced.trees import alike, direction, jax, jnp
 
 P = {"w": np.array([1.0, 2.0, 3.0]), "b": 0.5}

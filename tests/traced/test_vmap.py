@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import catad as ct
-
 from tests.traced.trees import alike, direction, inner, jax, jnp, slope
 
 RNG = np.random.default_rng(9)

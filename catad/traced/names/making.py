@@ -217,3 +217,33 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: 
         if not np.can_cast(as_traced(trace, src).dtype, dst.dtype, casting) and as_traced(trace, src).var_.weak is None:
             raise errors.SpaceError(errors.cannot_cast(as_traced(trace, src).dtype, dst.dtype, casting))
         assign(dst, made)
+
+
+@meaning(np.result_type)
+def result_type(trace: Trace, *arrays_and_dtypes: Any) -> np.dtype[Any]:
+    return np.result_type(*[_kind(one) for one in arrays_and_dtypes])
+
+
+@meaning(np.can_cast)
+def can_cast(trace: Trace, from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(_kind(from_), to, casting)
+
+
+@meaning(np.min_scalar_type)
+def min_scalar_type(trace: Trace, a: Any, /) -> np.dtype[Any]:
+    if not a.ndim:
+        a.__index__() if a.dtype.kind in "iu" else a.item()
+    return a.dtype
+
+
+@meaning(np.common_type)
+def common_type(trace: Trace, *arrays: Any) -> Any:
+    return np.common_type(*[np.empty(0, one.dtype) for one in arrays])
+
+
+def _kind(thing: Any) -> Any:
+    """A dtype, or a weak number, of a stand-in."""
+    if not isinstance(thing, Traced):
+        return thing
+    weak = thing.var_.weak
+    return thing.dtype if weak is None else weak(0)

@@ -77,7 +77,7 @@ def _of_word(word: Any) -> Callable[..., Any]:
 
 
 _UFUNCS = (
-    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp isfinite isinf isnan log10 "
+    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod isfinite isinf isnan log10 "
     "log1p log2 modf pow radians sin sinh sqrt tan tanh"
 )
 for _name in _UFUNCS.split():
@@ -96,6 +96,11 @@ def _rounded(ufunc: np.ufunc) -> Callable[..., Any]:
 
 for _name in ("floor", "ceil", "trunc"):
     _enter(_name, _rounded(getattr(np, _name)))
+
+
+def _frexp(trace: Trace, x: Any) -> Any:
+    mantissa, exponent = pointwise(trace, np.frexp, number(trace, x))
+    return mantissa, exponent.astype(np.int64)
 
 
 def _log(trace: Trace, x: Any, base: Any = None) -> Any:
@@ -136,7 +141,7 @@ def _sumprod(trace: Trace, p: Any, q: Any) -> Any:
 
 
 for _name, _made in (
-    ("log", _log), ("hypot", _hypot), ("dist", _dist), ("ldexp", _ldexp), ("isclose", _isclose), ("fsum", _fsum), ("prod", _prod),
+    ("frexp", _frexp), ("log", _log), ("hypot", _hypot), ("dist", _dist), ("ldexp", _ldexp), ("isclose", _isclose), ("fsum", _fsum), ("prod", _prod),
     ("sumprod", _sumprod),
 ):  # fmt: skip
     _enter(_name, _made)

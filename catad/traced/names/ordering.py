@@ -30,7 +30,8 @@ def _ordered(word: Callable[..., Any]) -> Callable[..., Any]:
             if word is words.argsort and axis in (-1, 0):
                 return as_traced(trace, np.zeros(1, np.intp))
             normalize_axis_index(axis, x.ndim)
-        return one_line(trace, word(normalize_axis_index(axis, x.ndim)), x)
+        normalize_axis_index(axis, x.ndim)  # NumPy's own error
+        return one_line(trace, word(axis.__index__()), x)
 
     return made
 
@@ -106,7 +107,7 @@ def _quantile(trace: Trace, a: Any, q: Any, axis: Any, how: str, keepdims: bool,
     kind = _kind(x.dtype, q, how)
     if not line.shape[-1]:
         return np.full(np.shape(q) + shape, kind.type(np.nan))
-    ordered = one_line(trace, words.sort(line.ndim - 1), line)
+    ordered = one_line(trace, words.sort(), line)
     one = _of_present if skips_nan and x.dtype.kind == "f" else _of_all
     results = [one(ordered, level, how).astype(kind, copy=False) for level in ([q] if not np.ndim(q) else np.ravel(q))]
     if not np.ndim(q):
@@ -193,7 +194,7 @@ def _medians(function: Any, skips_nan: bool) -> None:
         if not n:
             result = np.full(kept if keepdims else line.shape[:-1], x.dtype.type(np.nan))
         else:
-            ordered = one_line(trace, words.sort(line.ndim - 1), line)
+            ordered = one_line(trace, words.sort(), line)
             count: Any = np.sum(~np.isnan(line), axis=-1) if skips_nan else n
             result = _middle(ordered, count)
             last = along(ordered, line.ndim - 1, 0 if skips_nan else -1)

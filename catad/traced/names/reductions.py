@@ -21,7 +21,7 @@ from catad.vector import moments, reduce
 from catad.vector.shape import sum as sum_
 
 
-def one_line(trace: Trace, term: D, x: Traced) -> Traced:
+def one_line(trace: Trace, term: D, x: Any) -> Any:
     """A line with one argument."""
     return fresh(trace, computed(trace.region, term, x.var_))
 
@@ -31,27 +31,32 @@ def axes_of(x: Traced, axis: Any) -> tuple[int, ...] | None:
     return None if axis is None else normalize_axis_tuple(axis if not isinstance(axis, Traced) else axis.__index__(), x.ndim)
 
 
-def _named(axes: tuple[int, ...] | None) -> Any:
-    return axes[0] if axes is not None and len(axes) == 1 else axes
+def _named(x: Traced, axis: Any) -> Any:
+    """Axes as they are given, checked."""
+    axes = axes_of(x, axis)
+    if axes is None:
+        return None
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return given[0].__index__() if len(given) == 1 else tuple([one.__index__() for one in given])
 
 
-def strong(trace: Trace, a: Any) -> Traced:
+def strong(trace: Trace, a: Any) -> Any:
     """A stand-in with the dtype of its array, also for a Python number."""
     x = as_traced(trace, a)
     return x if x.var_.weak is None else fresh(trace, cast(trace, x.var_, x.dtype))
 
 
-def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Traced:
+def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Any:
     """The array with a neutral number where a mask, or the mask of a masked read, is false."""
     if isinstance(a, Masked):
         mask, full = a.mask, a.full
         if mask.ndim < full.ndim:
             mask = mask.reshape(mask.shape + (1,) * (full.ndim - mask.ndim))
-        return np.where(mask, full, full.dtype.type(neutral))  # type: ignore[return-value]
+        return np.where(mask, full, full.dtype.type(neutral))
     x = strong(trace, a)
     if where is True:
         return x
-    return np.where(where, x, x.dtype.type(neutral))  # type: ignore[return-value]
+    return np.where(where, x, x.dtype.type(neutral))
 
 
 def _masked_axes(a: Any, axis: Any) -> Any:
@@ -76,7 +81,7 @@ def _accumulated(word: Callable[..., D], neutral: int, ufunc: np.ufunc) -> Calla
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
         x = x if dtype is None else x.astype(dtype, copy=False)
-        out = one_line(trace, word(_named(axes_of(x, axis)), bool(keepdims)), x)
+        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
         if dtype is not None:
             out = out.astype(dtype, copy=False)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
@@ -107,7 +112,7 @@ def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
             return np.full_like(x, initial, shape=kept)
         if not many:
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-        out = one_line(trace, word(_named(axes), bool(keepdims)), x)
+        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
 
     return made
@@ -129,7 +134,7 @@ def _truth(word: Callable[..., D], neutral: bool, ufunc: np.ufunc) -> Callable[.
     def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
-        out = one_line(trace, word(_named(axes_of(x, axis)), bool(keepdims)), x)
+        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
         return out if initial is None else pointwise(trace, ufunc, out, bool(initial))
 
     return made
@@ -163,7 +168,7 @@ def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims:
         x = strong(trace, a)
         x = x if dtype is None else x.astype(dtype, copy=False)
         if x.dtype.kind == "f" or dtype is None:
-            return one_line(trace, moments.mean(_named(axes_of(x, axis)), bool(keepdims)), x)
+            return one_line(trace, moments.mean(_named(x, axis), bool(keepdims)), x)
     kind = a.dtype if isinstance(a, Masked) else as_traced(trace, a).dtype
     wide = np.float64 if dtype is None and kind.kind in "biu" else dtype
     made = total(trace, a, axis, wide, keepdims=keepdims, where=where)
@@ -182,7 +187,7 @@ def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
         ddof = ddof if correction is None else correction
         x = x if dtype is None else x.astype(dtype, copy=False)
         if where is True and mean is None and not isinstance(ddof, Traced):
-            result = one_line(trace, word(_named(axes_of(x, axis)), ddof, bool(keepdims)), x)
+            result = one_line(trace, word(_named(x, axis), ddof, bool(keepdims)), x)
         else:
             result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
             result = np.sqrt(result) if root else result
@@ -253,7 +258,7 @@ def _position(word: Callable[..., D]) -> Callable[..., Any]:
             raise ValueError(f"attempt to get {word.__name__} of an empty sequence")
         if not x.ndim:
             x = x.reshape(1)
-        return one_line(trace, word(_named(axes), bool(keepdims) and bool(as_traced(trace, a).ndim)), x)
+        return one_line(trace, word(_named(x, axis), bool(keepdims) and bool(as_traced(trace, a).ndim)), x)
 
     return made
 
@@ -271,7 +276,7 @@ def _filled(trace: Trace, a: Any, number: Any) -> tuple[Traced, Any]:
     if x.dtype.kind != "f":
         return x, False
     test = np.isnan(x)
-    return np.where(test, x.dtype.type(number), x), test  # type: ignore[return-value]
+    return np.where(test, x.dtype.type(number), x), test
 
 
 def _without_nan(plain: Callable[..., Any], number: float) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ from catad.traced.table import attribute, meaning, method
 from catad.vector.shape import broadcast_to, reshape, transpose
 
 
-def as_traced(trace: Trace, x: Any) -> Traced:
+def as_traced(trace: Trace, x: Any) -> Any:
     """A stand-in for an array, a number, or nested lists."""
     if isinstance(x, Traced):
         return x
@@ -62,6 +62,8 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     full = tuple([(x.size // known if known else 0) if n == -1 else n for n in sizes])
     if math.prod(full) != x.size or (-1 in sizes and not known) or any(n < -1 for n in sizes):
         raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
+    if full == x.shape:
+        return x if not x.ndim else view(x, late().identity, late().exr, keeps_order=True)
     term = reshape(full)
     if contiguous(x):
         return view(x, term, write_back(reshape(x.shape)), keeps_order=True)

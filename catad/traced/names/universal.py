@@ -179,7 +179,7 @@ def _folded(trace: Trace, ufunc: np.ufunc, x: Traced, axis: Any, keepdims: bool,
     return made if initial is None else pointwise(trace, ufunc, made, initial)
 
 
-def lines(x: Traced, axis: Any) -> tuple[Traced, tuple[int, ...]]:
+def lines(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """The array with some axes as one, which is its last; and the shape of a result that keeps these axes with size 1."""
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     rest = [k for k in range(x.ndim) if k not in axes]

@@ -1,0 +1,84 @@
+"""Other names for NumPy's functions: the namespace of stand-ins by the array API standard, and CuPy's functions."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from catad.traced.recorder import Trace
+from catad.traced.stand_in import Traced
+from catad.traced.table import PYTHON, of_package
+
+
+class Namespace:
+    """NumPy's functions, with their meaning for stand-ins also where they ask nobody, as `zeros`."""
+
+    def __init__(self, trace: Trace, module: ModuleType) -> None:
+        self._trace, self._module = trace, module
+        self.__name__ = module.__name__
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        if isinstance(found, ModuleType):
+            return Namespace(self._trace, found)
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def function(*args: Any, **kwargs: Any) -> Any:
+            return _driver(self._trace).call(found, *args, **kwargs)
+
+        function.__name__ = name
+        return function
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+def _driver(trace: Trace) -> Any:
+    from catad.traced.driver import Driver
+
+    return Driver(trace)
+
+
+def namespace(self: Traced, *, api_version: str | None = None) -> Namespace:
+    """The namespace that the array API standard asks arrays for."""
+    return Namespace(self.trace_, np)
+
+
+Traced.__array_namespace__ = namespace  # type: ignore[attr-defined]
+
+
+def enter_namespace(module: Any, numpy: Any = np) -> None:
+    """Let the functions of a library that has NumPy's names mean what NumPy's mean."""
+    for name in dir(numpy):
+        if name.startswith("_"):
+            continue
+        found, own = getattr(numpy, name), getattr(module, name, None)
+        if own is None or own is found or isinstance(found, (type, ModuleType)) or not callable(found):
+            continue
+        PYTHON[own] = lambda driver, *args, _found=found, **kwargs: driver.call(_found, *args, **kwargs)
+
+
+@of_package("cupy")
+def enter_cupy() -> None:
+    """CuPy's functions, entered when the first of them is called."""
+    cupy: Any = sys.modules["cupy"]
+    enter_namespace(cupy)
+    enter_namespace(cupy.linalg, np.linalg)
+    PYTHON[cupy.get_array_module] = lambda driver, *args: cupy
+    PYTHON[cupy.asnumpy] = lambda driver, a, *args, **kwargs: driver.call(np.asarray, a)
+
+
+@of_package("cupyx")
+def enter_cupyx() -> None:
+    """What `cupyx.scipy.special` has of SciPy's functions."""
+    from catad.traced.names.special import MEANINGS
+
+    special: Any = sys.modules.get("cupyx.scipy.special")
+    for name, made in MEANINGS.items():
+        function = getattr(special, name, None)
+        if function is not None:
+            PYTHON[function] = lambda driver, *args, _made=made, **kwargs: _made(driver.trace, *args, **kwargs)
