@@ -58,6 +58,11 @@ def rewritten(function: FunctionType, driver: Driver) -> FunctionType | None:
     return copy
 
 
+def has_source(function: FunctionType) -> bool:
+    """True for a function that can be rewritten."""
+    return _rewritten_code(function) is not None
+
+
 def _cell(value: object) -> CellType:
     return CellType(value)
 
