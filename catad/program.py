@@ -49,7 +49,7 @@ class Line(NamedTuple):
 class Notes(NamedTuple):
     """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
 
-    names: dict[int, str] = {}
+    names: dict[int, str] = {}  # noqa: RUF012  nobody writes into it
     places: tuple[Place | None, ...] = ()
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument

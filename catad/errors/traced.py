@@ -125,7 +125,7 @@ def unsupported_dtype(dtype: Any) -> str:
 def unknown_function(name: str, nearest: str = "") -> str:
     return text(
         f"{name} has no meaning for arrays that are traced",
-        do=nearest or "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
+        do=nearest or "write it with other functions of NumPy (docs/functions.md lists them), or as ct.D with its derivative",
     )
 
 
