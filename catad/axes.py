@@ -1,13 +1,13 @@
-"""`vmap`: a function mapped over an axis of its arguments, by JAX's name. `ct.map` maps morphisms over the leading axis of all."""
+"""`vmap`: a function mapped over an axis of its arguments, by JAX's name. `ct.map` maps over the leading axis of all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.calls import constructor
-from catad.fronts import form_at, front_of, specialised
+from catad.fronts import front_of, specialised
 from catad.late import late
 from catad.linear.batch import depending, partly
 from catad.linear.gather import spread_over
@@ -96,8 +96,8 @@ class Vmapped(D):
             with at_point(element, lambda: None):
                 wiring = wire(f, element)
             flags = [k is not None for k in ins]
-            outs, found = partly(b, wiring, leaves, flags, size), depending(wiring, flags)
-            mapped = [k in found for k in wiring.outputs]
+            outs, reached = partly(b, wiring, leaves, flags, size), depending(wiring, flags)
+            mapped = [k in reached for k in wiring.outputs]
             axes = _flat(of_leaves(self.outs, tree_of_space(wiring.cod), "out_axes"))
             done = [self._placed(b, *one, size) for one in zip(outs, mapped, axes, strict=True)]
             return rebuild(wiring.cod, done)
@@ -188,6 +188,3 @@ def vmap(f: MorphismLike, in_axes: Any = 0, out_axes: Any = 0) -> D:
     if ins == outs == Tree("axis", 0):
         return BatchedMap(term)
     return Vmapped(term, ins, outs)
-
-
-__all__: Sequence[str] = ["Vmapped", "form_at", "vmap"]

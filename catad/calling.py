@@ -1,7 +1,7 @@
 """Calls of terms in which Python functions take the arguments: dicts, dataclasses, lists and keywords in, trees out.
 
-`Point` is a call taken apart: the term with programs in place of its functions, and the plain value of its domain. A call of plain
-arrays, or of a tree that was met before, finds its program by the shapes and dtypes in it.
+`Point` is a call taken apart: the term with programs in place of its functions, and the plain value of its domain. A call of
+plain arrays, or of a tree that was met before, finds its program by the shapes and dtypes in it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from catad.engine.program import Program, program_of
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.program import Program as Written
-from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_like
+from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
 from catad.terms import Cross, D
 from catad.traced.debug import find_nans, locate, watches
@@ -26,7 +26,6 @@ from catad.traced.form import Form
 from catad.traced.function import Function
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
-
 from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
 from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.wiring import at_point
@@ -35,8 +34,8 @@ from catad.wiring import at_point
 class Point(NamedTuple):
     """A call taken apart.
 
-    `leaves` are the arrays of the domain, or what stands for them in a trace; `tree` is that of the result, None where it is arrays
-    in tuples.
+    `leaves` are the arrays of the domain, or what stands for them in a trace; `tree` is that of the result, None where it is
+    arrays in tuples.
     """
 
     term: D
@@ -87,6 +86,8 @@ def leaves_of(value: Any) -> tuple[list[Any], Space]:
 def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
     """The form of a call, and the value of the domain."""
     front = front_of(term)
+    if front is not None and front.program is not None:
+        return _by_program(term, front.program, args, kwargs)
     if front is None or front.function is None:
         return _by_position(term, args, kwargs, [_own(arg) for arg in args])
     function = front.function
@@ -115,6 +116,17 @@ def _by_position(term: D, args: Sequence[Any], kwargs: dict[str, Any], found: Se
     if len(found) == 1:
         return Form((found[0][1],)), found[0][0]
     return Form(tuple([tree for _, tree in found])), tuple([value for value, _ in found])
+
+
+def _by_program(term: D, program: Written, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
+    """A program takes the trees for which it was made, or arrays in tuples."""
+    own = program.notes.form
+    found = [plain(arg) for arg in args]
+    trees = [own.trees[k] for k in own.dynamic]
+    if not kwargs and [tree.of_arrays() for _, tree in found] == [tree.of_arrays() for tree in trees]:
+        values = [value for value, _ in found]
+        return Form(tuple(trees)), values[0] if len(values) == 1 else tuple(values)
+    return _by_position(term, args, kwargs, [_own(arg) for arg in args])
 
 
 @taken.register
@@ -174,7 +186,11 @@ def restored(tree: Tree | None, value: Any) -> Any:
     """A result in its tree; numbers of a trace are numbers again."""
     if tree is None:
         return value
-    return tree.restore(value, lambda leaf, _: fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf)
+    return tree.restore(value, _number_again)
+
+
+def _number_again(leaf: Any, _: type) -> Any:
+    return fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf
 
 
 # -- calls
@@ -232,9 +248,9 @@ def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list
         else:
             parts = [Static(arg) if k in front.places else _read(arg, leaves) for k, arg in enumerate(args)]
         if not kwargs:
-            return "call", tuple(parts)
+            return "call", tuple(parts), front.trees
         named = [Static(arg) if name in front.names else _read(arg, leaves) for name, arg in kwargs.items()]
-        return "call", tuple(parts), tuple(kwargs), tuple(named)
+        return "call", tuple(parts), front.trees, tuple(kwargs), tuple(named)
     except (_Unknown, TypeError, OverflowError, errors.CatadError):
         return None
 
@@ -365,6 +381,3 @@ def program_at(f: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Writ
     """The program of a function for some arguments, of which only spaces and trees are used; a space stands for values of it."""
     form, value = taken(f, args, kwargs)
     return f.program(leaves_of(value)[1], form)
-
-
-__all__ = ["Point", "Product", "Value", "call_term", "point", "primals_of", "program_at", "restored", "stripped", "taken"]

@@ -377,8 +377,10 @@ class Gradient(D):
 
 
 def differentiated(dom: Space, argnums: Factors, term: D) -> list[int | None]:
-    """The factors of a domain that numbers, also negative ones, mean; None for the whole domain, which also is its factor 0 where it
-    is no product. Each must have something to differentiate."""
+    """The factors of a domain that numbers, also negative ones, mean; None for the whole domain.
+
+    A domain that is no product is its own factor 0. Each must have something to differentiate.
+    """
     if not any(leaf.is_float for leaf in dom.leaves):
         raise errors.DerivativeError(errors.integers_alone(dom, term))
     factors = dom.factors if isinstance(dom, Product) else (dom,)
@@ -410,8 +412,10 @@ def checked_argnums(argnums: Any) -> Argnums:
 
 
 def by_argument(f: Any, argnums: Any, who: str) -> tuple[D, Argnums]:
-    """A morphism and the arguments by which it is differentiated: where none are named, all; of a plain Python function, and of what
-    is made of one, the first."""
+    """A morphism and the arguments by which it is differentiated.
+
+    Where none are named they are all; of a plain Python function, and of what is made of one, it is the first.
+    """
     term, given = morphism(f, who), checked_argnums(argnums)
     return term, 0 if given is None and late().is_of_plain_function(term) else given
 

@@ -69,7 +69,8 @@ class _Graph:
         self.at: dict[Any, int] = {}  # by variable, or nested tuple of variables
         self.add(rebuild(program.dom, list(range(program.inputs))), (), identity)
         for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
-            self.add(outs, self.resolved(args), it >> term if args == () and not isinstance(term, Const) else term)
+            own = point_free(term) if isinstance(term, Program) else term
+            self.add(outs, self.resolved(args), it >> own if args == () and not isinstance(own, Const) else own)
         self.end = self.node(self.resolved(program.result), it if program.result == () else identity)
 
     def node(self, reads: Any, step: D) -> int:

@@ -19,18 +19,31 @@ from catad.late import late
 from catad.spaces import Space, flatten
 from catad.terms import D
 from catad.trees import Tree
-from catad.wiring import share
+from catad.trip_counts import reading
+from catad.wiring import Builder, share
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wires
+    from catad.spaces import Tensor
+    from catad.wiring import Wires
 
 
 class Line(NamedTuple):
-    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results."""
+    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results.
+
+    A line of `p.lines` also says its names: `name` of the results, `text` what is computed, and `source`, where the user's program
+    has it, as file and line.
+    """
 
     term: D
     args: Any
     outs: Any
+    name: str = ""
+    text: str = ""
+    source: str | None = None
+
+    def __repr__(self) -> str:
+        said = self.text if self.name in ("", self.text) else f"{self.name} = {self.text}"
+        return said + (f"  # {self.source}" if self.source else "")
 
 
 class Notes(NamedTuple):
@@ -41,6 +54,7 @@ class Notes(NamedTuple):
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
+    form: Any = None  # of the call for which it was made: the trees of its arguments
     title: str = "program"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -72,26 +86,35 @@ class Program(D):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines: term, numbers of its arguments, numbers of its results."""
-        return tuple([Line(*one) for one in zip(self.children, self.args, self.outs, strict=True)])
+        """The lines, each with its term, the numbers of variables, their names, and where it stands in the user's source."""
+        return late().program_lines(self)
 
     @property
     def inputs(self) -> int:
         """How many variables are leaves of the domain."""
         return len(self.dom.leaves)
 
+    def spaces_of_variables(self) -> list[Tensor]:
+        """The spaces of the variables, by their numbers."""
+        b = Builder()
+        at = dict(enumerate(flatten(b.inputs(self.dom))))
+        with reading():
+            for term, args, outs in zip(self.children, self.args, self.outs, strict=True):
+                at.update(zip(flatten(outs), flatten(b.apply(term, substituted(args, at))), strict=True))
+        return [at[k].space for k in range(len(at))]
+
     def lay_out(self, b: Builder, x: Wires) -> Any:
         if b.space(x) != self.dom:
             raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
         at = dict(enumerate(flatten(x)))
-        for k, line in enumerate(self.lines):
+        for k, (term, args, outs) in enumerate(zip(self.children, self.args, self.outs, strict=True)):
             try:
-                made = yield line.term, substituted(line.args, at)
+                made = yield term, substituted(args, at)
             except errors.CatadError as error:
                 if error.composed is None and k < len(self.notes.places):
                     errors.at_line(error, self.notes.places[k])
                 raise
-            at.update(zip(flatten(line.outs), flatten(made), strict=True))
+            at.update(zip(flatten(outs), flatten(made), strict=True))
         return substituted(self.result, at)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -109,6 +132,14 @@ class Program(D):
 
     def __str__(self) -> str:
         return late().program_text(self)
+
+    def draw(self, dom: Space | None = None, open: bool = False) -> str:
+        """A string diagram as SVG text, with the names of the user's program on the wires.
+
+        A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
+        function, and those of a line of the source. With `open=True` all lines are drawn. Raises `SpaceError` for another domain.
+        """
+        return late().draw(self, dom, open)
 
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections."""
@@ -155,15 +186,10 @@ def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[lis
             for out in flatten(lines[at].outs):
                 number[out] = following
                 following += 1
-    made = [
-        Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order
-    ]
+    made = [Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order]
     return made, substituted(result, number), number, order
 
 
 def space_of_result(program: Program) -> Space:
     """The codomain of a program."""
     return late().codomain(program, program.dom)
-
-
-

@@ -84,19 +84,20 @@ class Names:
 
     def __init__(self, term: D) -> None:
         self.values: dict[str, Any] = {}
-        self.given: dict[int, str] = {}
+        self.given: dict[Any, str] = {}
         self.bound: set[str] = set()
         self.title = {str(getattr(term, "title", ""))}  # which no value has
         for part in ordered(term):
             if part.is_scope:
                 self.bound |= part.bound_names()
 
-    def of(self, value: Any, wish: str) -> str:
-        """A name for a value, the same each time."""
-        if id(value) not in self.given:
-            found = self.given[id(value)] = self._free(wish, self.title)
+    def of(self, value: Any, wish: str, key: Any = None) -> str:
+        """A name for a value, the same each time: for the same object, or for equal keys."""
+        key = id(value) if key is None else key
+        if key not in self.given:
+            found = self.given[key] = self._free(wish, self.title)
             self.values[found] = value
-        return self.given[id(value)]
+        return self.given[key]
 
     def fresh(self, wish: str) -> str:
         """A name that the text binds."""

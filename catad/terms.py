@@ -193,7 +193,7 @@ class D:
     # -- functors
 
     def __call__(self, *args: Value, **kwargs: Value) -> Result:
-        """The value at a point; `f(x, y)` is `f((x, y))`. Python functions in it take arguments as they are written (`ct.function`)."""
+        """The value at a point; `f(x, y)` is `f((x, y))`. Python functions in it take arguments as they are written."""
         try:
             front = self._front
         except AttributeError:

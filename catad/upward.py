@@ -23,7 +23,7 @@ from catad.planner.plan import plan
 from catad.planner.problems.chain_plan import plan_chain
 from catad.planner.problems.graph_plan import plan_graph
 from catad.point_free import point_free
-from catad.program_text import bound_names, program_code, program_text
+from catad.program_text import bound_names, program_code, program_lines, program_text
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
@@ -88,6 +88,7 @@ __all__ = [
     "point_free",
     "program_at",
     "program_code",
+    "program_lines",
     "program_of",
     "program_text",
     "reshape",

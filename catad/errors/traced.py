@@ -440,3 +440,7 @@ def derivative_not_finite() -> str:
         expected="functions that are smooth at the point",
         do="look for roots, logarithms and norms at 0; an if keeps what is not taken out of the derivative",
     )
+
+
+for _class in (TraceError, NonFiniteError):
+    _class.__module__ = "catad.errors"  # where people find it

@@ -35,7 +35,7 @@ class Entry:
     @property
     def now(self) -> Any:
         """The value that stands there now."""
-        return self.owner.get(self.key, _MISSING) if type(self.owner) is dict else _content_of(self.owner)
+        return self.owner.get(self.key, _MISSING) if isinstance(self.owner, dict) else _content_of(self.owner)
 
     @property
     def has_changed(self) -> bool:
@@ -109,7 +109,7 @@ class Captured:
         """True where every name still has the same object, whatever that holds: a quick look."""
         for entry in self.entries:
             owner = entry.owner
-            now = owner.get(entry.key) if type(owner) is dict else _content_of(owner)
+            now = owner.get(entry.key) if isinstance(owner, dict) else _content_of(owner)
             if now is not entry.value:
                 return False
         return True
@@ -137,7 +137,8 @@ def _is_data(value: Any) -> bool:
         return written_by_user(value.__globals__)
     if value is None or isinstance(value, (bool, int, float, str, bytes, D)) or array_module(value) is not None:
         return True
-    return isinstance(value, (list, tuple, dict, set, frozenset)) or (not isinstance(value, type) and hasattr(value, "__dataclass_fields__"))
+    containers = isinstance(value, (list, tuple, dict, set, frozenset))
+    return containers or (not isinstance(value, type) and hasattr(value, "__dataclass_fields__"))
 
 
 def content(value: Any, depth: int = 0) -> Any:
@@ -212,7 +213,7 @@ def plain_function(fn: Any) -> FunctionType | None:
     while not isinstance(fn, FunctionType):
         inner = getattr(fn, "func", None) or getattr(fn, "__func__", None) or getattr(fn, "__wrapped__", None)
         if inner is None:
-            inner = getattr(type(fn), "__call__", None)
+            inner = getattr(type(fn), "__call__", None)  # noqa: B004
             if not isinstance(inner, FunctionType):
                 return None
         fn = inner

@@ -1,7 +1,7 @@
 """Looking into traced programs: which line first made a NaN, which line an error comes from, and what a value is when it runs.
 
-Both questions are answered by running the program once more, line by line, on the same arrays; loops step by step, and of branches
-the side that is taken.
+The program is run once more for the first two questions, line by line, on the same arrays: loops step by step, and of branches the
+side that is taken.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def debug_nans() -> Iterator[None]:
     """`with ct.debug_nans():` raises `NonFiniteError` where a traced function first makes a NaN or an infinity.
 
     The error names the file, the line and the operation. Arguments that are NaN or infinite themselves are left alone, and so is
-    what is computed from them. Each call runs its program once more, line by line, where its result is not finite; other calls take
-    as long as without it. It holds in this thread.
+    what is computed from them. Each call runs its program once more, line by line, where its result is not finite; other calls
+    take as long as without it. It holds in this thread.
 
     >>> import catad as ct, numpy as np
     >>> @ct.function
@@ -174,7 +174,11 @@ def find_nans(program: D, value: Any) -> None:
     def watch(term: D, argument: Any, result: Any, place: Place | None) -> None:
         given = flatten(argument)
         if given and all(map(_finite, given)) and not all(map(_finite, flatten(result))):
-            what = "NaN" if any(bool(np.isnan(leaf).any()) for leaf in flatten(result) if leaf.dtype.kind == "f") else "infinity"
+            what = (
+                "NaN"
+                if any(bool(np.isnan(leaf).any()) for leaf in flatten(result) if leaf.dtype.kind == "f")
+                else "infinity"
+            )
             error = errors.NonFiniteError(errors.not_finite(what, term))
             errors.show_source(error, place)
             raise error

@@ -7,7 +7,6 @@ the factors of the domain; one parameter alone is the domain.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
@@ -28,6 +27,7 @@ from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
+from catad.traced.pickling import Reference
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -65,6 +65,9 @@ def _same(a: Any, b: Any) -> bool:
     return False
 
 
+Named = list[tuple[str, Any]]  # values with the names of parameters
+
+
 @share
 class Function(D):
     """`ct.function(fn)`: see the module.
@@ -72,7 +75,9 @@ class Function(D):
     `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
     """
 
-    __slots__ = ("__dict__", "bound", "captured", "fn", "free", "is_plain", "programs", "signature", "static", "unroll", "version")
+    __slots__ = (
+        "__dict__", "bound", "captured", "fn", "free", "is_plain", "programs", "signature", "static", "unroll", "version",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -105,7 +110,7 @@ class Function(D):
 
     # -- arguments
 
-    def sorted_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    def sorted_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Named, Named]:
         """Arguments by position and by name, each with the name of its parameter."""
         try:
             found = self.signature.bind(*args, **kwargs)
@@ -206,11 +211,7 @@ class Function(D):
         return f"{made}.bind({bound})" if bound else made
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        fn = self.fn
-        module, qualname = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
-        if module is None or "<" in qualname:
-            raise errors.ArgumentError(errors.function_without_name(fn))
-        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound)
+        return _remade, (Reference(self.fn), self.static, self.free, self.unroll, self.bound)
 
 
 PROGRAMS = 256  # that a function keeps, one for each space and form of its arguments
@@ -259,7 +260,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     root = path.trace.root
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
-        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title)
+        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
 
@@ -331,8 +332,9 @@ def _run(fn: Any, driver: Driver, args: Sequence[Any], kwargs: dict[str, Any]) -
     if isinstance(fn, MethodType):
         return _run(fn.__func__, driver, [fn.__self__, *args], kwargs)
     if not isinstance(fn, FunctionType):
-        if isinstance(getattr(type(fn), "__call__", None), FunctionType):
-            return _run(type(fn).__call__, driver, [fn, *args], kwargs)
+        method = getattr(type(fn), "__call__", None)  # noqa: B004
+        if isinstance(method, FunctionType):
+            return _run(method, driver, [fn, *args], kwargs)
         return driver.call(fn, *args, **kwargs)
     copy = rewritten(fn, driver)
     return (fn if copy is None else copy)(*args, **kwargs)
@@ -344,18 +346,34 @@ def _package(fn: Any) -> str:
     return str(scope.get("__name__", "")).partition(".")[0]
 
 
-def _by_reference(module: str, qualname: str, *options: Any) -> Function:
-    """The function that is found under a name, which may stand for its decorated form by now."""
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return _dated(Function(found.fn if isinstance(found, Function) else found, *options))
-
-
 def function(
     fn: Any = None, *, static: str | Sequence[str] = (), free: str | Sequence[str] = (), unroll: int = UNROLL
 ) -> Any:
-    """The morphism that a plain Python function on arrays computes; also a decorator, with or without options."""
+    """The morphism that a plain Python function on arrays computes; also a decorator, with or without options.
+
+    The function is run on stand-ins for arrays, once for the shapes, dtypes and trees of its arguments, and becomes a program of
+    morphisms. Arguments and results are arrays, numbers, and dicts, dataclasses, lists and tuples of them; None, texts, types
+    and functions in them are static. A call binds as Python does, and gives what the function returns. As a morphism it has a
+    factor for each parameter; one parameter is the whole domain. Python numbers among the arguments are float64 or int64 arrays
+    of their own, and weak inside, as in NumPy.
+
+    `static` names parameters that stay what they are, hashable Python values: another value is another program. `free` names what
+    the function reads from outside and what becomes its first parameters instead: so it can be differentiated by them. Other
+    arrays from outside are constants (`f.constants`). A loop of more than `unroll` trips is one loop of the program.
+
+    Raises `ArgumentError` for what is no function, and for names that it does not have. A call raises `TraceError` where the
+    function does what has no meaning for arrays that are not known yet, and where an array from outside has changed.
+
+    >>> import catad as ct, numpy as np
+    >>> @ct.function(static="power")
+    ... def loss(p, x, power=2):
+    ...     return np.sum((p["w"] * x - p["b"]) ** power)
+    >>> p = {"w": np.array([1.0, 2.0]), "b": 1.0}
+    >>> loss(p, np.array([1.0, 3.0])), loss(p, x=np.array([1.0, 3.0]), power=3)
+    (np.float64(25.0), np.float64(125.0))
+    >>> ct.grad(loss, argnums=0)(p, np.array([1.0, 3.0]))
+    {'b': np.float64(-10.0), 'w': array([ 0., 30.])}
+    """
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)
     if isinstance(fn, (D, type)) or not callable(fn):
@@ -383,6 +401,11 @@ _dates: Recent[tuple[Key, tuple[str, ...]], tuple[int, Captured]] = Recent(256)
 _later = count(1)
 
 
+def _remade(*parts: Any) -> Function:
+    """A function from its record."""
+    return _dated(Function(*parts))
+
+
 def _dated(made: Function) -> Function:
     """The function, told from one made earlier of the same code where something that it reads has changed since."""
     key = (Key(made.fn), made.free)
@@ -391,9 +414,6 @@ def _dated(made: Function) -> Function:
         known = _dates[key] = (0 if known is None else next(_later), made.captured)
     made.version, made.captured = known
     return made
-
-
-
 
 
 def function_term(fn: Any) -> D:

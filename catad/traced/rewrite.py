@@ -91,7 +91,9 @@ def _make(function: FunctionType) -> CodeType | None:
     names = [*code.co_freevars, DRIVER]
     outer = ast.FunctionDef(
         name="_outer",
-        args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]),
+        args=ast.arguments(
+            posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+        ),
         body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
         decorator_list=[],
         **_NO_TYPES,
@@ -167,7 +169,11 @@ def augmented_only(nodes: Sequence[ast.AST]) -> list[str]:
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             augmented[node.target.id] = None
             others.append(node.value)
-        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
+        elif (
+            isinstance(node, (ast.stmt, ast.ExceptHandler))
+            and hasattr(node, "body")
+            and not isinstance(node, ast.FunctionDef)
+        ):
             stack.extend(ast.iter_child_nodes(node))
         else:
             others.append(node)
@@ -198,9 +204,10 @@ class Rewriter(ast.NodeTransformer):
 
     def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statements of a function, rewritten."""
-        outer, self.declared = self.declared, {
-            name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
-        }
+        outer, self.declared = (
+            self.declared,
+            {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
+        )
         outer_whole, self.whole = self.whole, node
         body = without_jumps(node.body, self.fresh)
         made = self.block(body)
@@ -226,7 +233,15 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec", DRIVER):
+        if isinstance(node.func, ast.Name) and node.func.id in (
+            "super",
+            "locals",
+            "globals",
+            "vars",
+            "eval",
+            "exec",
+            DRIVER,
+        ):
             return node
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == DRIVER:
             return node
@@ -434,7 +449,9 @@ class Rewriter(ast.NodeTransformer):
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
         inside = {id(n) for n in ast.walk(node)}
         found = {
-            n.id for n in ast.walk(self.whole) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
+            n.id
+            for n in ast.walk(self.whole)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
         }
         return found | self.made_names
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.late import late
 from catad.spaces import Tensor, flatten
 from catad.terms import D, Id
 from catad.traced.decisions import decide, give_up_merging, unroll_for

@@ -11,7 +11,13 @@ import catad as ct
 from tests.traced.drawn import programs
 from tests.traced.programs import compare, module
 
-POINT = (0.3, -0.4, np.array([0.5, -0.3, 0.8]), np.array([0.2, 0.9, -0.6]), np.array([[0.1, -0.2, 0.4], [0.7, 0.3, -0.5], [0.2, 0.6, 0.9]]))
+POINT = (
+    0.3,
+    -0.4,
+    np.array([0.5, -0.3, 0.8]),
+    np.array([0.2, 0.9, -0.6]),
+    np.array([[0.1, -0.2, 0.4], [0.7, 0.3, -0.5], [0.2, 0.6, 0.9]]),
+)
 
 
 @settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -31,7 +37,11 @@ def gradients_agree(fn: Any) -> bool:
 
     def total(h: float) -> float:
         at = [x + h * d for x, d in zip(POINT, along, strict=True)]
-        return float(sum(np.sum(np.sin(np.asarray(part) + 0.1)) for part in fn(*[np.array(a) if np.ndim(a) else float(a) for a in at])))
+        return float(
+            sum(
+                np.sum(np.sin(np.asarray(part) + 0.1)) for part in fn(*[np.array(a) if np.ndim(a) else float(a) for a in at])
+            )
+        )
 
     slopes = [(total(h) - total(-h)) / (2 * h) for h in (1e-5, 1e-6)]
     if not np.isfinite(slopes).all() or abs(slopes[0] - slopes[1]) > 1e-5 * max(1.0, abs(slopes[0])):
