@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Line(NamedTuple):
     """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results.
 
-    A line of `p.lines` also says its names: `name` of the results, `text` what is computed, and `source`, where the user's program
-    has it, as file and line.
+    A line of `p.lines` also has names: `name` is that of the results, `text` what is computed, and `source` the file and line
+    of the user's program.
     """
 
     term: D
@@ -49,7 +49,7 @@ class Line(NamedTuple):
 class Notes(NamedTuple):
     """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
 
-    names: dict[int, str] = {}
+    names: dict[int, str] = {}  # noqa: RUF012  nobody writes into it
     places: tuple[Place | None, ...] = ()
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
@@ -125,9 +125,8 @@ class Program(D):
         """The name of the function, as a name of Python."""
         return identifier(self.notes.title)
 
-    is_scope = True
-
     def bound_names(self) -> set[str]:
+        """The names that the text of the program binds."""
         return late().bound_names(self)
 
     def __str__(self) -> str:

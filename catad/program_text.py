@@ -21,7 +21,7 @@ import numpy as np
 from catad.errors.places import shown
 from catad.program import Line, Program, identifier
 from catad.spaces import Product, Space, flatten, rebuild
-from catad.syntax import Names, Parts, Writer
+from catad.syntax import Names, Parts, Writer, is_scope
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
 from catad.vector.constant import Const
@@ -232,7 +232,7 @@ class _Expression(_Text):
 
     def __init__(self, program: Program, names: Names) -> None:
         super().__init__(program, names)
-        inside = [part for term in program.children for part in Parts(term, closed=True).order if part.is_scope]
+        inside = [part for term in program.children for part in Parts(term, closed=True).order if is_scope(part)]
         self.scope_uses = Counter([id(part) for part in inside])
 
     def text(self) -> str:
@@ -307,7 +307,8 @@ class _Definitions(_Text):
                 self.known[part] = parameter, CALL
         result = self.result()
         head = ", ".join([parameter for parameter, _ in self.naming.parameters])
-        return "\n".join([f"def {name}({head}):", *[indented(line) for line in (*self.statements, f"return {without_brackets(result)}")]])
+        lines = [*self.statements, f"return {without_brackets(result)}"]
+        return "\n".join([f"def {name}({head}):", *map(indented, lines)])
 
     def target(self, part: Any) -> str:
         """A tuple of variables as the target of an assignment."""

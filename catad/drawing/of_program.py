@@ -1,8 +1,8 @@
 """The graph of a program: its lines as boxes, the user's names on the wires.
 
-A program that is called inside is one box, and is opened on demand. Of a long program, neighbouring lines that come from one helper
-function are one box, too, and if that is not enough, those of one line of the source. Lines stand in an order in which they can run,
-so boxes of neighbours make no cycle.
+A program that is called inside is one box, and is opened on demand. Of a long program, neighbouring lines that come from one
+helper function are one box, too, and if that is not enough, those of one line of the source. Lines stand in an order in which
+they can run, so boxes of neighbours make no cycle.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def of_program(program: Program, is_open: bool) -> Graph:
     groups = [[step] for step in steps]
     for key in () if is_open else (_function, _source):
         if len(groups) > MOST:
-            groups = [[step for group in found for step in group] for _, found in groupby(groups, lambda group: key(group[0]))]
+            groups = [list(found) for _, found in groupby(steps, key)]
     read_later = _reads(groups, results)
     nodes = [wires.node(group, later) for group, later in zip(groups, read_later, strict=True)]
     graph = trimmed(Graph(inputs, nodes, results))

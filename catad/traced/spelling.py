@@ -134,8 +134,8 @@ def _side(node: Any) -> Hole | bool | int | float | None:
     """An operand, or a number that has a text."""
     if node.op == "param":
         return Hole(int(node.value), 0)
-    number = node.value if node.op == "const" else None
-    return number if type(number) in (bool, int, float) and math.isfinite(number) else None
+    number: Any = node.value
+    return number if node.op == "const" and type(number) in (bool, int, float) and math.isfinite(number) else None
 
 
 def _infix(symbol: str, rank: int, compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Expression:

@@ -26,7 +26,12 @@ def test_other_dtypes(case):
 def test_special(case):
     smooth = case[0] != "edges"
     for kind, args in [("d", case[2:]), *in_other_kinds(case[2:], "fi" if smooth else "f")]:
-        check(lambda *at: case[1](special, *at), *args, rtol=1e-13 if kind != "f" else 2e-6, grad=None if smooth else False)
+        check(
+            lambda *at: case[1](special, *at),
+            *args,
+            rtol=1e-13 if kind != "f" else 2e-6,
+            grad=None if smooth else False,
+        )
 
 
 def test_special_functions_have_their_names():
@@ -46,6 +51,7 @@ def test_array_namespace(case):
 
 def test_names_of_the_array_api():
     """Each function of the standard that NumPy has is there, by NumPy's meaning or as an error."""
+
     def fn(x):
         xp = x.__array_namespace__()
         z = xp.zeros(3)
@@ -58,8 +64,11 @@ def test_names_of_the_array_api():
 
 def test_unknown_functions_say_what_to_do():
     for fn, said in (
-        (lambda x: np.linalg.solve(x, x), "linalg"), (lambda x: np.fft.fft(x), "Fourier"), (lambda x: np.unique(x), "shape"),
-        (lambda x: np.partition(x, 1), "sort"), (lambda x: np.polyfit(x[0], x[1], 1), "linear"),
+        (lambda x: np.linalg.solve(x, x), "linalg"),
+        (lambda x: np.fft.fft(x), "Fourier"),
+        (lambda x: np.unique(x), "shape"),
+        (lambda x: np.partition(x, 1), "sort"),
+        (lambda x: np.polyfit(x[0], x[1], 1), "linear"),
     ):
         with pytest.raises(ct.TraceError, match=said):
             ct.function(fn)(A)

@@ -76,8 +76,14 @@ def test_arrays_made_inside_are_written_into():
 
 def test_exponents_are_powers_and_roots_as_numpys():
     x = np.array([-np.inf, -0.0, 0.0, 2.0, 9.0])
-    check(lambda a: (a**0.5, a**2, a**-1, a**3, np.power(a, 0.5), a ** np.float64(0.5), 2.0**a, a**0, a**1.0), x, grad=False)
-    check(lambda n: (n**2, n**0, 2 ** n.astype(np.uint8), n ** np.array([0, 1, 2, 3]), n**True), np.array([3, -2, 5, 7]))
+    check(
+        lambda a: (a**0.5, a**2, a**-1, a**3, np.power(a, 0.5), a ** np.float64(0.5), 2.0**a, a**0, a**1.0),
+        x,
+        grad=False,
+    )
+    check(
+        lambda n: (n**2, n**0, 2 ** n.astype(np.uint8), n ** np.array([0, 1, 2, 3]), n**True), np.array([3, -2, 5, 7])
+    )
     check(lambda n: n**-1, np.array([3, -2]))
     check(lambda n: n ** np.array([1, -2]), np.array([3, -2]))
     check(lambda n: (n ** n.astype(np.uint64), n**n), np.array([3, 2, 250, 0], np.uint8))

@@ -35,7 +35,9 @@ def _mapped(driver: Any, function: Any, lanes: list[Any], *args: Any, weak: bool
     program = region.close(results, inputs, Product(tuple([var.space for var in inputs])))
     n = lanes[0].shape[0]
     wide = [computed(trace.region, late().broadcast_to((n, *var.space.shape)), var) for var in given]
-    outs = [fresh(trace, out) for out in flatten(computed(trace.region, late().map(program), (*[x.var_ for x in lanes], *wide)))]
+    outs = [
+        fresh(trace, out) for out in flatten(computed(trace.region, late().map(program), (*[x.var_ for x in lanes], *wide)))
+    ]
     return tuple(outs) if several else outs[0]
 
 
@@ -67,7 +69,9 @@ def vectorized(driver: Any, function: np.vectorize, *args: Any, **kwargs: Any) -
     trace = driver.trace
     if function.signature is not None or function.excluded or kwargs:
         named = "np.vectorize with a signature, excluded or named arguments"
-        raise errors.TraceError(errors.unknown_function(named, "np.apply_along_axis, or ct.map of a function that is traced"))
+        raise errors.TraceError(
+            errors.unknown_function(named, "np.apply_along_axis, or ct.map of a function that is traced")
+        )
     arrays = [strong(trace, arg) for arg in args]
     try:
         vars_ = tuple([x.var_ for x in arrays])

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced
 from catad.traced.table import PYTHON, of_package
 
@@ -16,19 +15,19 @@ from catad.traced.table import PYTHON, of_package
 class Namespace:
     """NumPy's functions, with their meaning for stand-ins also where they ask nobody, as `zeros`."""
 
-    def __init__(self, trace: Trace, module: ModuleType) -> None:
-        self._trace, self._module = trace, module
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
         self.__name__ = module.__name__
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
         if isinstance(found, ModuleType):
-            return Namespace(self._trace, found)
+            return Namespace(found)
         if isinstance(found, type) or not callable(found):
             return found
 
         def function(*args: Any, **kwargs: Any) -> Any:
-            return _driver(self._trace).call(found, *args, **kwargs)
+            return _driver().call(found, *args, **kwargs)
 
         function.__name__ = name
         return function
@@ -37,15 +36,15 @@ class Namespace:
         return dir(self._module)
 
 
-def _driver(trace: Trace) -> Any:
+def _driver() -> Any:
     from catad.traced.driver import Driver
 
-    return Driver(trace)
+    return Driver("")
 
 
 def namespace(self: Traced, *, api_version: str | None = None) -> Namespace:
     """The namespace that the array API standard asks arrays for."""
-    return Namespace(self.trace_, np)
+    return Namespace(np)
 
 
 Traced.__array_namespace__ = namespace  # type: ignore[attr-defined]

@@ -63,14 +63,14 @@ def histogram_bin_edges(trace: Trace, a: Any, bins: Any = 10, range: Any = None,
 
 
 @meaning(np.histogram)
-def histogram(
-    trace: Trace, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+def histogram(trace: Trace, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     x = np.ravel(as_traced(trace, a))
     if weights is not None and isinstance(bins, str):
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     if weights is not None and as_traced(trace, weights).dtype.kind == "b":
-        raise errors.TraceError(errors.unknown_function("np.histogram with truth values as weights", "convert them, w.astype(int)"))
+        raise errors.TraceError(
+            errors.unknown_function("np.histogram with truth values as weights", "convert them, w.astype(int)")
+        )
     if weights is not None and np.shape(as_traced(trace, weights)) != np.shape(as_traced(trace, a)):
         raise ValueError("weights should have the same shape as a.")
     edges = as_traced(trace, _edges(trace, x, bins, range))

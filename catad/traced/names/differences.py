@@ -126,7 +126,9 @@ def _steps(trace: Trace, h: Any, n: int) -> Any:
 def _slope(trace: Trace, x: Any, axis: int, h: Any, order: int) -> Any:
     n = x.shape[axis]
     if n < order + 1:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        )
     h = _steps(trace, h, n)
 
     def part(first: int | None, last: int | None) -> Any:

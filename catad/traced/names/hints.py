@@ -2,7 +2,9 @@
 
 from catad.traced.table import HINTS
 
-_LINALG = "ct.linalg is not there yet: solve small systems by elimination, or by a loop to a fixed point (np.linalg.norm and products work)"
+_LINALG = (
+    "ct.linalg is not there yet: solve small systems by elimination, or in a loop (np.linalg.norm and products are there)"
+)
 _RANDOM = "draw the random numbers outside, and pass them as an argument"
 
 HINTS |= {
@@ -11,7 +13,7 @@ HINTS |= {
     "np.linalg.solve": _LINALG,
     "np.linalg.inv": "solve a system instead of inverting; " + _LINALG,
     "np.linalg.det": "of 2 by 2 and 3 by 3 matrices write the formula; " + _LINALG,
-    "np.fft": "Fourier transforms need complex numbers, which are not supported; write the sum with a constant matrix, np.cos(...) @ x",
+    "np.fft": "Fourier transforms need complex numbers, which are not supported; write sums with constant matrices of np.cos",
     "np.random": _RANDOM,
     "np.partition": "np.sort, which is a partition for every kth",
     "np.argpartition": "np.argsort, which is a partition for every kth",

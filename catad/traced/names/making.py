@@ -19,7 +19,7 @@ from catad.vector.shape import stack
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    if isinstance(shape, (int, np.integer)) or isinstance(shape, Traced):
+    if isinstance(shape, (int, np.integer, Traced)):
         return (shape.__index__(),)
     return tuple([n.__index__() for n in shape])
 
@@ -44,7 +44,14 @@ def _maker(number: Any, function: Any) -> None:
 
 def _liker(number: Any, function: Any) -> None:
     def made(
-        trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+        trace: Trace,
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
     ) -> Any:
         source = a if isinstance(a, Traced) else np.asarray(a)
         size = source.shape if shape is None else shape
@@ -78,11 +85,13 @@ def full_like(
 
 
 @python_meaning(np.array)
-def array(driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any) -> Any:
+def array(
+    driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any
+) -> Any:
     if not any_traced(thing):
-        made = np.array(thing, dtype=dtype, ndmin=ndmin)
-        return constant(driver.trace, made) if made.dtype.kind in "biuf" else made
-    made = from_nested(driver.trace, thing, dtype)
+        plain = np.array(thing, dtype=dtype, ndmin=ndmin)
+        return constant(driver.trace, plain) if plain.dtype.kind in "biuf" else plain
+    made: Any = from_nested(driver.trace, thing, dtype)
     if isinstance(thing, Traced) and copy is not True and made.dtype == thing.dtype and made.ndim >= ndmin:
         return thing
     while made.ndim < ndmin:
@@ -131,7 +140,9 @@ def _strong(trace: Trace, var: Any) -> Any:
 
 
 @method("astype")
-def astype(trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def astype(
+    trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     wanted = checked_array(np.empty(0, dtype)).dtype
     if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {wanted!r} according to the rule {casting!r}")
@@ -149,7 +160,19 @@ def _scalar_type(kind: Any) -> Any:
     return made
 
 
-for _kind in (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_):
+for _kind in (
+    np.float32,
+    np.float64,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.bool_,
+):
     python_meaning(_kind)(_scalar_type(_kind))
 
 
@@ -207,7 +230,7 @@ def fill(trace: Trace, x: Any, value: Any) -> None:
 
 
 @meaning(np.copyto, shares=True)
-def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(trace: Trace, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Traced):
         raise errors.TraceError(errors.write_to_captured("the array given to np.copyto"))
     if where is True:
@@ -220,19 +243,19 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: 
 
 
 @meaning(np.result_type)
-def result_type(trace: Trace, *arrays_and_dtypes: Any) -> np.dtype[Any]:
-    return np.result_type(*[_kind(one) for one in arrays_and_dtypes])
+def result_type(trace: Trace, *arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*[_weakly(one) for one in arrays_and_dtypes])
 
 
 @meaning(np.can_cast)
 def can_cast(trace: Trace, from_: Any, to: Any, casting: Any = "safe") -> bool:
-    return np.can_cast(_kind(from_), to, casting)
+    return np.can_cast(_weakly(from_), to, casting)
 
 
 @meaning(np.min_scalar_type)
-def min_scalar_type(trace: Trace, a: Any, /) -> np.dtype[Any]:
+def min_scalar_type(trace: Trace, a: Any, /) -> Any:
     if not a.ndim:
-        a.__index__() if a.dtype.kind in "iu" else a.item()
+        a.item()  # the smallest dtype depends on the number
     return a.dtype
 
 
@@ -241,7 +264,7 @@ def common_type(trace: Trace, *arrays: Any) -> Any:
     return np.common_type(*[np.empty(0, one.dtype) for one in arrays])
 
 
-def _kind(thing: Any) -> Any:
+def _weakly(thing: Any) -> Any:
     """A dtype, or a weak number, of a stand-in."""
     if not isinstance(thing, Traced):
         return thing

@@ -1,6 +1,7 @@
 """`math`: functions of numbers, whose results are Python's: weak float64, or weak integers where `math` gives integers.
 
-Where `math` raises an error that depends on the number, `ValueError` or `OverflowError`, the result is NaN or infinite, as in NumPy.
+Where `math` raises an error that depends on the number, `ValueError` or `OverflowError`, the result is NaN or infinite, as in
+NumPy.
 """
 
 from __future__ import annotations
@@ -141,15 +142,17 @@ def _sumprod(trace: Trace, p: Any, q: Any) -> Any:
 
 
 for _name, _made in (
-    ("frexp", _frexp), ("log", _log), ("hypot", _hypot), ("dist", _dist), ("ldexp", _ldexp), ("isclose", _isclose), ("fsum", _fsum), ("prod", _prod),
-    ("sumprod", _sumprod),
+    ("frexp", _frexp), ("log", _log), ("hypot", _hypot), ("dist", _dist), ("ldexp", _ldexp), ("isclose", _isclose),
+    ("fsum", _fsum), ("prod", _prod), ("sumprod", _sumprod),
 ):  # fmt: skip
     _enter(_name, _made)
 
 
 def _refused(name: str) -> Callable[..., Any]:
     def made(trace: Trace, *args: Any) -> Any:
-        raise errors.TraceError(errors.unknown_function(f"math.{name}", "pass its result as an argument, or make the number static"))
+        raise errors.TraceError(
+            errors.unknown_function(f"math.{name}", "pass its result as an argument, or make the number static")
+        )
 
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,9 @@ def roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
     if len(axes) > 1 and len(shifts) > 1 and len(axes) != len(shifts):
         raise ValueError("shape mismatch: objects cannot be broadcast to a single shape.")
     if any(isinstance(by, Traced) and by.constant is None for by in shifts):
-        for at, by in zip(axes * (len(shifts) if len(axes) == 1 else 1), shifts * (len(axes) if len(shifts) == 1 else 1), strict=True):
+        for at, by in zip(
+            axes * (len(shifts) if len(axes) == 1 else 1), shifts * (len(axes) if len(shifts) == 1 else 1), strict=True
+        ):
             n = x.shape[at]
             x = along(x, at, (np.arange(n) - by) % max(n, 1))
         return x
@@ -108,7 +111,11 @@ def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
 @meaning(np.resize)
 def resize(trace: Trace, a: Any, new_shape: Any) -> Any:
     x = np.ravel(as_traced(trace, a))
-    shape = tuple([n.__index__() for n in new_shape]) if np.ndim(new_shape) or isinstance(new_shape, (tuple, list)) else (new_shape,)
+    shape = (
+        tuple([n.__index__() for n in new_shape])
+        if np.ndim(new_shape) or isinstance(new_shape, (tuple, list))
+        else (new_shape,)
+    )
     size = math.prod(shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
@@ -205,7 +212,8 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     if mode in _BY_INDEX and options.get("reflect_type", "even") == "even":
         if not n:
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-        return along(x, axis, np.pad(np.arange(n), (before, after), mode))
+        positions: Any = np.pad
+        return along(x, axis, positions(np.arange(n), (before, after), mode))
     if mode == "constant":
         low, high = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")[axis]
     elif mode == "linear_ramp":
@@ -213,7 +221,9 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     elif mode in _STATISTICS:
         low, high = _statistics(x, axis, mode, options.get("stat_length"))
     else:
-        raise errors.TraceError(errors.unknown_parameter("np.pad", f"mode={mode!r}, reflect_type={options.get('reflect_type')!r}"))
+        raise errors.TraceError(
+            errors.unknown_parameter("np.pad", f"mode={mode!r}, reflect_type={options.get('reflect_type')!r}")
+        )
     parts = []
     for count, value in ((before, low), (after, high)):
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -222,7 +232,7 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     return np.concatenate([parts[0], x, parts[1]], axis)
 
 
-_STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
+_STATISTICS: dict[str, Callable[..., Any]] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
 
 
 def _statistics(x: Any, axis: int, mode: str, length: Any) -> list[Any]:

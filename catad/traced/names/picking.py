@@ -205,13 +205,16 @@ _by_data("np.nonzero, which gives the positions", np.nonzero, "nonzero")
 _by_data("np.flatnonzero, which gives the positions", np.flatnonzero)
 _by_data("np.argwhere, which gives the positions", np.argwhere)
 for _name in (
-    "unique unique_all unique_counts unique_inverse unique_values union1d intersect1d setdiff1d setxor1d trim_zeros".split()
-):
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d", "intersect1d", "setdiff1d",
+    "setxor1d", "trim_zeros",
+):  # fmt: skip
     _by_data(f"np.{_name}", getattr(np, _name))
 
 
 @meaning(np.isin)
-def isin(trace: Trace, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+def isin(
+    trace: Trace, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
     x, among = as_traced(trace, element), np.ravel(as_traced(trace, test_elements))
     found = np.any(x[..., None] == among, axis=-1)
     return ~found if invert else found

@@ -76,7 +76,14 @@ def _accumulated(word: Callable[..., D], neutral: int, ufunc: np.ufunc) -> Calla
     """`np.sum` and `np.prod`."""
 
     def made(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
     ) -> Any:
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
@@ -96,12 +103,16 @@ product = method("prod")(meaning(np.prod)(_accumulated(reduce.prod, 1, np.multip
 def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
     """`np.max` and `np.min`."""
 
-    def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    def made(
+        trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         if isinstance(a, Masked) and initial is None:
-            raise errors.TraceError(errors.shape_depends_on_data(f"np.{ufunc.__name__[:3]}(x[mask]), an error where the mask selects nothing"))
+            what = f"np.{ufunc.__name__[:3]}(x[mask]), an error where the mask selects nothing"
+            raise errors.TraceError(errors.shape_depends_on_data(what))
         if where is not True and initial is None:
             raise ValueError(
-                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'"
+                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
             )
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, initial)
@@ -131,7 +142,9 @@ minimum = method("min")(meaning(np.min, np.amin)(_extremum(reduce.min, np.minimu
 def _truth(word: Callable[..., D], neutral: bool, ufunc: np.ufunc) -> Callable[..., Any]:
     """`np.any` and `np.all`."""
 
-    def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    def made(
+        trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
         out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
@@ -217,7 +230,9 @@ std = method("std")(meaning(np.std)(_moment(moments.std, True)))
 @meaning(np.ptp)
 def ptp(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = as_traced(trace, a)
-    return pointwise(trace, np.subtract, maximum(trace, x, axis, keepdims=keepdims), minimum(trace, x, axis, keepdims=keepdims))
+    return pointwise(
+        trace, np.subtract, maximum(trace, x, axis, keepdims=keepdims), minimum(trace, x, axis, keepdims=keepdims)
+    )
 
 
 @meaning(np.average)

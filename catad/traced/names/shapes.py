@@ -21,7 +21,11 @@ def as_traced(trace: Trace, x: Any) -> Any:
         return x
     if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
         return constant(trace, np.asarray(x), type(x))
-    return constant(trace, np.asarray(x), origin="a captured array") if not isinstance(x, (list, tuple)) else from_lists(trace, x)
+    return (
+        constant(trace, np.asarray(x), origin="a captured array")
+        if not isinstance(x, (list, tuple))
+        else from_lists(trace, x)
+    )
 
 
 def from_lists(trace: Trace, x: Any) -> Traced:
@@ -71,22 +75,24 @@ def reshaped(x: Traced, shape: Any) -> Traced:
 
 
 @meaning(np.reshape, shares=True)
-def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Traced:
+def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
     x = as_traced(trace, a)
     if order == "F":
-        return transposed(reshaped(transposed(x, None), tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape), None)
+        return transposed(
+            reshaped(transposed(x, None), tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape), None
+        )
     made = reshaped(x, shape if newshape is None else newshape)
     return made if not copy else made.copy()
 
 
 @method("reshape")
-def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Traced:
+def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     return reshape_(trace, x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 @meaning(np.ravel, shares=True)
 @method("ravel")
-def ravel(trace: Trace, a: Any, order: str = "C") -> Traced:
+def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
     return reshape_(trace, a, -1, order)
 
 
@@ -109,7 +115,7 @@ def transposed(x: Traced, axes: Any) -> Traced:
 
 
 @meaning(np.transpose, np.permute_dims, shares=True)
-def transpose_(trace: Trace, a: Any, axes: Any = None) -> Traced:
+def transpose_(trace: Trace, a: Any, axes: Any = None) -> Any:
     return transposed(as_traced(trace, a), axes)
 
 
@@ -125,7 +131,7 @@ def T(trace: Trace, x: Traced) -> Traced:
 
 
 @meaning(np.matrix_transpose, np.linalg.matrix_transpose, shares=True)
-def matrix_transpose(trace: Trace, a: Any) -> Traced:
+def matrix_transpose(trace: Trace, a: Any) -> Any:
     return swapaxes(trace, a, -1, -2)
 
 
@@ -220,7 +226,7 @@ class Flat:
     def __iter__(self) -> Any:
         return iter(self._line())
 
-    def __len__(self) -> int:
+    def __len__(self) -> Any:
         return self.array.size
 
     def copy(self) -> Any:
@@ -233,7 +239,7 @@ def flat(trace: Trace, x: Traced) -> Flat:
 
 
 @meaning(np.real, shares=True)
-def real_(trace: Trace, val: Any) -> Traced:
+def real_(trace: Trace, val: Any) -> Any:
     return as_traced(trace, val)
 
 
@@ -248,22 +254,19 @@ method("conj", "conjugate")(lambda trace, x: x)
 
 
 @meaning(np.shape)
-def shape_(trace: Trace, a: Any) -> tuple[int, ...]:
+def shape_(trace: Trace, a: Any) -> Any:
     return as_traced(trace, a).shape
 
 
 @meaning(np.ndim)
-def ndim(trace: Trace, a: Any) -> int:
+def ndim(trace: Trace, a: Any) -> Any:
     return as_traced(trace, a).ndim
 
 
 @meaning(np.size)
-def size(trace: Trace, a: Any, axis: Any = None) -> int:
+def size(trace: Trace, a: Any, axis: Any = None) -> Any:
     x = as_traced(trace, a)
     return x.size if axis is None else x.shape[axis]
-
-
-
 
 
 @meaning(np.isrealobj)

@@ -71,12 +71,16 @@ def _xlog1py(trace: Trace, x: Any, y: Any) -> Any:
 
 def _entr(trace: Trace, x: Any) -> Any:
     (x,) = floats(trace, x)
-    return np.where(x > 0, -x * np.log(x), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, x.dtype.type(-np.inf))))
+    return np.where(
+        x > 0, -x * np.log(x), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, x.dtype.type(-np.inf)))
+    )
 
 
 def _rel_entr(trace: Trace, x: Any, y: Any) -> Any:
     x, y = floats(trace, x, y)
-    made = np.where((x > 0) & (y > 0), x * np.log(x / y), np.where((x == 0) & (y >= 0), x.dtype.type(0), x.dtype.type(np.inf)))
+    made = np.where(
+        (x > 0) & (y > 0), x * np.log(x / y), np.where((x == 0) & (y >= 0), x.dtype.type(0), x.dtype.type(np.inf))
+    )
     return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), made)
 
 
