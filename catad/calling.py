@@ -104,8 +104,9 @@ def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, A
 def _passes_trees(term: D) -> bool:
     """True for rearrangements of tuples, which leave trees as they are."""
     first = term.factors[0] if isinstance(term, Compose) else term
-    passes = isinstance(first, (Structural, Proj, Id, Cross))
-    return passes or (isinstance(first, Fork) and any(map(_passes_trees, first.children)))
+    if isinstance(first, Fork):
+        return any(map(_passes_trees, first.children))
+    return isinstance(first, (Structural, Proj, Id, Cross))
 
 
 def _own(arg: Any) -> tuple[Any, Tree]:

@@ -199,13 +199,25 @@ class _Text:
         array = term.children[0].array
         if array.ndim:
             own = name is not None and array.size > _TINY
-            text = None if own else writer.written(array)
+            text = None if own else _range(array, writer) or writer.written(array)
             return self.names.of(array, "array" if name is None else identifier(name), term) if text is None else text
         return (None if strong else _plain(array[()])) or writer(array[()], "number")
 
 
 _SHORT = 12  # characters of a value that is never taken out of a text
 _TINY = 4  # entries of an array that is written out though it has a name
+
+
+def _range(array: Any, writer: Writer) -> str | None:
+    """`np.arange` of integers, as of the steps of a loop; None for other arrays."""
+    if array.ndim != 1 or array.dtype != np.dtype(np.int64) or array.size <= _TINY:
+        return None
+    start, step = int(array[0]), int(array[1]) - int(array[0])
+    found = range(start, start + step * array.size, step or 1)
+    if len(found) != array.size or not np.array_equal(array, found):
+        return None
+    ends = f"{found.stop}" if (start, step) == (0, 1) else f"{start}, {found.stop}" if step == 1 else f"{start}, {found.stop}, {step}"
+    return f"{writer(np, 'np')}.arange({ends})"
 
 
 def _plain(number: Any) -> str | None:

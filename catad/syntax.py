@@ -375,6 +375,7 @@ def unpacked(records: tuple[Any, ...]) -> D:
             parts.append(compose(*below))
         else:
             part = object.__new__(cls)
+            part._place = None  # it was composed in another process
             for key, value in state.items():
                 setattr(part, key, value)
             if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):

@@ -110,7 +110,9 @@ def test_jacobians_by_one_factor() -> None:
 
 
 COMBINED: dict[str, tuple[Callable[[], Any], Any]] = {
-    "iterate": (lambda: ct.iterate(lambda s: {"a": s["a"] / 2 + s["b"], "b": s["b"]}, 3)({"a": 8.0, "b": 1.0}), {"a": 2.75, "b": 1.0}),  # noqa: E501
+    "iterate": (
+        lambda: ct.iterate(lambda s: {"a": s["a"] / 2 + s["b"], "b": s["b"]}, 3)({"a": 8.0, "b": 1.0}), {"a": 2.75, "b": 1.0},
+    ),
     "iterate with inputs": (
         lambda: ct.iterate(lambda s, u: {"s": s["s"] * 2 + u}, 3, inputs=True)({"s": 1.0}, np.arange(3.0)), {"s": 12.0},
     ),
@@ -133,7 +135,8 @@ COMBINED: dict[str, tuple[Callable[[], Any], Any]] = {
     "fork": (lambda: ct.fork(lambda p: {"a": p["a"]}, ct.grad(lambda p: p["a"] ** 2))({"a": 3.0}), ({"a": 3.0}, {"a": 6.0})),
     "cross": (lambda: ct.cross(lambda p: [p["a"]], lambda q: q.sum())({"a": 3.0}, np.ones(2)), ([3.0], 2.0)),
     "product of morphisms": (lambda: (ct.function(lambda p: [p["a"]]) * (lambda q: q * 2))({"a": 3.0}, 4.0), ([3.0], 8.0)),
-    "chain": (lambda: (ct.function(lambda p: {"s": p["a"], "t": p["b"]}) >> (lambda q: q["s"] - q["t"]))({"a": 3.0, "b": 1.0}), 2.0),  # noqa: E501
+    "chain": (lambda: (ct.function(lambda p: {"s": p["a"], "t": p["b"]}) >> (lambda q: q["s"] - q["t"]))({"a": 3.0, "b": 1.0}),
+              2.0),
     "chain of a morphism": (lambda: (ct.sin >> (lambda y: {"y": y}))(0.0), {"y": 0.0}),
     "chain from the left": (lambda: ((lambda x: x * 2) >> ct.neg)(3.0), -6.0),
     "chain backwards": (lambda: (ct.neg << (lambda p: p["x"]))({"x": 3.0}), -3.0),
@@ -208,8 +211,9 @@ def test_what_is_built_anew_finds_its_program() -> None:
         return np.sum(x * x)
 
     f = ct.function(counted)
+    x = np.ones(3)
     for _ in range(3):
-        ct.grad(f)(np.ones(3)), ct.grad(counted)(np.ones(3)), ct.value_and_grad(counted)(np.ones(3)), ct.function(counted)(np.ones(3))  # noqa: E501
+        ct.grad(f)(x), ct.grad(counted)(x), ct.value_and_grad(counted)(x), ct.function(counted)(x)
     assert len(traces) <= 3  # the morphism, the plain function, the second morphism of the same function
 
 
