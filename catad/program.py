@@ -64,7 +64,28 @@ class Notes(NamedTuple):
 
 @share
 class Program(D):
-    """See the module. `result` nests numbers of variables as the codomain is nested."""
+    """A morphism written with variables: what `f.at(...)` gives of a traced function.
+
+    `repr(p)` is an expression, `ct.function(lambda ...).at(dom)`, and `str(p)` are definitions, the last one under `p.title`; what
+    they name stands in `p.names`. Tracing either gives the program: `eval(repr(p), {"ct": catad, **p.names}) == p`, and after
+    `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. `p.lines` are the lines, and
+    `p.point_free()` the same program without variables. `result` nests numbers of variables as the codomain is nested.
+
+    >>> import catad as ct, numpy as np
+    >>> def f(x, y):
+    ...     h = np.tanh(x)
+    ...     return h * h + y
+    >>> p = ct.function(f).at(ct.f64[3] * ct.f64[3])
+    >>> print(p)
+    def f(x, y):
+        h = ct.tanh(x)
+        return h * h + y
+    <BLANKLINE>
+    >>> eval(repr(p), {"ct": ct, **p.names}) == p
+    True
+    >>> p.point_free()
+    ct.fork(ct.exl >> ct.tanh >> ct.dup >> ct.mul, ct.exr) >> ct.add
+    """
 
     __slots__ = ("args", "children", "dom", "notes", "outs", "result")
     children: tuple[D, ...]
