@@ -18,9 +18,10 @@ from catad.engine.program import Program, program_of
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.program import Program as Written
+from catad.rearrange import Proj, Structural
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
-from catad.terms import Cross, D
+from catad.terms import Compose, Cross, D, Fork, Id
 from catad.traced.debug import find_nans, locate, watches
 from catad.traced.form import Form
 from catad.traced.function import Function
@@ -89,7 +90,7 @@ def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, A
     if front is not None and front.program is not None:
         return _by_program(term, front.program, args, kwargs)
     if front is None or front.function is None:
-        return _by_position(term, args, kwargs, [_own(arg) for arg in args])
+        return _by_position(term, args, kwargs, [plain(arg) if _passes_trees(term) else _own(arg) for arg in args])
     function = front.function
     try:
         form, values = function.form_of(args, kwargs)
@@ -98,6 +99,14 @@ def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, A
             raise
         form, values = function.form_of(args[0], {})  # f((x, y)) is f(x, y)
     return form, values[0] if len(values) == 1 else tuple(values)
+
+
+def _passes_trees(term: D) -> bool:
+    """True for rearrangements of tuples, which leave trees as they are."""
+    first = term.factors[0] if isinstance(term, Compose) else term
+    if isinstance(first, Fork):
+        return any(map(_passes_trees, first.children))
+    return isinstance(first, (Structural, Proj, Id, Cross))
 
 
 def _own(arg: Any) -> tuple[Any, Tree]:

@@ -97,8 +97,8 @@ def jacobian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequenc
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
     `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. `argnums` is
-    as for `ct.grad`. The map goes from the tangents of the argument to those of the result, integers left out, in their dtypes; its
-    `blocks()` are a tree like the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
+    as for `ct.grad`. The map goes from the tangents of the argument to those of the result, integers left out, in their dtypes;
+    its `blocks()` are a tree like the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
     differentiate, `PlanError` for another mode, `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
@@ -108,12 +108,8 @@ def jacobian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequenc
     >>> J.blocks()["y"]["a"].todense()
     array([1., 1.])
     """
-    return Jacobian(*_jacobian_of(f, argnums, "ct.jacobian", mode))
-
-
-def _jacobian_of(f: Any, argnums: Any, who: str, mode: Mode | Plan) -> tuple[D, Mode | Plan, Argnums]:
-    term, numbers = by_argument(f, argnums, who)
-    return term, mode, numbers
+    term, numbers = by_argument(f, argnums, "ct.jacobian")
+    return Jacobian(term, mode, numbers)
 
 
 @constructor(morphisms="f")
@@ -121,8 +117,8 @@ def hessian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 
     The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` and `argnums` are as for
-    `ct.jacobian`. Raises `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError` for an argument
-    that is no morphism.
+    `ct.jacobian`. Raises `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError`
+    for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.hessian(ct.map(lambda x: x**3) >> ct.sum())(np.array([1.0, 2.0]))
@@ -249,7 +245,8 @@ def jacfwd(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
     array([[2., 3.],
            [0., 4.]])
     """
-    return DenseJacobian(*_dense_of(f, argnums, "ct.jacfwd", False))
+    term, numbers = by_argument(f, argnums, "ct.jacfwd")
+    return DenseJacobian(term, False, numbers)
 
 
 @constructor(morphisms="f")
@@ -263,9 +260,5 @@ def jacrev(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
     >>> ct.jacrev(lambda p: p["a"] * p["x"])({"a": 2.0, "x": np.ones(2)})["a"]
     array([1., 1.])
     """
-    return DenseJacobian(*_dense_of(f, argnums, "ct.jacrev", True))
-
-
-def _dense_of(f: Any, argnums: Any, who: str, reverse: bool) -> tuple[D, bool, Argnums]:
-    term, numbers = by_argument(f, argnums, who)
-    return term, reverse, numbers
+    term, numbers = by_argument(f, argnums, "ct.jacrev")
+    return DenseJacobian(term, True, numbers)

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class Line(NamedTuple):
     """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results.
 
-    A line of `p.lines` also says its names: `name` of the results, `text` what is computed, and `source`, where the user's program
-    has it, as file and line.
+    A line of `p.lines` also has names: `name` is that of the results, `text` what is computed, and `source` the file and line
+    of the user's program.
     """
 
     term: D
@@ -49,7 +49,7 @@ class Line(NamedTuple):
 class Notes(NamedTuple):
     """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
 
-    names: dict[int, str] = {}
+    names: dict[int, str] = {}  # noqa: RUF012  nobody writes into it
     places: tuple[Place | None, ...] = ()
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
@@ -125,19 +125,24 @@ class Program(D):
         """The name of the function, as a name of Python."""
         return identifier(self.notes.title)
 
-    is_scope = True
-
     def bound_names(self) -> set[str]:
+        """The names that the text of the program binds."""
         return late().bound_names(self)
 
     def __str__(self) -> str:
         return late().program_text(self)
 
-    def draw(self, dom: Space | None = None, open: bool = False) -> str:
+    def draw(self, dom: Space | None = None, open: bool | str = False) -> str:
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
         A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
-        function, and those of a line of the source. With `open=True` all lines are drawn. Raises `SpaceError` for another domain.
+        function, and those of a line of the source. With `open=True` all lines are drawn, with `open="name"` those of one
+        function. Raises `SpaceError` for another domain.
+
+        >>> import catad as ct, numpy as np
+        >>> f = ct.function(lambda x: np.exp(2 * x))
+        >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
+        True
         """
         return late().draw(self, dom, open)
 

@@ -21,7 +21,7 @@ import numpy as np
 from catad.errors.places import shown
 from catad.program import Line, Program, identifier
 from catad.spaces import Product, Space, flatten, rebuild
-from catad.syntax import Names, Parts, Writer
+from catad.syntax import Names, Parts, Writer, is_scope
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
 from catad.vector.constant import Const
@@ -199,13 +199,25 @@ class _Text:
         array = term.children[0].array
         if array.ndim:
             own = name is not None and array.size > _TINY
-            text = None if own else writer.written(array)
+            text = None if own else _range(array, writer) or writer.written(array)
             return self.names.of(array, "array" if name is None else identifier(name), term) if text is None else text
         return (None if strong else _plain(array[()])) or writer(array[()], "number")
 
 
 _SHORT = 12  # characters of a value that is never taken out of a text
 _TINY = 4  # entries of an array that is written out though it has a name
+
+
+def _range(array: Any, writer: Writer) -> str | None:
+    """`np.arange` of integers, as of the steps of a loop; None for other arrays."""
+    if array.ndim != 1 or array.dtype != np.dtype(np.int64) or array.size <= _TINY:
+        return None
+    start, step = int(array[0]), int(array[1]) - int(array[0])
+    found = range(start, start + step * array.size, step or 1)
+    if len(found) != array.size or not np.array_equal(array, found):
+        return None
+    ends = f"{start}, {found.stop}, {step}" if step != 1 else f"{start}, {found.stop}" if start else f"{found.stop}"
+    return f"{writer(np, 'np')}.arange({ends})"
 
 
 def _plain(number: Any) -> str | None:
@@ -232,7 +244,7 @@ class _Expression(_Text):
 
     def __init__(self, program: Program, names: Names) -> None:
         super().__init__(program, names)
-        inside = [part for term in program.children for part in Parts(term, closed=True).order if part.is_scope]
+        inside = [part for term in program.children for part in Parts(term, closed=True).order if is_scope(part)]
         self.scope_uses = Counter([id(part) for part in inside])
 
     def text(self) -> str:
@@ -307,7 +319,8 @@ class _Definitions(_Text):
                 self.known[part] = parameter, CALL
         result = self.result()
         head = ", ".join([parameter for parameter, _ in self.naming.parameters])
-        return "\n".join([f"def {name}({head}):", *[indented(line) for line in (*self.statements, f"return {without_brackets(result)}")]])
+        lines = [*self.statements, f"return {without_brackets(result)}"]
+        return "\n".join([f"def {name}({head}):", *map(indented, lines)])
 
     def target(self, part: Any) -> str:
         """A tuple of variables as the target of an assignment."""

@@ -47,9 +47,16 @@ def code_of(term: D) -> tuple[str, dict[str, Any]]:
     return writer.text(), writer.names.values
 
 
+def is_scope(part: D) -> bool:
+    """True for a program, whose text is a scope of its own."""
+    return hasattr(type(part), "bound_names")
+
+
 class Parts:
-    """The parts of a term, each once and after its own parts. Of a chain they are its factors, but a beginning that it shares with
-    another chain is one part. A scope of its own has parts unless it is `closed`.
+    """The parts of a term, each once and after its own parts.
+
+    Of a chain they are its factors, but a beginning that it shares with another chain is one part. A term whose text is a scope
+    of its own has no parts where they are `closed`.
     """
 
     def __init__(self, term: D, closed: bool) -> None:
@@ -65,7 +72,7 @@ class Parts:
     def of(self, part: D) -> Sequence[D]:
         """The parts of a part."""
         if not isinstance(part, Compose):
-            return () if self.closed and part.is_scope else part.children
+            return () if self.closed and is_scope(part) else part.children
         at: D = part
         rest: list[D] = []
         while isinstance(at, Compose) and (at is part or id(at) not in self.shared):
@@ -76,7 +83,7 @@ class Parts:
     def _beginnings(self, part: D) -> Sequence[D]:
         if isinstance(part, Compose):
             return (part.left, *part.right.factors)
-        return () if self.closed and part.is_scope else part.children
+        return () if self.closed and is_scope(part) else part.children
 
 
 class Names:
@@ -88,8 +95,8 @@ class Names:
         self.bound: set[str] = set()
         self.title = {str(getattr(term, "title", ""))}  # which no value has
         for part in ordered(term):
-            if part.is_scope:
-                self.bound |= part.bound_names()
+            if is_scope(part):
+                self.bound |= part.bound_names()  # type: ignore[attr-defined]
 
     def of(self, value: Any, wish: str, key: Any = None) -> str:
         """A name for a value, the same each time: for the same object, or for equal keys."""
@@ -168,7 +175,7 @@ class Writer:
                 continue
             self.seen.add(id(part))
             self.top = part
-            if part.is_scope and self.scope is not None:
+            if is_scope(part) and self.scope is not None:
                 template = self.scope(part)
             else:
                 template = self.chain(part) if isinstance(part, Compose) else part.code(self.hole, self)
@@ -368,6 +375,7 @@ def unpacked(records: tuple[Any, ...]) -> D:
             parts.append(compose(*below))
         else:
             part = object.__new__(cls)
+            part._place = None  # it was composed in another process
             for key, value in state.items():
                 setattr(part, key, value)
             if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):

@@ -96,12 +96,6 @@ class D:
         """Python that rebuilds the term; `part` gives that of a child, `name` that of a value: a literal, or a name."""
         raise NotImplementedError
 
-    is_scope = False  # its text is a scope of its own
-
-    def bound_names(self) -> set[str]:
-        """The names that the text of a scope binds."""
-        return set()
-
     # -- equality: syntactic, up to associativity of >> and its unit
 
     def __hash__(self) -> int:

@@ -125,7 +125,7 @@ def unsupported_dtype(dtype: Any) -> str:
 def unknown_function(name: str, nearest: str = "") -> str:
     return text(
         f"{name} has no meaning for arrays that are traced",
-        do=nearest or "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
+        do=nearest or "write it with other functions of NumPy (docs/functions.md lists them), or as ct.D with its derivative",
     )
 
 
@@ -426,7 +426,7 @@ class NonFiniteError(CatadError, FloatingPointError):
     """
 
 
-def not_finite(what: str, term: Any) -> str:
+def made_not_finite(what: str, term: Any) -> str:
     return text(
         f"a traced function has made {what} of finite numbers",
         given=abbreviated(term, 60),

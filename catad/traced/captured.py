@@ -17,6 +17,7 @@ from catad import errors
 from catad.arrays import array_module
 from catad.frozen import changes_itself, codes_of, names_of, users_class, written_by_user
 from catad.terms import D
+from catad.traced.rewrite import has_source
 from catad.trees import entries_of
 
 _MISSING = object()
@@ -60,7 +61,7 @@ class Captured:
 
     def add(self, fn: Any, functions: Iterable[FunctionType], parameters: Sequence[str] = ()) -> None:
         """Note what a callable holds, and what the functions read that it runs; the names of parameters are left out."""
-        functions = list(functions)
+        functions = _with_helpers(functions)
         found = [names_of(function.__code__) for function in functions]
         asked = frozenset().union(*[read for read, _ in found])
         if not isinstance(fn, FunctionType) and not any(changes_itself(function) for function in functions):
@@ -118,6 +119,22 @@ class Captured:
     def arrays(self) -> dict[str, Any]:
         """The arrays, by the names under which the functions find them."""
         return {name: array for entry in self.entries for name, array in _arrays(entry.name, entry.content)}
+
+
+def _with_helpers(functions: Iterable[FunctionType]) -> list[FunctionType]:
+    """Functions, and of those without source, which run as they are, the helpers that they name."""
+    found = dict.fromkeys(functions)
+    stack = list(found)
+    while stack:
+        function = stack.pop()
+        if has_source(function):
+            continue
+        for name in names_of(function.__code__)[0] & function.__globals__.keys():
+            helper = function.__globals__[name]
+            if isinstance(helper, FunctionType) and helper not in found and written_by_user(helper.__globals__):
+                found[helper] = None
+                stack.append(helper)
+    return list(found)
 
 
 def _content_of(cell: CellType) -> Any:

@@ -1,7 +1,7 @@
 """Looking into traced programs: which line first made a NaN, which line an error comes from, and what a value is when it runs.
 
-The program is run once more for the first two questions, line by line, on the same arrays: loops step by step, and of branches the
-side that is taken.
+For the first two questions the program is run once more, line by line, on the same arrays: loops step by step, and of branches
+the side that is taken.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def find_nans(program: D, value: Any) -> None:
                 if any(bool(np.isnan(leaf).any()) for leaf in flatten(result) if leaf.dtype.kind == "f")
                 else "infinity"
             )
-            error = errors.NonFiniteError(errors.not_finite(what, term))
+            error = errors.NonFiniteError(errors.made_not_finite(what, term))
             errors.show_source(error, place)
             raise error
 

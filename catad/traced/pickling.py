@@ -1,7 +1,7 @@
 """Functions in pickles: a plain function stands there by its module and name, which may mean its decorated form by now.
 
-A function without such a name (a lambda, a local function) is an error for `pickle`; `cloudpickle`, which takes functions by value,
-takes it as it is.
+A function without such a name (a lambda, a local function) is an error for `pickle`; `cloudpickle`, which takes functions by
+value, takes it as it is.
 """
 
 from __future__ import annotations

@@ -58,6 +58,11 @@ def rewritten(function: FunctionType, driver: Driver) -> FunctionType | None:
     return copy
 
 
+def has_source(function: FunctionType) -> bool:
+    """True for a function that can be rewritten."""
+    return _rewritten_code(function) is not None
+
+
 def _cell(value: object) -> CellType:
     return CellType(value)
 
@@ -466,7 +471,7 @@ def _named(target: ast.expr, value: ast.expr) -> ast.expr:
     """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
     names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []
     said = [name.id for name in names if isinstance(name, ast.Name)]
-    if len(said) < len(names) or not said or any(name.startswith(DRIVER) or name.startswith("__catad_") for name in said):
+    if len(said) < len(names) or not said or any(name.startswith((DRIVER, "__catad_")) for name in said):
         return value
     given = ast.Constant(said[0]) if isinstance(target, ast.Name) else _names(said)
     return ast.copy_location(ast.Call(_driver("named"), [given, value], []), value)

@@ -24,6 +24,7 @@ from catad.linear.cut import between, cut
 from catad.linear.gather import spread_over
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped, StridedCopy
+from catad.linear.structure import widest
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.terms import D
@@ -37,6 +38,7 @@ Leaves = tuple[Sequence["Wire"], Sequence["Wire"], Sequence["Wire"]]  # of state
 Later = Callable[[], "Wire"]  # what is laid out after the loop
 _MOVES = (StridedCopy, Reshaped)
 _ADD, _MUL = [scalar.apply(op, scalar.param(0), scalar.param(1)) for op in ("add", "mul")]
+AT_ONCE = 1 << 20  # numbers of an array between that always fit
 DEEP = 64  # boxes after each other through which a sum is followed
 
 
@@ -72,7 +74,7 @@ class _Loop:
         self.moving = [start for start in self.state if start not in self.given]
         self.maker = {k: box for box in self.wiring.boxes for k in box.outs}
         self.constants = {k for box in self.wiring.boxes if not box.ins for k in box.outs}
-        self.apart = not self.moving and not any(isinstance(box.primitive, Nesting) for box in self.wiring.boxes)
+        self.apart = not self.moving and self.fits_at_once()
         self.added: list[int] = []  # what is added up in place
         self.stacked: list[int] = []  # what the loop gives at each step
         self.totals: dict[int, Wire] = {}  # once the loop is laid out, what is added up
@@ -88,6 +90,13 @@ class _Loop:
         after = self.run()
         state = [self.given[start] if start in self.given else after[start] for start in self.state]
         return state, [later[i]() for i in range(len(sums))], [self.spread(k) for k in outputs]
+
+    def fits_at_once(self) -> bool:
+        """Whether steps that do not depend on each other may run at once: no array between is much larger than those around."""
+        if any(isinstance(box.primitive, Nesting) for box in self.wiring.boxes):
+            return False
+        sizes = [self.size(k) for box in self.wiring.boxes for k in box.outs]
+        return self.n * max(sizes, default=0) <= max(AT_ONCE, 4 * self.n * sum(map(self.size, (*self.inputs, *self.plain[3]))))
 
     def size(self, k: int) -> int:
         """How many numbers a wire of the step carries."""
@@ -157,9 +166,12 @@ class _Loop:
 
     def product(self, box: Box) -> Contract | None:
         """A box that is linear in each of its arguments, as a contraction."""
+        ins, outs = self.wiring.spaces(box.ins), self.wiring.spaces(box.outs)
+        if widest(*ins) != outs[0].dtype:
+            return None
         if isinstance(box.primitive, Contract):
             return box.primitive
-        shapes = [space.shape for space in self.wiring.spaces((*box.ins, *box.outs))]
+        shapes = [space.shape for space in (*ins, *outs)]
         if not _is(box.primitive, _MUL) or any(shape != shapes[-1][len(shapes[-1]) - len(shape) :] for shape in shapes):
             return None
         axes = tuple(range(len(shapes[-1])))

@@ -334,6 +334,15 @@ def test_steps_that_do_not_depend_on_each_other_run_at_once() -> None:
     assert not any(isinstance(each, Sweep) for each in boxes_of(ct.grad(squared(ct.sweep(f, 4), x)), x))
 
 
+def test_they_do_not_where_that_would_take_much_memory() -> None:
+    wide = ct.fork(ct.it, product(INPUT, GIVEN) >> ct.tanh >> ct.sum())
+    x = ((), np.ones((2, 1000)), np.ones((3000, 2)))
+    (loop,) = [each for each in boxes_of(ct.sweep(wide, 3000), x) if isinstance(each, Sweep)]
+    assert loop.n == 3000
+    assert not any(isinstance(each, Sweep) for each in boxes_of(ct.sweep(wide, 30), ((), x[1], x[2][:30])))
+    np.testing.assert_allclose(ct.sweep(wide, 3000)(*x)[1], np.full(3000, 1000 * np.tanh(2.0)), rtol=1e-12)
+
+
 # -- branches of a step
 
 
