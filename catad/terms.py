@@ -193,7 +193,7 @@ class D:
         except AttributeError:
             front = late().front_of(self)
         if front is not None:
-            called: Result = late().call_term(self, args, kwargs)
+            called: Result = front.call(self, args, kwargs)
             return called
         if kwargs:
             raise errors.SpaceError(errors.no_keywords(self, kwargs))
