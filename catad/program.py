@@ -132,11 +132,17 @@ class Program(D):
     def __str__(self) -> str:
         return late().program_text(self)
 
-    def draw(self, dom: Space | None = None, open: bool = False) -> str:
+    def draw(self, dom: Space | None = None, open: bool | str = False) -> str:
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
         A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
-        function, and those of a line of the source. With `open=True` all lines are drawn. Raises `SpaceError` for another domain.
+        function, and those of a line of the source. With `open=True` all lines are drawn, with `open="name"` those of one
+        function. Raises `SpaceError` for another domain.
+
+        >>> import catad as ct, numpy as np
+        >>> f = ct.function(lambda x: np.exp(2 * x))
+        >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
+        True
         """
         return late().draw(self, dom, open)
 

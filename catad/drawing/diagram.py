@@ -38,7 +38,7 @@ FILLS = {  # kind of box -> (fill, edge)
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def draw(term: D, dom: Space | None = None, is_open: bool = False) -> str:
+def draw(term: D, dom: Space | None = None, opened: bool | str = False) -> str:
     """A string diagram as SVG text; with a domain, of the wiring at that space, with the spaces on the wires.
 
     Without a domain each part of the term is drawn where it stands; with one, shared work is drawn once. Long chains and
@@ -55,7 +55,7 @@ def draw(term: D, dom: Space | None = None, is_open: bool = False) -> str:
     if isinstance(term, Program):
         if dom is not None and dom != term.dom:
             raise errors.SpaceError(errors.not_in_domain(dom, term.dom, term))
-        return render(of_program(term, is_open), f"{term.title}: {space_label(term.dom)} -> {space_label(term.spaces(term.dom))}")
+        return render(of_program(term, opened), f"{term.title}: {space_label(term.dom)} -> {space_label(term.spaces(term.dom))}")
     if dom is None:
         return render(of_term(term), "string diagram")
     wiring = wire(term, dom)

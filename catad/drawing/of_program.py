@@ -31,16 +31,16 @@ class _Step(NamedTuple):
     within: str  # the function that it comes from
 
 
-def of_program(program: Program, is_open: bool) -> Graph:
-    """The graph of a program; `is_open` draws all lines, also those of programs inside."""
+def of_program(program: Program, opened: bool | str) -> Graph:
+    """The graph of a program; groups are `opened` all, or those of one function by its name."""
     wires = _Wires()
     inputs = [wires.add(space, program.notes.names.get(v)) for v, space in enumerate(program.dom.leaves)]
     steps: list[_Step] = []
-    results = wires.lines(program, inputs, is_open, steps)
+    results = wires.lines(program, inputs, opened, steps)
     groups = [[step] for step in steps]
-    for key in () if is_open else (_function, _source):
+    for key in () if opened is True else (_function, _source):
         if len(groups) > MOST:
-            groups = [list(found) for _, found in groupby(steps, key)]
+            groups = [[*found] for _, found in groupby(steps, lambda step, key=key: step if step.within == opened else key(step))]  # type: ignore[misc]
     read_later = _reads(groups, results)
     nodes = [wires.node(group, later) for group, later in zip(groups, read_later, strict=True)]
     graph = trimmed(Graph(inputs, nodes, results))
@@ -66,14 +66,14 @@ class _Wires:
         name, space = self.names[k], space_label(self.spaces[k])
         return space if name is None else f"{shortened(name)}: {space}"
 
-    def lines(self, program: Program, inputs: Sequence[int], is_open: bool, steps: list[_Step]) -> list[int]:
+    def lines(self, program: Program, inputs: Sequence[int], opened: bool | str, steps: list[_Step]) -> list[int]:
         """Add the lines of a program, applied to wires, to the steps; the wires of its result."""
         notes, spaces = program.notes, program.spaces_of_variables()
         at = dict(enumerate(inputs))
         for k, (term, args, outs) in enumerate(zip(program.children, program.args, program.outs, strict=True)):
             ins = [at[v] for v in flatten(args)]
-            if is_open and isinstance(term, Program):
-                made = self.lines(term, ins, is_open, steps)
+            if isinstance(term, Program) and opened in (True, term.title):
+                made = self.lines(term, ins, opened, steps)
                 for wire, v in zip(made, flatten(outs), strict=True):
                     self.names[wire] = self.names[wire] or notes.names.get(v)
             else:

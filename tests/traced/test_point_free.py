@@ -66,9 +66,9 @@ def test_what_is_read_elsewhere_is_not_taken_into_a_part() -> None:
     p = ct.function(f).at(F3 * F3)
     form = p.point_free()
     assert repr(form) == (
-        "ct.fork((t1 := ct.exl >> ct.tanh) >> ct.fork(ct.fork(ct.id, (t2 := ct.exp)) >> ct.sub, t2) >> ct.mul, "
+        "ct.fork((t1 := ct.exl >> ct.tanh) >> ct.fork(ct.fork(ct.id, ct.exp) >> ct.sub, ct.exp) >> ct.mul, "
         "ct.fork(t1, ct.exr) >> ct.mul) >> ct.add"
-    ) or "ct.tanh" in repr(form)
+    )
     check_point_free(p)
 
 

@@ -195,7 +195,7 @@ def test_a_text_in_a_file_traces_to_the_program() -> None:
     for name in ("a rolled loop", "early returns", "a while with break", "an if with writes", "a long expression"):
         p = program(name)
         assert p.names.keys() <= {"np"}
-        made = module(f"{str(p)}\nprogram = {repr(p)}\n")
+        made = module(f"{p!s}\nprogram = {p!r}\n")
         assert made.program == p and ct.function(made.f).at(p.dom) == p
 
 
@@ -206,7 +206,7 @@ def test_a_captured_array_has_its_own_name() -> None:
     p = ct.function(lambda x: A @ x + A[0, 0]).at(ct.f64[5])
     assert repr(p) == "ct.function(lambda x: A @ x + np.float64(0.0)).at(ct.f64[5])"
     assert np.array_equal(p.names["A"], A)
-    assert repr(p.lines[0]) .startswith("A = constant f64[8, 5]")
+    assert repr(p.lines[0]).startswith("A = constant f64[8, 5]")
 
 
 def test_names_of_values_and_of_variables_differ() -> None:
