@@ -13,7 +13,8 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.functors import Differential, Factors, Gradient, ReverseDifferential, Tangent
+from catad.functors import Differential, ReverseDifferential, Tangent
+from catad.gradients import Factors, Gradient
 from catad.late import late
 from catad.program import Program
 from catad.rearrange import Proj, Structural

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
 _BASE = 1_000_003_193_817
-
-
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
 MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
+
 
 class D:
     """A differentiable function, as a term.
