@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def test_the_loss_prints_as_a_definition() -> None:
 def test_the_loss_prints_without_variables() -> None:
     """The design's first print shared `t1 >> ct.add >> ct.tanh`; here `fork(a >> f, a >> g)` is `a >> fork(f, g)`."""
     assert repr(loss.at(LOSS_DOM).point_free()) == (
-        "ct.compose(ct.fork(ct.proj(3), ct.compose(ct.fork(ct.fork(ct.proj(2), ct.proj(0)) >> ct.matmul, ct.proj(1)), ct.add, ct.tanh, "
+        "ct.compose(ct.fork(ct.proj(3), ct.compose(ct.fork(ct.fork(ct.proj(2), ct.proj(0)) >> ct.matmul, ct.proj(1)), ct.add, ct.tanh, "  # noqa: E501
         "ct.fork(ct.id, ct.max(axis=1, keepdims=True)), ct.sub, "
         "ct.fork(ct.id, ct.exp >> ct.sum(axis=1, keepdims=True) >> ct.log), ct.sub)), ct.mul, ct.sum(), ct.neg, (ct.id / 4))"
     )
@@ -131,9 +132,9 @@ PROGRAMS = {
     "bools": "b = x > 0; return b + b, b * 2, b.sum(), b * b, b.astype(float) - 1",
     "matrices": "return a @ a.T @ a, x @ a.T[:3], (a @ a.T).T",
     "names twice": "h = x * 2; h = h + h; h = np.sin(h) * h; return h - h * h",
-    "keywords and names of the package": "ct_ = x * 2; np_ = ct_ + x; lambda_ = np_ * np_; t1 = lambda_ + x; return t1 * t1 + np_ * ct_",
+    "keywords and names of the package": "ct_ = x * 2; np_ = ct_ + x; lambda_ = np_ * np_; t1 = lambda_ + x; return t1 * t1 + np_ * ct_",  # noqa: E501
     "a chain": "for _ in range(12): x = np.sin(x) * x + 1\nreturn x",
-    "a long expression": "return np.sin(np.cos(np.exp(-np.abs(np.tanh(np.sin(x * y) + np.cos(x / y)) * np.arctan2(x, y)) ** 2) * 3))",
+    "a long expression": "return np.sin(np.cos(np.exp(-np.abs(np.tanh(np.sin(x * y) + np.cos(x / y)) * np.arctan2(x, y)) ** 2) * 3))",  # noqa: E501
     "a dictionary": "p = {'w': x, 'b': y}; return {'s': p['w'] * p['b'], 'd': p['w'] - p['b']}",
     "a helper": "def g(u, v=2.0): return u * v + y\nreturn g(g(x), 3.0) + g(v=1, u=y)",
     "slices": "return a[1:, 0], a[::-1, ::2], a[..., None], a[-1], a[None, 1:3, :-1]",
@@ -149,13 +150,13 @@ PROGRAMS = {
     "an if": "if x[0] > 0:\n    z = x * 2\nelse:\n    z = y\nreturn z",
     "an if with writes": "z = np.zeros(3)\nif x[0] > y[0]:\n    z[0] = x[0]\n    s = 1.0\nelse:\n    s = y[1]\nreturn z, s",
     "early returns": "if x[0] > 1:\n    return x\nif y[0] > 1:\n    return y * 2\nreturn x - y",
-    "chained ifs": "s = x.sum()\nif s > 2: r = s\nelif s > 1: r = s * s\nelse: r = -s\nreturn r + (1.0 if r > 0 and s < 5 else s)",
+    "chained ifs": "s = x.sum()\nif s > 2: r = s\nelif s > 1: r = s * s\nelse: r = -s\nreturn r + (1.0 if r > 0 and s < 5 else s)",  # noqa: E501
     "a while": "n = 0\nwhile np.sum(x * x) > 1.0 and n < 50:\n    x = x / 2\n    n += 1\nreturn x, n",
     "a while with break": "s = 0.0\nwhile True:\n    s = s + 0.3\n    if s > x[0]:\n        break\nreturn s * y",
     "a rolled loop": "h = x\nfor i in range(40):\n    h = np.tanh(h * y) + i * 0.1\nreturn h",
-    "loops in loops": "s = 0.0\nfor i in range(20):\n    for row in a:\n        s = s + row[0] * i\n    if s > 10:\n        s = s - x[0]\nreturn s",
-    "rows": "out = np.zeros(len(A))\nfor i in range(len(A)):\n    out[i] = A[i] @ a[0]\nfor j in range(30):\n    out[j % 8] *= 1.01\nreturn out",
-    "a loop with outer arrays": "z = a * 1\nfor t in range(25):\n    z[1:-1] = 0.5 * (z[2:] + z[:-2])\n    z[0, t % 5] += x[0]\nreturn z",
+    "loops in loops": "s = 0.0\nfor i in range(20):\n    for row in a:\n        s = s + row[0] * i\n    if s > 10:\n        s = s - x[0]\nreturn s",  # noqa: E501
+    "rows": "out = np.zeros(len(A))\nfor i in range(len(A)):\n    out[i] = A[i] @ a[0]\nfor j in range(30):\n    out[j % 8] *= 1.01\nreturn out",  # noqa: E501
+    "a loop with outer arrays": "z = a * 1\nfor t in range(25):\n    z[1:-1] = 0.5 * (z[2:] + z[:-2])\n    z[0, t % 5] += x[0]\nreturn z",  # noqa: E501
     "a function inside": "g = ct.function(lambda u, v: np.sin(u) * v)\nreturn g(x, y) + g(y, g(x, x))",
     "gradients inside": "return ct.grad(lambda u: np.sum(u ** 3))(x) + ct.jvp(ct.sin, (x,), (y,))[1]",
     "morphisms inside": "f = ct.sin >> ct.exp\nreturn f(x) + f(y) + ct.matmul(x, y) + (ct.exl >> ct.times(2.0))(x, y)",
@@ -230,7 +231,7 @@ def test_lines_say_names_terms_and_places() -> None:
     ]  # fmt: skip
     assert lines[0].term == ct.matmul and lines[0].args == (2, 0) and lines[2].name == "h"
     file, number = (lines[2].source or "").rsplit(":", 1)
-    assert file.endswith("test_program_text.py") and "np.tanh" in open(file).read().splitlines()[int(number) - 1]
+    assert file.endswith("test_program_text.py") and "np.tanh" in Path(file).read_text().splitlines()[int(number) - 1]
 
 
 def test_the_order_of_writing_is_no_part_of_a_program() -> None:
@@ -241,7 +242,7 @@ def test_the_order_of_writing_is_no_part_of_a_program() -> None:
 
     def second(u, v):
         c = np.cos(v)
-        unused = np.exp(c)
+        unused = np.exp(c)  # noqa: F841
         return np.sin(u) * c
 
     p, q = ct.function(first).at(F3 * F3), ct.function(second).at(F3 * F3)

@@ -21,7 +21,8 @@ def round_(trace: Trace, a: Any, decimals: int = 0) -> Any:
     if x.dtype.kind in "iu" and decimals >= 0:
         return x.copy()
     if x.dtype.kind == "b" and decimals:
-        raise TypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') with casting rule 'same_kind'")
+        said = "Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') with casting rule 'same_kind'"
+        raise TypeError(said)
     if decimals == 0:
         return pointwise(trace, np.rint, x)
     scale = 10.0 ** abs(decimals)
