@@ -12,7 +12,6 @@ from catad import errors
 from catad.errors.places import Place, called, shown
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
 
-
 MOST_DECISIONS = 64  # of one path: a loop on data that cannot be recorded would decide without end
 
 

@@ -431,7 +431,7 @@ PROGRAMS = {
         """,
 }
 POINTS = [np.array([1.5, 0.7, 0.2]), np.array([-0.4, 0.3, 2.0]), np.array([0.3, -2.5, 1.25])]
-SMOOTH = [np.array([1.5137, 0.7071, 0.2236]), np.array([-0.4142, 0.3333, 0.9437]), np.array([0.3091, -2.5117, 1.2533])]  # no kink
+SMOOTH = [np.array([1.5137, 0.7071, 0.2236]), np.array([-0.4142, 0.3419, 0.9437]), np.array([0.3091, -2.5117, 1.2533])]  # no kink
 MAY_REFUSE = {"range of data"}
 
 
