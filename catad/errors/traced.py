@@ -190,6 +190,15 @@ def too_many_branches(places: Sequence[str | None]) -> str:
     )
 
 
+def nested_too_deep(fn: Any, error: SyntaxError) -> str:
+    return text(
+        "the function nests its loops and branches too deep to be traced",
+        given=str(error.msg),
+        where=defined(fn),
+        do="move the inner ones into a function of their own",
+    )
+
+
 def paths_differ(a: Any, b: Any, place: str | None) -> str:
     return text(
         "the function returns values of different spaces on two paths that data choose",

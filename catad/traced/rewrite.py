@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from catad import errors
 from catad.scalar.find_source import find_source
 from catad.traced.bindings import augmented_only, bound_names, contains
 from catad.traced.flags import without_jumps
@@ -106,7 +107,10 @@ def _make(function: FunctionType) -> CodeType | None:
     )
     module = ast.Module([outer], [])
     ast.fix_missing_locations(module)
-    compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
+    try:
+        compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
+    except SyntaxError as error:  # Python nests twenty blocks at most, and a loop here is two
+        raise errors.TraceError(errors.nested_too_deep(function, error)) from None
     (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType)]
     (made,) = [one for one in outer_code.co_consts if isinstance(one, CodeType) and one.co_name == definition.name]
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)

@@ -62,7 +62,7 @@ def programs(draw: Any) -> str:
 
 class _Writer:
     def __init__(self, draw: Any) -> None:
-        self.draw, self.count = draw, 0
+        self.draw, self.count, self.level = draw, 0, 0
         self.left: dict[str, list[str]] = {}
 
     def pick(self, options: list[str]) -> str:
@@ -99,7 +99,7 @@ class _Writer:
 
     def statement(self, names: dict[str, list[str]], depth: int, in_loop: bool, index: str | None) -> list[str]:
         kinds = ["assign", "assign", "write", "write", "view", "augment"]
-        if depth < 3:
+        if self.level < 3:
             kinds += ["if", "for", "loop", "while", "list"]
         if in_loop:
             kinds += ["break", "continue"]
@@ -112,7 +112,10 @@ class _Writer:
             return [f"if {self.fill(self.pick(CONDITIONS), names, index)}:", f"    {kind}"]
         if kind == "list":
             return self.listed(names, index)
-        return self.nested(kind, names, depth, index)
+        self.level += 1
+        lines = self.nested(kind, names, depth, index)
+        self.level -= 1
+        return lines
 
     def binding(self, kind: str, names: dict[str, list[str]], index: str | None) -> list[str]:
         sort = self.pick(["s", "v", "m"]) if kind != "view" else self.pick(["v", "m"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 import catad as ct
 from tests.traced.drawn import programs
@@ -19,8 +19,10 @@ POINT = (
     np.array([[0.1, -0.2, 0.4], [0.7, 0.3, -0.5], [0.2, 0.6, 0.9]]),
 )
 
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]  # making a failure short takes minutes: add Phase.shrink to look into one
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None)
+
+@settings(suppress_health_check=list(HealthCheck), deadline=None, phases=PHASES)
 @given(programs())
 def test_a_drawn_program_is_numpys_or_refused(text: str) -> None:
     fn = module(text).f
@@ -52,7 +54,7 @@ def gradients_agree(fn: Any) -> bool:
     return bool(abs(tangent - slopes[1]) <= 1e-5 * max(1.0, abs(slopes[1])))
 
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15)
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15, phases=PHASES)
 @given(programs())
 def test_the_derivative_of_a_drawn_program_is_that_of_differences(text: str) -> None:
     fn = module(text).f

@@ -129,3 +129,10 @@ def test_a_loop_on_data_without_source_is_an_error() -> None:
     exec("def f(x):\n    while x[0] < 5:\n        x = x * 2\n    return x", scope)
     with pytest.raises(ct.TraceError, match="64 paths"):
         ct.function(scope["f"])(X)
+
+
+def test_loops_nested_too_deep_are_an_error() -> None:
+    lines = [f"{'    ' * (k + 1)}for i{k} in range(2):" for k in range(12)]
+    made = module("def f(x):\n" + "\n".join(lines) + f"\n{'    ' * 13}x = x + 1\n    return x\n")
+    with pytest.raises(ct.TraceError, match="function of their own"):
+        ct.function(made.f)(X)
