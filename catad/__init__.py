@@ -44,7 +44,8 @@ from catad.errors import (
     SpaceError,
     TraceError,
 )
-from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
+from catad.functors import differential, reverse_differential, tangent
+from catad.gradients import grad, value_and_grad
 from catad.jacobians import hessian, jacfwd, jacobian, jacrev
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale

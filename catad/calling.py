@@ -256,10 +256,10 @@ def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list
                     parts.append(_read(arg, leaves))
         else:
             parts = [Static(arg) if k in front.places else _read(arg, leaves) for k, arg in enumerate(args)]
-        if not kwargs:
-            return "call", tuple(parts), front.trees
-        named = [Static(arg) if name in front.names else _read(arg, leaves) for name, arg in kwargs.items()]
-        return "call", tuple(parts), front.trees, tuple(kwargs), tuple(named)
+        parts.append(front.trees)
+        if kwargs:
+            parts += [(name, Static(arg) if name in front.names else _read(arg, leaves)) for name, arg in kwargs.items()]
+        return tuple(parts)
     except (_Unknown, TypeError, OverflowError, errors.CatadError):
         return None
 
@@ -277,13 +277,14 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The value of a term that speaks trees."""
     if watches():
         return _watched(term, args, kwargs)
+    front: Front = term._front
     leaves: list[Any] = []
     found: TripCountChanged | None = None
-    key = _key(term._front, args, kwargs, leaves)
-    entry = None if key is None else cache_of(term).get(key)
+    key = _key(front, args, kwargs, leaves)
     try:
+        entry = None if key is None else cache_of(term).get(key)
         if entry is not None:
-            term._front.check()
+            front.check()
             called: Called = entry.value
             if called.order is not None:
                 leaves = [leaves[k] for k in called.order]

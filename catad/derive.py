@@ -14,7 +14,8 @@ from catad.arrays import common_module, sealed
 from catad.calling import Point, applied, leaves_of, point, restored, stripped
 from catad.engine.program import Program, program_of
 from catad.fronts import front_of
-from catad.functors import Gradient, Tangent, as_chain, aux, fused, linear_graph, main
+from catad.functors import Tangent, as_chain, fused, linear_graph
+from catad.gradients import Gradient, aux, main
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.pullback import Pullback, TracedPullback, Trees

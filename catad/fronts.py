@@ -13,7 +13,9 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.functors import Differential, Factors, Gradient, ReverseDifferential, Tangent
+from catad.functors import Differential, ReverseDifferential, Tangent
+from catad.gradients import Factors, Gradient
+from catad.late import late
 from catad.program import Program
 from catad.rearrange import Proj, Structural
 from catad.spaces import Product, Space
@@ -40,6 +42,7 @@ class Front(NamedTuple):
     function: Function | None
     places: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
+    call: Any = None  # the function that calls such a term
     functions: tuple[Function, ...] = ()  # all in the term that speak trees
     program: Program | None = None  # that takes the arguments
     trees: tuple[Any, ...] = ()  # of programs in the term, which compare equal without them
@@ -47,7 +50,7 @@ class Front(NamedTuple):
     def check(self) -> None:
         """Raise `TraceError` where what a function reads from outside has become something else."""
         for function in self.functions:
-            if not function.captured.is_same:
+            if function.captured.entries and not function.captured.is_same:
                 function.captured.check()
 
 
@@ -83,17 +86,17 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
     if isinstance(term, Function):
         names = list(term.signature.parameters)
         places = frozenset([k for k, name in enumerate(names) if name in term.static])
-        return Front(term, places, frozenset(term.static), (term,))
+        return Front(term, places, frozenset(term.static), late().call_term, (term,))
     if isinstance(term, Program):
         form, tree = term.notes.form, term.notes.result_tree
         plain = form is None or tree is None or (tree.is_plain and all(one.is_plain for one in form.trees))
-        return None if plain else Front(None, program=term, trees=((form, tree),))
+        return None if plain else Front(None, call=late().call_term, program=term, trees=((form, tree),))
     found = [part._front for part in parts]
     if not any(found):
         return None
     leading = found[:1] if isinstance(term, Compose) else () if isinstance(term, OF_PAIRS) else found
     named = [front for front in leading if front is not None and (front.function is not None or front.program is not None)]
-    first = named[0] if named else Front(None)
+    first = named[0] if named else Front(None, call=late().call_term)
     functions = tuple(dict.fromkeys([function for front in found if front is not None for function in front.functions]))
     trees = tuple([one for front in found if front is not None for one in front.trees])
     return first._replace(functions=functions, trees=trees)

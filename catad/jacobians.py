@@ -12,7 +12,8 @@ from catad.arrays import common_module
 from catad.calls import constructor
 from catad.derive import coefficients_at, taken_point
 from catad.fronts import argument_numbers, factor_numbers, form_at, front_of, specialised, tuple_tree
-from catad.functors import Argnums, Factors, Gradient, by_argument, differentiated, fused, leaves_of_factors, linear_graph
+from catad.functors import fused, linear_graph
+from catad.gradients import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
 _BASE = 1_000_003_193_817
-
-
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
 MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
+
 
 class D:
     """A differentiable function, as a term.
@@ -193,7 +192,7 @@ class D:
         except AttributeError:
             front = late().front_of(self)
         if front is not None:
-            called: Result = late().call_term(self, args, kwargs)
+            called: Result = front.call(self, args, kwargs)
             return called
         if kwargs:
             raise errors.SpaceError(errors.no_keywords(self, kwargs))

@@ -17,8 +17,11 @@ COMMANDS = [
 ]
 
 
+NUMPY_ONLY = ("engine.md", "custom-derivatives.md")
+
+
 def _page(path: Path) -> Any:
-    return pytest.param(path, marks=pytest.mark.numpy_only if path.name == "engine.md" else (), id=path.name)
+    return pytest.param(path, marks=pytest.mark.numpy_only if path.name in NUMPY_ONLY else (), id=path.name)
 
 
 @pytest.mark.parametrize("path", [_page(path) for path in documents()])

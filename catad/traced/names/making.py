@@ -102,7 +102,8 @@ def array(
 @python_meaning(np.asarray, np.ascontiguousarray, np.asanyarray, np.asfortranarray)
 def asarray(driver: Any, thing: Any, dtype: Any = None, order: Any = None, **more: Any) -> Any:
     if isinstance(thing, Traced):
-        return thing if dtype is None or np.dtype(dtype) == thing.dtype else thing.astype(dtype)
+        same = dtype is None or np.dtype(dtype) == thing.dtype
+        return thing if same and thing.var_.weak is None else thing.astype(thing.dtype if dtype is None else dtype)
     if any_traced(thing):
         return from_nested(driver.trace, thing, dtype)
     made = np.asarray(thing, dtype=dtype)

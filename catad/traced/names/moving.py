@@ -97,8 +97,8 @@ def tile(trace: Trace, A: Any, reps: Any) -> Any:
 @method("repeat")
 def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     x = as_traced(trace, a)
-    if axis is None:
-        x, axis = np.ravel(x), 0
+    if axis is None or not x.ndim:
+        x, axis = np.ravel(x), axis or 0
     axis = normalize_axis_index(axis, x.ndim)
     if isinstance(repeats, Traced) and repeats.constant is None:
         raise errors.TraceError(errors.shape_depends_on_data("np.repeat with counts that are data"))

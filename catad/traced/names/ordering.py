@@ -113,6 +113,8 @@ def _quantile(trace: Trace, a: Any, q: Any, axis: Any, how: str, keepdims: bool,
     shape = kept if keepdims else line.shape[:-1]
     kind = _kind(x.dtype, q, how)
     if not line.shape[-1]:
+        if not skips_nan:
+            raise IndexError("cannot do a non-empty take from an empty axes.")
         return np.full(np.shape(q) + shape, kind.type(np.nan))
     ordered = one_line(trace, words.sort(), line)
     one = _of_present if skips_nan and x.dtype.kind == "f" else _of_all
@@ -160,7 +162,7 @@ def _of_all(ordered: Any, q: Any, how: str) -> Any:
         part = place - low
         ends = [along(ordered, axis, int(k)) for k in (low, min(low + 1, n - 1))]
         part = part if hasattr(q, "dtype") else float(part)
-        made = ends[0] if n == 1 or known.dtype.kind in "iu" else _between(ends[0], ends[1], part)
+        made = ends[0] if known.dtype.kind in "iu" else _between(ends[0], ends[1], part)
     if ordered.dtype.kind != "f":
         return made
     last = along(ordered, axis, -1)

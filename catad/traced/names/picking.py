@@ -40,8 +40,8 @@ def _whole(index: Any) -> Any:
 @method("take")
 def take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     x = as_traced(trace, a)
-    if axis is None:
-        x, axis = np.ravel(x), 0
+    if axis is None or not x.ndim:
+        x, axis = np.ravel(x), axis or 0
     axis = normalize_axis_index(axis, x.ndim)
     index = _whole(_index(trace, indices))
     made = along(x, axis, _fitted(index, x.shape[axis], mode))

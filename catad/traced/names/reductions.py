@@ -26,14 +26,16 @@ def one_line(trace: Trace, term: D, x: Any) -> Any:
     return fresh(trace, computed(trace.region, term, x.var_))
 
 
-def axes_of(x: Traced, axis: Any) -> tuple[int, ...] | None:
-    """Axes as NumPy checks them, counted from the front; None for all."""
+def axes_of(x: Traced, axis: Any, lenient: bool = False) -> tuple[int, ...] | None:
+    """Axes as NumPy checks them, counted from the front; None for all. Some functions take numbers to have an axis."""
+    if lenient and not x.ndim and isinstance(axis, (int, np.integer)) and axis in (0, -1):
+        return None
     return None if axis is None else normalize_axis_tuple(axis if not isinstance(axis, Traced) else axis.__index__(), x.ndim)
 
 
-def _named(x: Traced, axis: Any) -> Any:
+def _named(x: Traced, axis: Any, lenient: bool = True) -> Any:
     """Axes as they are given, checked."""
-    axes = axes_of(x, axis)
+    axes = axes_of(x, axis, lenient)
     if axes is None:
         return None
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -44,6 +46,11 @@ def strong(trace: Trace, a: Any) -> Any:
     """A stand-in with the dtype of its array, also for a Python number."""
     x = as_traced(trace, a)
     return x if x.var_.weak is None else fresh(trace, cast(trace, x.var_, x.dtype))
+
+
+def only_if(test: Any, x: Any) -> Any:
+    """The array, or an error at run time where a test fails: an index out of range."""
+    return x[None][np.where(test, 0, 1)]
 
 
 def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Any:
@@ -116,7 +123,7 @@ def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
             )
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, initial)
-        axes = axes_of(x, axis)
+        axes = axes_of(x, axis, True)
         many = math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes])
         if not many and initial is not None:
             kept = _kept(x, axes, keepdims)
@@ -169,7 +176,7 @@ def _count(trace: Trace, a: Any, axis: Any, where: Any, keepdims: bool) -> Any:
         return total(trace, mask, _masked_axes(a, axis), np.intp, keepdims=keepdims)
     x = as_traced(trace, a)
     if where is True:
-        axes = axes_of(x, axis)
+        axes = axes_of(x, axis, True)
         return math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes])
     return total(trace, np.broadcast_to(as_traced(trace, where).astype(bool), x.shape), axis, np.intp, keepdims=keepdims)
 
@@ -181,7 +188,7 @@ def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims:
         x = strong(trace, a)
         x = x if dtype is None else x.astype(dtype, copy=False)
         if x.dtype.kind == "f" or dtype is None:
-            return one_line(trace, moments.mean(_named(x, axis), bool(keepdims)), x)
+            return one_line(trace, moments.mean(_named(x, axis, False), bool(keepdims)), x)
     kind = a.dtype if isinstance(a, Masked) else as_traced(trace, a).dtype
     wide = np.float64 if dtype is None and kind.kind in "biu" else dtype
     made = total(trace, a, axis, wide, keepdims=keepdims, where=where)
@@ -200,7 +207,7 @@ def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
         ddof = ddof if correction is None else correction
         x = x if dtype is None else x.astype(dtype, copy=False)
         if where is True and mean is None and not isinstance(ddof, Traced):
-            result = one_line(trace, word(_named(x, axis), ddof, bool(keepdims)), x)
+            result = one_line(trace, word(_named(x, axis, False), ddof, bool(keepdims)), x)
         else:
             result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
             result = np.sqrt(result) if root else result
@@ -243,7 +250,7 @@ def average(
     axes = axes_of(x, axis)
     if weights is None:
         made = mean(trace, x, axis, keepdims=keepdims)
-        scale: Any = np.full_like(made, x.size / max(made.size, 1))
+        scale: Any = np.full_like(made, x.size / made.size)
         return (made, scale) if returned else made
     w = as_traced(trace, weights)
     dtype = np.result_type(x.dtype, w.dtype, *([np.float64] if x.dtype.kind in "biu" else []))
@@ -266,7 +273,7 @@ def _position(word: Callable[..., D]) -> Callable[..., Any]:
 
     def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         x = strong(trace, a)
-        axes = axes_of(x, axis)
+        axes = axes_of(x, axis, True)
         if axes is not None and len(axes) != 1:
             raise TypeError("'tuple' object cannot be interpreted as an integer")
         if not math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes]):
@@ -360,7 +367,7 @@ def _nan_position(plain: Callable[..., Any], number: float) -> Callable[..., Any
         out = plain(trace, x, axis, **options)
         if missing is False:
             return out
-        count = x.size if axis is None else x.shape[axis]  # of NaN alone there is no position: an index out of range
+        count = x.size if axis is None or not x.ndim else x.shape[axis]  # of NaN alone there is no position: an index out of range
         return as_traced(trace, np.arange(count))[np.where(all_(trace, missing, axis, **options), count, out)]
 
     return made

@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from catad.late import late
 from catad.terms import D
+from catad.traced.operators import cast
 from catad.traced.recorder import Trace, Uniform
-from catad.traced.stand_in import Traced, View, computed, constant, fresh
+from catad.traced.stand_in import Traced, View, computed, constant, fresh, read_through
 from catad.traced.table import attribute, meaning, method
 from catad.vector.shape import broadcast_to, reshape, transpose
 
@@ -48,7 +50,7 @@ def contiguous(x: Traced) -> bool:
 def view(x: Traced, read: D, write: D | None, why: str = "", keeps_order: bool = False) -> Traced:
     """A view through a term, written through by another one; a number has no views."""
     if not x.ndim and not x.is_view:
-        return fresh(x.trace_, computed(x.trace_.region, read, x.var_))
+        return fresh(x.trace_, read_through(x.trace_.region, read, cast(x.trace_, x.var_, x.dtype), ()))
     return Traced(x.trace_, None, View(x, read, write, (), why, keeps_order))
 
 
@@ -67,7 +69,7 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     if math.prod(full) != x.size or (-1 in sizes and not known) or any(n < -1 for n in sizes):
         raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
     if full == x.shape:
-        return x if not x.ndim else view(x, late().identity, late().exr, keeps_order=True)
+        return view(x, late().identity, late().exr, keeps_order=True)
     term = reshape(full)
     if contiguous(x):
         return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
@@ -142,8 +144,9 @@ attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))
 @method("swapaxes")
 def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
     x = as_traced(trace, a)
+    first, second = normalize_axis_index(axis1, x.ndim, "axis1"), normalize_axis_index(axis2, x.ndim, "axis2")
     order = list(range(x.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    order[first], order[second] = order[second], order[first]
     return transposed(x, order)
 
 

@@ -179,7 +179,7 @@ def _folded(
     neutral = _neutral(ufunc, dtypes[0])
     if where is not True:
         x = np.where(where, x, dtypes[0].type(neutral))
-    line, kept = lines(x, axis)
+    line, kept = lines(x, axis, True)
     if not line.shape[-1] and ufunc in (np.fmax, np.fmin):
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     made: Any = fresh(trace, computed(trace.region, fold(ufunc, neutral, axis=line.ndim - 1), line.var_))
@@ -187,8 +187,10 @@ def _folded(
     return made if initial is None else pointwise(trace, ufunc, made, initial)
 
 
-def lines(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+def lines(x: Any, axis: Any, lenient: bool = False) -> tuple[Any, tuple[int, ...]]:
     """The array with some axes as one, which is its last; and the shape of a result that keeps these axes with size 1."""
+    if lenient and not x.ndim and axis in (0, -1):
+        axis = None
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     rest = [k for k in range(x.ndim) if k not in axes]
     kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
