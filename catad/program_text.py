@@ -216,8 +216,8 @@ def _range(array: Any, writer: Writer) -> str | None:
     found = range(start, start + step * array.size, step or 1)
     if len(found) != array.size or not np.array_equal(array, found):
         return None
-    ends = f"{start}, {found.stop}, {step}" if step != 1 else f"{start}, {found.stop}" if start else f"{found.stop}"
-    return f"{writer(np, 'np')}.arange({ends})"
+    ends = [found.stop] if (start, step) == (0, 1) else [start, found.stop] if step == 1 else [start, found.stop, step]
+    return f"{writer(np, 'np')}.arange({', '.join(map(str, ends))})"
 
 
 def _plain(number: Any) -> str | None:

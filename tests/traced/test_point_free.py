@@ -9,8 +9,9 @@ import pytest
 
 import catad as ct
 from catad.syntax import ordered
+from tests.traced.cases_texts import PROGRAMS
 from tests.traced.programs import leaves
-from tests.traced.test_program_text import PROGRAMS, program
+from tests.traced.test_program_text import program
 from tests.traced.texts import check_point_free, same_boxes
 
 F3 = ct.f64[3]

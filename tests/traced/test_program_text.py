@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import catad as ct
+from tests.traced.cases_texts import PROGRAMS
 from tests.traced.drawn import programs
 from tests.traced.programs import module
 from tests.traced.test_drawn import POINT
@@ -18,8 +19,6 @@ from tests.traced.texts import check_point_free, check_program, check_record, ch
 
 F3 = ct.f64[3]
 A = np.arange(40.0).reshape(8, 5) / 7
-INDEX = np.array([2, 0, 1, 1])
-MASK = np.array([True, False, True])
 
 
 @ct.function
@@ -72,8 +71,8 @@ def test_the_loss_prints_as_a_definition() -> None:
 def test_the_loss_prints_without_variables() -> None:
     """The design's first print shared `t1 >> ct.add >> ct.tanh`; here `fork(a >> f, a >> g)` is `a >> fork(f, g)`."""
     assert repr(loss.at(LOSS_DOM).point_free()) == (
-        "ct.compose(ct.fork(ct.proj(3), ct.compose(ct.fork(ct.fork(ct.proj(2), ct.proj(0)) >> ct.matmul, ct.proj(1)), ct.add, ct.tanh, "  # noqa: E501
-        "ct.fork(ct.id, ct.max(axis=1, keepdims=True)), ct.sub, "
+        "ct.compose(ct.fork(ct.proj(3), ct.compose(ct.fork(ct.fork(ct.proj(2), ct.proj(0)) >> ct.matmul, ct.proj(1)), ct.add, "
+        "ct.tanh, ct.fork(ct.id, ct.max(axis=1, keepdims=True)), ct.sub, "
         "ct.fork(ct.id, ct.exp >> ct.sum(axis=1, keepdims=True) >> ct.log), ct.sub)), ct.mul, ct.sum(), ct.neg, (ct.id / 4))"
     )
 
@@ -117,57 +116,18 @@ def test_a_while_loop_prints_as_definitions() -> None:
 # -- the laws, for many programs
 
 
-PROGRAMS = {
-    "identity": "return x",
-    "a constant": "return 2.0",
-    "nothing": "return ()",
-    "twice the argument": "return x, x",
-    "numbers": "return 1 - x * 2 + 3.5 / x ** 2 - (-2) ** x % 3 // 2 + -x ** -1 + 2 ** -x",
-    "numbers that are simplified": "return x * 1 + x * 0 + x ** 1 + x - 0.0, x / 1, 1 * x",
-    "infinities": "return x * np.inf + np.nan * x - -np.inf",
-    "comparisons": "return (x < 2) & (1.0 <= x) | ~(x != y) ^ (x == 3), x > y",
-    "integers": "return k // 2 * 3 % 5, k << 2, k >> 1, k & 3 | 4 ^ k, ~k, -k",
-    "integers with floats": "return k * x, x * k, k / 2, k + 1.5, np.float32(2) * x",
-    "float32": "z = x.astype(np.float32); return z * 2, z + x, z * np.float64(2), z ** 2, z @ z",
-    "bools": "b = x > 0; return b + b, b * 2, b.sum(), b * b, b.astype(float) - 1",
-    "matrices": "return a @ a.T @ a, x @ a.T[:3], (a @ a.T).T",
-    "names twice": "h = x * 2; h = h + h; h = np.sin(h) * h; return h - h * h",
-    "keywords and names of the package": "ct_ = x * 2; np_ = ct_ + x; lambda_ = np_ * np_; t1 = lambda_ + x; return t1 * t1 + np_ * ct_",  # noqa: E501
-    "a chain": "for _ in range(12): x = np.sin(x) * x + 1\nreturn x",
-    "a long expression": "return np.sin(np.cos(np.exp(-np.abs(np.tanh(np.sin(x * y) + np.cos(x / y)) * np.arctan2(x, y)) ** 2) * 3))",  # noqa: E501
-    "a dictionary": "p = {'w': x, 'b': y}; return {'s': p['w'] * p['b'], 'd': p['w'] - p['b']}",
-    "a helper": "def g(u, v=2.0): return u * v + y\nreturn g(g(x), 3.0) + g(v=1, u=y)",
-    "slices": "return a[1:, 0], a[::-1, ::2], a[..., None], a[-1], a[None, 1:3, :-1]",
-    "indices": "return a[k], a[k, :], a[:, k % 5], a[INDEX], a[INDEX, 1], a[:, INDEX], A[k], A[INDEX, k]",
-    "masks": "return x[MASK], np.where(x > 0, x, y), np.where(x > y, 1.0, x)",
-    "views": "r = a[1:3]; r += 1; a[0] = r[1]; t = a.T; t[0] += 2.0; return a, r",
-    "writes": "z = np.zeros(5); z[1:4] = x; z[k % 5] += 1; z[INDEX] = 3.0; z *= 2; return z",
-    "masked writes": "z = x.copy(); z[z > 0] = 0.5; z[MASK] -= 1; return z",
-    "captured arrays": "return A[:3, 0] * x + A[0, 0] + np.sum(A @ np.arange(5.0)) + (A * 0 + 1)[0, :3]",
-    "zeros and ones": "return np.zeros((20, 3)) + x, np.ones(3) * y, np.full((4, 5), 2.0, np.float32), np.arange(30)",
-    "reductions": "return a.sum(0), a.max(axis=1, keepdims=True), a.mean(), x.prod(), a.argmax(), np.cumsum(x), a.std(axis=0)",
-    "shapes": "return a.reshape(5, -1), a.ravel(), np.concatenate([x, y]), np.stack([x, y], 1), x[:, None] * y",
-    "an if": "if x[0] > 0:\n    z = x * 2\nelse:\n    z = y\nreturn z",
-    "an if with writes": "z = np.zeros(3)\nif x[0] > y[0]:\n    z[0] = x[0]\n    s = 1.0\nelse:\n    s = y[1]\nreturn z, s",
-    "early returns": "if x[0] > 1:\n    return x\nif y[0] > 1:\n    return y * 2\nreturn x - y",
-    "chained ifs": "s = x.sum()\nif s > 2: r = s\nelif s > 1: r = s * s\nelse: r = -s\nreturn r + (1.0 if r > 0 and s < 5 else s)",  # noqa: E501
-    "a while": "n = 0\nwhile np.sum(x * x) > 1.0 and n < 50:\n    x = x / 2\n    n += 1\nreturn x, n",
-    "a while with break": "s = 0.0\nwhile True:\n    s = s + 0.3\n    if s > x[0]:\n        break\nreturn s * y",
-    "a rolled loop": "h = x\nfor i in range(40):\n    h = np.tanh(h * y) + i * 0.1\nreturn h",
-    "loops in loops": "s = 0.0\nfor i in range(20):\n    for row in a:\n        s = s + row[0] * i\n    if s > 10:\n        s = s - x[0]\nreturn s",  # noqa: E501
-    "rows": "out = np.zeros(len(A))\nfor i in range(len(A)):\n    out[i] = A[i] @ a[0]\nfor j in range(30):\n    out[j % 8] *= 1.01\nreturn out",  # noqa: E501
-    "a loop with outer arrays": "z = a * 1\nfor t in range(25):\n    z[1:-1] = 0.5 * (z[2:] + z[:-2])\n    z[0, t % 5] += x[0]\nreturn z",  # noqa: E501
-    "a function inside": "g = ct.function(lambda u, v: np.sin(u) * v)\nreturn g(x, y) + g(y, g(x, x))",
-    "gradients inside": "return ct.grad(lambda u: np.sum(u ** 3))(x) + ct.jvp(ct.sin, (x,), (y,))[1]",
-    "morphisms inside": "f = ct.sin >> ct.exp\nreturn f(x) + f(y) + ct.matmul(x, y) + (ct.exl >> ct.times(2.0))(x, y)",
-    "several results": "q, r = np.divmod(x, y)\nm = ct.fork(ct.sin, ct.cos)(q)\nreturn m[0] * m[1] + m[0] - r",
-}  # fmt: skip
+CAPTURED = """\
+A = np.arange(40.0).reshape(8, 5) / 7
+INDEX = np.array([2, 0, 1, 1])
+MASK = np.array([True, False, True])
+"""
+
+
 
 
 def program(name: str) -> Any:
-    body = textwrap.indent(PROGRAMS[name].replace("; ", "\n"), "    ")
-    made = module(f"A = np.arange(40.0).reshape(8, 5) / 7\nINDEX = np.array([2, 0, 1, 1])\nMASK = np.array([True, False, True])\n"
-                  f"def f(x, y, a, k):\n{body}\n")  # fmt: skip
+    body = textwrap.indent(PROGRAMS[name], "    ")
+    made = module(f"{CAPTURED}\ndef f(x, y, a, k):\n{body}\n")
     return ct.function(made.f).at(np.ones(3), np.ones(3), np.ones((4, 5)), np.int64(2))
 
 
@@ -196,7 +156,7 @@ def test_a_text_in_a_file_traces_to_the_program() -> None:
     for name in ("a rolled loop", "early returns", "a while with break", "an if with writes", "a long expression"):
         p = program(name)
         assert p.names.keys() <= {"np"}
-        made = module(f"{p!s}\nprogram = {p!r}\n")
+        made = module(f"{p}\nprogram = {p!r}\n")
         assert made.program == p and ct.function(made.f).at(p.dom) == p
 
 
@@ -231,7 +191,7 @@ def test_lines_say_names_terms_and_places() -> None:
     ]  # fmt: skip
     assert lines[0].term == ct.matmul and lines[0].args == (2, 0) and lines[2].name == "h"
     file, number = (lines[2].source or "").rsplit(":", 1)
-    assert file.endswith("test_program_text.py") and "np.tanh" in Path(file).read_text().splitlines()[int(number) - 1]
+    assert file == __file__ and "np.tanh" in Path(file).read_text().splitlines()[int(number) - 1]
 
 
 def test_the_order_of_writing_is_no_part_of_a_program() -> None:
@@ -242,7 +202,7 @@ def test_the_order_of_writing_is_no_part_of_a_program() -> None:
 
     def second(u, v):
         c = np.cos(v)
-        unused = np.exp(c)  # noqa: F841
+        np.exp(c)  # nobody reads it
         return np.sin(u) * c
 
     p, q = ct.function(first).at(F3 * F3), ct.function(second).at(F3 * F3)

@@ -42,10 +42,14 @@ class Scaled:
 @pytest.mark.parametrize(
     "f",
     [
-        decorated, ct.function(plain), ct.function(plain, static="n"), ct.function(plain).bind(n=5), ct.grad(decorated >> ct.sum()),  # noqa: E501
+        decorated,
+        ct.function(plain),
+        ct.function(plain, static="n"),
+        ct.function(plain).bind(n=5),
+        ct.grad(decorated >> ct.sum()),
         ct.fork(decorated, ct.function(plain, unroll=3)),
     ],
-)  # fmt: skip
+)
 def test_a_function_is_pickled_by_its_name(f: Any) -> None:
     again = pickle.loads(pickle.dumps(f))
     assert again == f and hash(again) == hash(f)
@@ -82,7 +86,8 @@ def test_a_name_that_means_another_function_by_now_is_an_error() -> None:
 def test_a_program_needs_none_of_the_users_code() -> None:
     """A fresh process, without the module of the function, has the program."""
     made = module(
-        "B = np.arange(30.0)\ndef f(x):\n    h = np.outer(x, x)\n    while h.sum() > 1: h = h / 2\n    return {'h': h @ B[:3], 'B': B}\n"  # noqa: E501
+        "B = np.arange(30.0)\ndef f(x):\n    h = np.outer(x, x)\n    while h.sum() > 1:\n        h = h / 2\n"
+        "    return {'h': h @ B[:3], 'B': B}\n"
     )
     p = ct.function(made.f).at(X)
     code = (
