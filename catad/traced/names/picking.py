@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
 from catad.traced.names.moving import along
-from catad.traced.names.shapes import as_traced, contiguous, reshaped
+from catad.traced.names.shapes import Flat, as_traced
 from catad.traced.operators import common_dtype
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh
@@ -105,10 +105,8 @@ def writable(x: Any, who: str) -> Any:
 
 
 def _line(x: Traced) -> Any:
-    """The entries in C order, through which the array can be written."""
-    if not contiguous(x):
-        raise errors.TraceError(errors.write_through_view("a view whose entries are not side by side"))
-    return reshaped(x, -1)
+    """The entries in C order, through which the array is written."""
+    return Flat(x).line()
 
 
 @meaning(np.put, shares=True)
