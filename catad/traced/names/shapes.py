@@ -216,24 +216,25 @@ class Flat:
     def __init__(self, array: Traced) -> None:
         self.array = array
 
-    def _line(self) -> Any:
+    def line(self) -> Any:
+        """The entries as a view that can be written through."""
         x = self.array
         return view(x, reshape((x.size,)), write_back(reshape(x.shape)), keeps_order=True)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._line()[key].copy()
+        return self.line()[key].copy()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._line()[key] = value
+        self.line()[key] = value
 
     def __iter__(self) -> Any:
-        return iter(self._line())
+        return iter(self.line())
 
     def __len__(self) -> Any:
         return self.array.size
 
     def copy(self) -> Any:
-        return self._line().copy()
+        return self.line().copy()
 
 
 @attribute("flat")
