@@ -21,7 +21,7 @@ import numpy as np
 from catad.errors.places import shown
 from catad.program import Line, Program, identifier
 from catad.spaces import Product, Space, flatten, rebuild
-from catad.syntax import Names, Parts, Writer, is_scope
+from catad.syntax import Names, Parts, TermWriter, is_scope
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
 from catad.vector.constant import Const
@@ -36,7 +36,7 @@ def program_code(program: Program, name: Callable[[Any, str], str]) -> str:
 
 def program_text(program: Program) -> str:
     """Definitions that trace to the program, the last one under its title."""
-    writer = Writer(program)
+    writer = TermWriter(program)
     writer.text()
     names = Names(program)
     names.values, names.given = writer.names.values, writer.names.given
@@ -168,7 +168,7 @@ class _Text:
         found = spelled(term, operands, nested_like(args, iter(range(len(flat)))))
         if found is not None:
             return filled(found, [self.operand(v) for v in flat]), found.rank
-        text = Writer(term, self.names, self.scope).text()
+        text = TermWriter(term, self.names, self.scope).text()
         called = f"({text})" if isinstance(term, Compose) and not text.startswith("ct.compose") else text
         given = self.value(args)
         pairs = isinstance(args, tuple) and len(args) > 1 and args not in self.known
@@ -192,7 +192,7 @@ class _Text:
     def constant(self, v: int, strong: bool) -> str:
         """A value that depends on no argument; `strong` where a Python number would take another dtype."""
         term, name = self.constants[v], self.program.notes.names.get(v)
-        writer = Writer(term, self.names)
+        writer = TermWriter(term, self.names)
         if not isinstance(term, Const):  # an array of one number
             number = term.factors[0].children[0].array[()]  # type: ignore[attr-defined]
             return f"{writer(np, 'np')}.full({self.spaces[v].shape!r}, {_plain(number) or writer(number, 'number')})"
@@ -208,7 +208,7 @@ _SHORT = 12  # characters of a value that is never taken out of a text
 _TINY = 4  # entries of an array that is written out though it has a name
 
 
-def _range(array: Any, writer: Writer) -> str | None:
+def _range(array: Any, writer: TermWriter) -> str | None:
     """`np.arange` of integers, as of the steps of a loop; None for other arrays."""
     if array.ndim != 1 or array.dtype != np.dtype(np.int64) or array.size <= _TINY:
         return None

@@ -43,7 +43,7 @@ def ordered(term: D, parts_of: Callable[[D], Sequence[D]] = lambda part: part.ch
 
 def code_of(term: D) -> tuple[str, dict[str, Any]]:
     """Python that rebuilds the term, and what its names stand for."""
-    writer = Writer(term)
+    writer = TermWriter(term)
     return writer.text(), writer.names.values
 
 
@@ -123,7 +123,7 @@ class Names:
 _DEEPEST = 40  # brackets within brackets: Python reads no more than 200
 
 
-class Writer:
+class TermWriter:
     """The text of a term: templates of its parts, in which what stands for a part is a hole.
 
     It is the `name` that `D.code` is given. A part whose text is a scope of its own writes itself with a writer for each of its

@@ -95,7 +95,7 @@ def test_a_program_needs_none_of_the_users_code() -> None:
         "p = pickle.loads(sys.stdin.buffer.read())\n"
         "print(sorted(p(np.array([1.0, 2.0, 3.0]))), p.lines[0], p.title, 'B' in p.names)\n"
     )
-    out = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(p), capture_output=True)
+    out = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(p), capture_output=True, timeout=120)
     assert out.returncode == 0, out.stderr.decode()
     assert out.stdout.decode().split("\n")[0].startswith("['B', 'h']") and out.stdout.decode().strip().endswith("f True")
 
