@@ -31,7 +31,7 @@ LONGEST = 100  # characters of a statement, from which on its parts get statemen
 
 def program_code(program: Program, name: Callable[[Any, str], str]) -> str:
     """The expression that rebuilds a program; its title where a label is asked for."""
-    return _Expression(program, name.names).text() if isinstance(name, Writer) else program.title
+    return _Expression(program, name.names).text() if isinstance(name, TermWriter) else program.title
 
 
 def program_text(program: Program) -> str:

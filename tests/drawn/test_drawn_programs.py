@@ -20,7 +20,7 @@ from tests.public import MORPHISMS
 
 COUNT = 8
 EVERYWHERE = {"D", "compile", "compose", "id", "proj", "it"}
-BESIDE = {"jacfwd", "jacrev", "vmap", "searchsorted"}  # tests/traced and tests/laws compare these with others, on points of their own
+BESIDE = {"jacfwd", "jacrev", "vmap", "searchsorted"}  # tests/traced and tests/laws compare these on points of their own
 
 
 @pytest.mark.numpy_only
