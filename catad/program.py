@@ -66,7 +66,7 @@ class Notes(NamedTuple):
 class Program(D):
     """A morphism written with variables: what `f.at(...)` gives of a traced function.
 
-    `repr(p)` is an expression, `ct.function(lambda ...).at(dom)`, and `str(p)` are definitions, the last one under `p.title`; what
+    `repr(p)` is an expression, `ct.function(lambda ...).at(dom)`, and `str(p)` are definitions, the last under `p.title`; what
     they name stands in `p.names`. Tracing either gives the program: `eval(repr(p), {"ct": catad, **p.names}) == p`, and after
     `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. `p.lines` are the lines, and
     `p.point_free()` the same program without variables. `result` nests numbers of variables as the codomain is nested.

@@ -247,7 +247,9 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
             try:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
-                if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
+                if not trace.decisions or isinstance(error, errors.CatadError):
+                    raise
+                if not isinstance(error, UnboundLocalError) and not errors.raised_by_user(error):
                     raise
                 _raised_on_a_path(trace, error)
             value, tree = plain(settled(result))

@@ -43,6 +43,7 @@ ROWS: dict[str, tuple[str, type[BaseException], str, tuple[str, ...]]] = {
     "strings": ('return x + np.array(["a", "b", "c"])', ct.TraceError, 'x + np.array(["a", "b", "c"])', ("not supported",)),
     "fft": ("return np.fft.fft(x)", ct.TraceError, "np.fft.fft(x)", ("fft",)),
     "raise": ("if n > 0:\n    raise ValueError('negative')\nreturn x", ct.TraceError, "n > 0", ("raises", "ValueError", "NaN")),
+    "bound on one side": ("if n > 0:\n    pass\nelse:\n    t = x * 2\nreturn t", ct.TraceError, "n > 0", ("'t'", "both sides")),
     "no array": ("return x, object()", ct.TraceError, "", ("returns what is no array",)),
     "unknown function": ("return np.linalg.svd(np.outer(x, x))[1]", ct.TraceError, "np.linalg.svd(np.outer(x, x))", ("svd",)),
     "too many indices": ("return x[0, 1]", IndexError, "x[0, 1]", ("too many indices",)),
@@ -121,3 +122,10 @@ def test_a_lambda_is_not_pickled_and_its_program_is() -> None:
         pickle.dumps(f)
     p = f.at(X)
     assert pickle.loads(pickle.dumps(p)) == p
+
+
+def test_a_loop_on_data_without_source_is_an_error() -> None:
+    scope: dict[str, Any] = {}
+    exec("def f(x):\n    while x[0] < 5:\n        x = x * 2\n    return x", scope)
+    with pytest.raises(ct.TraceError, match="64 paths"):
+        ct.function(scope["f"])(X)

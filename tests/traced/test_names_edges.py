@@ -10,7 +10,7 @@ from .harness import check
 SHAPES = [(), (0,), (1,), (4,), (0, 3), (2, 3), (2, 1, 3)]
 REDUCTIONS = (
 
-      "sum prod max min mean var std any all ptp argmax argmin median nansum nanprod nanmax nanmin nanmean nanvar nanstd nanmedian "
+      "sum prod max min mean var std any all ptp argmax argmin median nansum nanprod nanmax nanmin nanmean nanvar nanstd nanmedian "  # noqa: E501
     "count_nonzero average nanargmax"
 )
 AXES = [{}, {"axis": 0}, {"axis": -1}, {"keepdims": True}, {"axis": 1}, {"axis": 0, "keepdims": True}]

@@ -367,7 +367,7 @@ def _nan_position(plain: Callable[..., Any], number: float) -> Callable[..., Any
         out = plain(trace, x, axis, **options)
         if missing is False:
             return out
-        count = x.size if axis is None or not x.ndim else x.shape[axis]  # of NaN alone there is no position: an index out of range
+        count = x.size if axis is None or not x.ndim else x.shape[axis]  # of NaN alone there is no position
         return as_traced(trace, np.arange(count))[np.where(all_(trace, missing, axis, **options), count, out)]
 
     return made
