@@ -61,7 +61,8 @@ def check_function(
 
     Equality of numbers is within rounding of the largest one, unless `tolerance` gives another relative size. Of a function that
     `ct.function` has decorated, the Python function is checked. It has to be a function of its arguments: one that draws random
-    numbers or counts its calls has no laws. Raises `LawError` with the law that does not hold, and what the trace raises.
+    numbers or counts its calls has no laws. Raises `LawError` with the law that does not hold, `ArgumentError` for what is no
+    plain function or names no law, and what the trace raises.
 
     >>> import catad as ct, numpy as np
     >>> def newton(a, x):
