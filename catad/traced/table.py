@@ -27,6 +27,8 @@ def meaning(*functions: Any, shares: bool = False) -> Callable[[Callable[..., An
 
     def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
+            if function is None:  # it came with a later NumPy
+                continue
             FUNCTIONS[function] = fn
             if shares:
                 SHARING.add(function)

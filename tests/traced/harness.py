@@ -8,6 +8,7 @@ import numpy as np
 import catad as ct
 
 _GENERAL = (Exception, BaseException, object)
+OLD = np.lib.NumpyVersion(np.__version__) < "2.3.0"  # it lacks functions, and refuses more
 KINDS = {"d": np.float64, "f": np.float32, "i": np.int64, "s": np.int32, "b": np.int8, "B": np.uint8, "?": np.bool_}
 
 
@@ -23,6 +24,8 @@ def run_by_numpy(fn, args):
 
 def check_case(case, *args):
     """A case of a table: "!" before its name allows an error of catad's, "~" says that there is no gradient to compare."""
+    if OLD and case[0].lstrip("~") in ("clip", "cumulative_sum", "unstack"):
+        return
     check(case[1], *args, refuses=case[0][0] == "!", grad=False if case[0][0] in "~!" else None)
 
 

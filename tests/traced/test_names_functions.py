@@ -71,6 +71,10 @@ def _unknown():
 def test_a_function_without_a_meaning_says_what_to_do(function, name):
     import inspect
 
+    try:
+        inspect.signature(function)
+    except ValueError:
+        pytest.skip("a builtin that does not say its parameters")
     needed = [p for p in inspect.signature(function).parameters.values() if p.default is p.empty and p.kind in (0, 1)]
     with pytest.raises(ct.CatadError) as caught:
         ct.function(lambda x: function(*[x] * max(len(needed), 1)))(np.eye(2))

@@ -73,7 +73,10 @@ _MODULES = (
 _TEXT = "\n".join(inspect.getsource(module) for module in _MODULES)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+THERE = [name for name in FUNCTIONS if "." in name or hasattr(np, name)]  # some came with NumPy 2.1
+
+
+@pytest.mark.parametrize("name", THERE)
 def test_a_function_has_a_meaning(name):
     from catad.traced.operators import supported
     from catad.traced.table import FUNCTIONS as BY_PROTOCOL

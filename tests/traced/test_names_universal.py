@@ -5,7 +5,7 @@ import pytest
 
 import catad as ct
 
-from .harness import check, in_other_kinds
+from .harness import OLD, check, in_other_kinds
 
 A = np.array([0.3, -1.5, 2.0, 0.0, np.nan, np.inf, -np.inf, -0.7, -0.0])
 B = np.array([1.5, -0.5, 2.0, 0.0, 1.0, 2.0, -1.0, 3.0, 0.5])
@@ -13,7 +13,7 @@ UNKNOWN = {"bitwise_count", "gcd", "isnat", "lcm", "nextafter", "spacing"}
 UFUNCS = {f.__name__: f for f in vars(np).values() if isinstance(f, np.ufunc) and f.signature is None}
 
 
-@pytest.mark.parametrize("name", sorted(set(UFUNCS) - UNKNOWN))
+@pytest.mark.parametrize("name", sorted(set(UFUNCS) - UNKNOWN - ({"power"} if OLD else set())))
 def test_dtypes(name):
     ufunc = UFUNCS[name]
     signed_powers = name == "power"
@@ -75,7 +75,7 @@ def test_arrays_made_inside_are_written_into():
 
 
 def test_exponents_are_powers_and_roots_as_numpys():
-    x = np.array([-np.inf, -0.0, 0.0, 2.0, 9.0])
+    x = np.array([0.0, 2.0, 9.0] if OLD else [-np.inf, -0.0, 0.0, 2.0, 9.0])
     check(
         lambda a: (a**0.5, a**2, a**-1, a**3, np.power(a, 0.5), a ** np.float64(0.5), 2.0**a, a**0, a**1.0),
         x,

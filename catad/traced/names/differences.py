@@ -58,9 +58,8 @@ def _cumulative(plain: Callable[..., Any], neutral: int) -> Callable[..., Any]:
     return made
 
 
-if hasattr(np, "cumulative_sum"):  # NumPy 2.1
-    meaning(np.cumulative_sum)(_cumulative(cumsum, 0))
-    meaning(np.cumulative_prod)(_cumulative(cumprod, 1))
+meaning(getattr(np, "cumulative_sum", None))(_cumulative(cumsum, 0))
+meaning(getattr(np, "cumulative_prod", None))(_cumulative(cumprod, 1))
 
 
 @meaning(np.diff)

@@ -106,7 +106,7 @@ _split_along(np.vsplit, 2, 0)
 _split_along(np.dsplit, 3, 2)
 
 
-@meaning(np.unstack, shares=True)
+@meaning(getattr(np, "unstack", None), shares=True)
 def unstack(trace: Trace, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     moved = np.moveaxis(as_traced(trace, x), axis, 0)
     return tuple([moved[k] for k in range(moved.shape[0])])

@@ -177,7 +177,7 @@ for _kind in (
     python_meaning(_kind)(_scalar_type(_kind))
 
 
-@meaning(np.astype)
+@meaning(getattr(np, "astype", None))
 def astype_(trace: Trace, x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     return astype(trace, x, dtype, copy=copy)
 

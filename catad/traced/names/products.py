@@ -206,15 +206,11 @@ meaning(np.linalg.vecdot)(vecdot)
 
 
 def _of_vectors(name: str, left: bool) -> None:
-    function = getattr(np, name, None)
-    if function is None:  # before NumPy 2.2
-        return
-
     def made(trace: Trace, x1: Any, x2: Any, /) -> Any:
         x, y = strong(trace, x1), strong(trace, x2)
         return matmul(trace, x[..., None, :], y)[..., 0, :] if left else matmul(trace, x, y[..., :, None])[..., 0]
 
-    meaning(function)(made)
+    meaning(getattr(np, name, None))(made)
 
 
 _of_vectors("matvec", False)
