@@ -14,6 +14,7 @@ import types as _types
 import typing as _typing
 
 from catad import engine, linear, primitive
+from catad.axes import vmap
 from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
 from catad.engine.choice import use_engine
@@ -35,6 +36,7 @@ from catad.errors import (
     IndexRangeError,
     LawError,
     MonoidError,
+    NonFiniteError,
     NumberRangeError,
     PlanError,
     ScalarError,
@@ -42,7 +44,8 @@ from catad.errors import (
     SpaceError,
     TraceError,
 )
-from catad.functors import differential, grad, reverse_differential, tangent, value_and_grad
+from catad.functors import differential, reverse_differential, tangent
+from catad.gradients import grad, value_and_grad
 from catad.jacobians import hessian, jacfwd, jacobian, jacrev
 from catad.lifted import lift
 from catad.linear.constructors import compForward, compReverse, inl, inr, jam, scale
@@ -75,6 +78,7 @@ from catad.spaces import (
     u64,
 )
 from catad.terms import D, compose, cross, fork
+from catad.traced.debug import debug_nans, debug_print
 from catad.traced.function import function
 from catad.vector.at import at
 from catad.vector.axes import expand_dims, moveaxis, squeeze
@@ -257,6 +261,7 @@ __all__ = [
     "LinearMap",
     "Monoid",
     "MonoidError",
+    "NonFiniteError",
     "NumberRangeError",
     "Plan",
     "PlanError",
@@ -315,6 +320,8 @@ __all__ = [
     "cross",
     "cumprod",
     "cumsum",
+    "debug_nans",
+    "debug_print",
     "degrees",
     "diff",
     "differential",
@@ -486,6 +493,7 @@ __all__ = [
     "value_and_grad",
     "var",
     "vjp",
+    "vmap",
     "where",
     "while_loop",
     "wire",

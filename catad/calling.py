@@ -1,7 +1,7 @@
 """Calls of terms in which Python functions take the arguments: dicts, dataclasses, lists and keywords in, trees out.
 
-`Point` is a call taken apart: the term with programs in place of its functions, and the plain value of its domain. A call of plain
-arrays, or of a tree that was met before, finds its program by the shapes and dtypes in it.
+`Point` is a call taken apart: the term with programs in place of its functions, and the plain value of its domain. A call of
+plain arrays, or of a tree that was met before, finds its program by the shapes and dtypes in it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from catad.engine.program import Program, program_of
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.program import Program as Written
-from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, space_like
+from catad.rearrange import Proj, Structural
+from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
-from catad.terms import Cross, D
+from catad.terms import Compose, Cross, D, Fork, Id
+from catad.traced.debug import find_nans, locate, watches
 from catad.traced.form import Form
 from catad.traced.function import Function
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
-from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain
+from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
 from catad.trip_counts import TripCountChanged, with_trip_counts
 from catad.wiring import at_point
 
@@ -33,8 +35,8 @@ from catad.wiring import at_point
 class Point(NamedTuple):
     """A call taken apart.
 
-    `leaves` are the arrays of the domain, or what stands for them in a trace; `tree` is that of the result, None where it is arrays
-    in tuples.
+    `leaves` are the arrays of the domain, or what stands for them in a trace; `tree` is that of the result, None where it is
+    arrays in tuples.
     """
 
     term: D
@@ -57,6 +59,7 @@ class Point(NamedTuple):
 
 def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
     """A call of a term that speaks trees, taken apart."""
+    term._front.check()
     form, value = taken(term, args, kwargs)
     leaves, dom = leaves_of(value)
     made, tree = specialised(term, form, dom)
@@ -84,8 +87,10 @@ def leaves_of(value: Any) -> tuple[list[Any], Space]:
 def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
     """The form of a call, and the value of the domain."""
     front = front_of(term)
+    if front is not None and front.program is not None:
+        return _by_program(term, front.program, args, kwargs)
     if front is None or front.function is None:
-        return _by_position(term, args, kwargs, [_own(arg) for arg in args])
+        return _by_position(term, args, kwargs, [plain(arg) if _passes_trees(term) else _own(arg) for arg in args])
     function = front.function
     try:
         form, values = function.form_of(args, kwargs)
@@ -94,6 +99,14 @@ def taken(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, A
             raise
         form, values = function.form_of(args[0], {})  # f((x, y)) is f(x, y)
     return form, values[0] if len(values) == 1 else tuple(values)
+
+
+def _passes_trees(term: D) -> bool:
+    """True for rearrangements of tuples, which leave trees as they are."""
+    first = term.factors[0] if isinstance(term, Compose) else term
+    if isinstance(first, Fork):
+        return any(map(_passes_trees, first.children))
+    return isinstance(first, (Structural, Proj, Id, Cross))
 
 
 def _own(arg: Any) -> tuple[Any, Tree]:
@@ -112,6 +125,17 @@ def _by_position(term: D, args: Sequence[Any], kwargs: dict[str, Any], found: Se
     if len(found) == 1:
         return Form((found[0][1],)), found[0][0]
     return Form(tuple([tree for _, tree in found])), tuple([value for value, _ in found])
+
+
+def _by_program(term: D, program: Written, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, Any]:
+    """A program takes the trees for which it was made, or arrays in tuples."""
+    own = program.notes.form
+    found = [plain(arg) for arg in args]
+    trees = [own.trees[k] for k in own.dynamic]
+    if not kwargs and [tree.of_arrays() for _, tree in found] == [tree.of_arrays() for tree in trees]:
+        values = [value for value, _ in found]
+        return Form(tuple(trees)), values[0] if len(values) == 1 else tuple(values)
+    return _by_position(term, args, kwargs, [_own(arg) for arg in args])
 
 
 @taken.register
@@ -171,7 +195,11 @@ def restored(tree: Tree | None, value: Any) -> Any:
     """A result in its tree; numbers of a trace are numbers again."""
     if tree is None:
         return value
-    return tree.restore(value, lambda leaf, _: fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf)
+    return tree.restore(value, _number_again)
+
+
+def _number_again(leaf: Any, _: type) -> Any:
+    return fresh(leaf.trace_, weakened(leaf.trace_, leaf.var_)) if isinstance(leaf, Traced) else leaf
 
 
 # -- calls
@@ -228,10 +256,10 @@ def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list
                     parts.append(_read(arg, leaves))
         else:
             parts = [Static(arg) if k in front.places else _read(arg, leaves) for k, arg in enumerate(args)]
-        if not kwargs:
-            return "call", tuple(parts)
-        named = [Static(arg) if name in front.names else _read(arg, leaves) for name, arg in kwargs.items()]
-        return "call", tuple(parts), tuple(kwargs), tuple(named)
+        parts.append(front.trees)
+        if kwargs:
+            parts += [(name, Static(arg) if name in front.names else _read(arg, leaves)) for name, arg in kwargs.items()]
+        return tuple(parts)
     except (_Unknown, TypeError, OverflowError, errors.CatadError):
         return None
 
@@ -247,12 +275,16 @@ class Called(NamedTuple):
 
 def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The value of a term that speaks trees."""
+    if watches():
+        return _watched(term, args, kwargs)
+    front: Front = term._front
     leaves: list[Any] = []
     found: TripCountChanged | None = None
-    key = _key(term._front, args, kwargs, leaves)
-    entry = None if key is None else cache_of(term).get(key)
+    key = _key(front, args, kwargs, leaves)
     try:
+        entry = None if key is None else cache_of(term).get(key)
         if entry is not None:
+            front.check()
             called: Called = entry.value
             if called.order is not None:
                 leaves = [leaves[k] for k in called.order]
@@ -263,7 +295,42 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return _call(term, args, kwargs, key, leaves, found)
     except errors.CatadError as error:
         errors.made_at(error, term)
+        if error.excerpt is None:
+            explained(error, term, args, kwargs)
         raise
+
+
+def explained(error: errors.CatadError, term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+    """Show where in the source of a traced function an error of the running program comes from."""
+    if isinstance(error, (errors.TraceError, errors.SpaceError, errors.ArgumentError)):
+        return
+    at = point(term, args, kwargs)
+    written = _program_of(at.term)
+    if written is not None and not at.is_symbolic:
+        locate(error, written, at.value)
+
+
+def _program_of(term: D) -> Written | None:
+    """The program of the function whose arguments are those of the term."""
+    while not isinstance(term, Written):
+        if not term.children or isinstance(term, OF_PAIRS):
+            return None
+        term = term.children[0]
+    return term
+
+
+def _watched(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The value of a term, inside `ct.debug_nans()`."""
+    at = point(term, args, kwargs)
+    made = _call(term, args, kwargs, None, [], None)
+    written = _program_of(at.term)
+    leaves = [np.asarray(leaf) for leaf in tree_leaves(made) if hasattr(leaf, "dtype")]
+    if at.is_symbolic or written is None or all(np.isfinite(leaf).all() for leaf in leaves if leaf.dtype.kind == "f"):
+        return made
+    find_nans(written, at.value)
+    if at.term is not written and all(np.isfinite(leaf).all() for leaf in at.leaves if leaf.dtype.kind == "f"):
+        raise errors.NonFiniteError(errors.derivative_not_finite())
+    return made
 
 
 def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: list[Any], found: TripCountChanged | None) -> Any:
@@ -324,6 +391,3 @@ def program_at(f: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Writ
     """The program of a function for some arguments, of which only spaces and trees are used; a space stands for values of it."""
     form, value = taken(f, args, kwargs)
     return f.program(leaves_of(value)[1], form)
-
-
-__all__ = ["Point", "Product", "Value", "call_term", "point", "primals_of", "program_at", "restored", "stripped", "taken"]

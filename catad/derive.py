@@ -1,20 +1,21 @@
 """Derivatives at a point, by JAX's names: `linearize`, `jvp`, `vjp`, `hvp`.
 
-They run the functors of `catad.functors` on arrays. A point is given as one value, or as a tuple of primals. On stand-ins, inside a
-traced function, they are terms of its program.
+They run the functors of `catad.functors` on arrays. A point is given as one value, or as a tuple of primals. On stand-ins,
+inside a traced function, they are terms of its program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 from catad import errors
 from catad.arrays import common_module, sealed
 from catad.calling import Point, applied, leaves_of, point, restored, stripped
 from catad.engine.program import Program, program_of
 from catad.fronts import front_of
-from catad.functors import Gradient, Tangent, as_chain, aux, by_argument, fused, linear_graph, main
+from catad.functors import Tangent, as_chain, fused, linear_graph
+from catad.gradients import Gradient, aux, main
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.pullback import Pullback, TracedPullback, Trees
@@ -49,9 +50,9 @@ Linearized = tuple[Program, Space, Space, Structure]
 
 
 def _linearized(f: D, dom: Space, aux: D | None, by: tuple[int, ...] | None) -> Linearized:
-    """The program of value, auxiliary value and coefficients at a space, with the structure that the coefficients fill; kept with f.
+    """The program of value, auxiliary value and coefficients at a space, and the structure that the coefficients fill.
 
-    `by` are the leaves of the domain by which it is differentiated, None for all.
+    They are kept with f. `by` are the leaves of the domain by which it is differentiated, None for all.
     """
 
     def made() -> Linearized:
@@ -116,13 +117,21 @@ def linearize(f: MorphismLike, *primals: Value) -> tuple[Result, LinearMap]:
     return restored(at.tree, rebuild(found.cod, found.values)), linear
 
 
-def jvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value], has_aux: bool = False) -> tuple[Result, ...]:
+@overload
+def jvp(
+    f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value], has_aux: Literal[False] = False
+) -> tuple[Result, Result]: ...
+@overload
+def jvp(
+    f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value], has_aux: Literal[True]
+) -> tuple[Result, Result, Any]: ...
+def jvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value], has_aux: bool = False) -> tuple[Any, ...]:
     """The value at a point and the derivative in a direction, in one program (forward mode).
 
     `primals` and `tangents` are tuples with one element for each factor, or with one for the whole domain; a tangent has the
-    tree, shape and dtype of its primal, and `()` or None for integers. With `has_aux=True` f returns a pair `(y, aux)`, of which y is
-    differentiated, and the result is `(y, dy, aux)`. Raises `SpaceError` where a tangent does not fit, and for an argument that is
-    no morphism, `DerivativeError` where there is nothing to differentiate.
+    tree, shape and dtype of its primal, and `()` or None for integers. With `has_aux=True` f returns a pair `(y, aux)`, of
+    which y is differentiated, and the result is `(y, dy, aux)`. Raises `SpaceError` where a tangent does not fit, and for an
+    argument that is no morphism, `DerivativeError` where there is nothing to differentiate.
 
     >>> import catad as ct
     >>> ct.jvp(ct.mul, (2.0, 3.0), (1.0, 0.0))
@@ -161,7 +170,7 @@ def _tangents(at: Point, tangents: Sequence[Value]) -> Any:
     return parts[0] if len(parts) == 1 else tuple(parts)
 
 
-def _moved(at: Point, out: Any, has_aux: bool) -> tuple[Result, ...]:
+def _moved(at: Point, out: Any, has_aux: bool) -> tuple[Any, ...]:
     """Value and tangent, and what else the function returned, each in its tree."""
     tree, beside, extra = at.tree, None, ()
     if has_aux:
@@ -177,11 +186,15 @@ def _space(value: Any) -> Space:
     return space_like(value, [leaf.space if hasattr(type(leaf), "builder") else space_of(leaf) for leaf in flatten(value)])
 
 
+@overload
+def vjp(f: MorphismLike, *primals: Value, has_aux: Literal[False] = False) -> tuple[Result, Pullback]: ...
+@overload
+def vjp(f: MorphismLike, *primals: Value, has_aux: Literal[True]) -> tuple[Result, Pullback, Any]: ...
 def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, ...]:
     """The value at a point, and the pullback: cotangent of the result to a tuple of cotangents, one for each primal.
 
-    A cotangent has the tree, shapes and dtypes of the result, with `()` or None for integers; so have the results of the pullback
-    and the primals. With `has_aux=True` f returns a pair `(y, aux)`, of which y is differentiated, and the result is
+    A cotangent has the tree, shapes and dtypes of the result, with `()` or None for integers; so have the results of the
+    pullback and the primals. With `has_aux=True` f returns a pair `(y, aux)`, of which y is differentiated, and the result is
     `(y, pullback, aux)`. Raises `SpaceError` where a cotangent does not fit, and for an argument that is no morphism,
     `DerivativeError` where there is nothing to differentiate.
 
@@ -211,9 +224,9 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
 def hvp(f: MorphismLike, primals: Sequence[Value], tangents: Sequence[Value]) -> Result:
     """The Hessian of a scalar function times a tangent, forward over reverse: no Hessian is made.
 
-    `primals` and `tangents` are as for `ct.jvp`; the result has the trees and shapes of the primals, with `()` for integers. It is by
-    all arguments, of Python functions, too. Raises `DerivativeError` where f has no floating scalar result, `SpaceError` where
-    tangents do not fit, and for an argument that is no morphism.
+    `primals` and `tangents` are as for `ct.jvp`; the result has the trees and shapes of the primals, with `()` for integers. It
+    is by all arguments, of Python functions, too. Raises `DerivativeError` where f has no floating scalar result, `SpaceError`
+    where tangents do not fit, and for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.hvp(ct.map(lambda x: x**3) >> ct.sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))

@@ -1,9 +1,9 @@
 """Functions inside terms: what a term becomes for the trees of its arguments.
 
-A term *speaks trees* where Python functions (`ct.function`) in it see its arguments, or give its result: the function itself, the
-factors of a chain, the children of a fork, what is differentiated, the body of a loop. `front_of` finds out once for each term.
-`specialised` puts programs in the places of such functions, for one form of the arguments and one space, and says in which tree the
-result comes. Both are open: a rule for another class of terms is a function registered with `specialised`.
+A term *speaks trees* where Python functions (`ct.function`) in it see its arguments, or give its result: the function itself,
+the factors of a chain, the children of a fork, what is differentiated, the body of a loop. `front_of` finds out once for each
+term. `specialised` puts programs in the places of such functions, for one form of the arguments and one space, and says in which
+tree the result comes. It is open: a rule for another class of terms is a function registered with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.functors import Differential, Factors, Gradient, ReverseDifferential, Tangent
+from catad.functors import Differential, ReverseDifferential, Tangent
+from catad.gradients import Factors, Gradient
+from catad.late import late
+from catad.program import Program
 from catad.rearrange import Proj, Structural
 from catad.spaces import Product, Space
 from catad.terms import Compose, Cross, D, Fork, Id, compose
@@ -39,6 +42,16 @@ class Front(NamedTuple):
     function: Function | None
     places: frozenset[int] = frozenset()
     names: frozenset[str] = frozenset()
+    call: Any = None  # the function that calls such a term
+    functions: tuple[Function, ...] = ()  # all in the term that speak trees
+    program: Program | None = None  # that takes the arguments
+    trees: tuple[Any, ...] = ()  # of programs in the term, which compare equal without them
+
+    def check(self) -> None:
+        """Raise `TraceError` where what a function reads from outside has become something else."""
+        for function in self.functions:
+            if function.captured.entries and not function.captured.is_same:
+                function.captured.check()
 
 
 @singledispatch
@@ -72,12 +85,21 @@ _OTHER = specialised.dispatch(D)
 def _front(term: D, parts: Sequence[D]) -> Front | None:
     if isinstance(term, Function):
         names = list(term.signature.parameters)
-        return Front(term, frozenset([k for k, name in enumerate(names) if name in term.static]), frozenset(term.static))
+        places = frozenset([k for k, name in enumerate(names) if name in term.static])
+        return Front(term, places, frozenset(term.static), late().call_term, (term,))
+    if isinstance(term, Program):
+        form, tree = term.notes.form, term.notes.result_tree
+        plain = form is None or tree is None or (tree.is_plain and all(one.is_plain for one in form.trees))
+        return None if plain else Front(None, call=late().call_term, program=term, trees=((form, tree),))
     found = [part._front for part in parts]
     if not any(found):
         return None
     leading = found[:1] if isinstance(term, Compose) else () if isinstance(term, OF_PAIRS) else found
-    return next((front for front in leading if front is not None and front.function is not None), Front(None))
+    named = [front for front in leading if front is not None and (front.function is not None or front.program is not None)]
+    first = named[0] if named else Front(None, call=late().call_term)
+    functions = tuple(dict.fromkeys([function for front in found if front is not None for function in front.functions]))
+    trees = tuple([one for front in found if front is not None for one in front.trees])
+    return first._replace(functions=functions, trees=trees)
 
 
 def is_of_plain_function(term: D) -> bool:
@@ -100,7 +122,8 @@ def form_at(term: D, dom: Space, tree: Tree | None = None) -> Form:
 
 def at_space(term: D, dom: Space) -> D:
     """The term with programs in place of its functions, for arguments that are arrays in tuples."""
-    return term if front_of(term) is None else specialised(term, form_at(term, dom), dom)[0]
+    front = front_of(term)
+    return term if front is None or not front.functions else specialised(term, form_at(term, dom), dom)[0]
 
 
 def _of_tree(term: D, tree: Tree | None, dom: Space) -> Specialised:
@@ -119,6 +142,13 @@ def _(term: Function, form: Form, dom: Space) -> Specialised:
     own = Form(tuple([tree for _, tree in positional]), tuple(named))
     program = term.program(dom, own)
     return program, program.notes.result_tree
+
+
+@specialised.register
+def _(term: Program, form: Form, dom: Space) -> Specialised:
+    own = term.notes.form
+    fits = own is not None and own.tree.of_arrays() == form.tree.of_arrays()
+    return term, term.notes.result_tree if fits else None
 
 
 # -- the cartesian category
@@ -219,10 +249,11 @@ def _(term: Gradient, form: Form, dom: Space) -> Specialised:
     front = front_of(term)
     if front is None or front.function is None:
         return Gradient(inner, term.argnums), _picked(tangent_tree(form.tree, dom), term.argnums)
-    trees = dict(zip(form.dynamic, tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom)).parts))
+    of_factors = tangent_tree(tuple_tree([form.trees[k] for k in form.dynamic]), _factored(form, dom))
+    trees = dict(zip(form.dynamic, of_factors.parts, strict=True))
     if term.argnums is None:
         return Gradient(inner, None), tangent_tree(form.tree, dom)
-    places = argument_numbers(term.argnums, form, dom, term)
+    places = argument_numbers(term.argnums, form, term)
     tree = tuple_tree([trees[k] for k in places]) if isinstance(term.argnums, tuple) else trees[places[0]]
     return Gradient(inner, factor_numbers(term.argnums, places, form)), tree
 
@@ -234,19 +265,20 @@ def _factored(form: Form, dom: Space) -> Space:
 def _picked(tree: Tree, argnums: Factors) -> Tree | None:
     if argnums is None:
         return tree
-    if tree.kind is not tuple:
+    if not tree.parts:
         return tree if isinstance(argnums, int) else tuple_tree([tree for _ in argnums])
     n = len(tree.parts)
-    chosen = [tree.parts[i] if -n <= i < n else None for i in ((argnums,) if isinstance(argnums, int) else argnums)]
-    if None in chosen:
-        return None
-    return chosen[0] if isinstance(argnums, int) else tuple_tree(chosen)  # type: ignore[arg-type]
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    chosen = [tree if i is None else tree.parts[i] for i in numbers if i is None or -n <= i < n]
+    if len(chosen) != len(numbers):
+        return None  # the error is that of the layout
+    return chosen[0] if isinstance(argnums, int) else tuple_tree(chosen)
 
 
-def argument_numbers(argnums: int | tuple[int | None, ...], form: Form, dom: Space, term: D) -> list[int]:
+def argument_numbers(argnums: int | tuple[int | None, ...], form: Form, term: D) -> list[int]:
     """The arguments that are meant, each by its position; they must have something to differentiate."""
     found = []
-    for i in (argnums,) if isinstance(argnums, int) else argnums:
+    for i in (argnums,) if isinstance(argnums, int) else [i for i in argnums if i is not None]:
         k = i + len(form.args) if i < 0 else i
         if not 0 <= k < len(form.args):
             raise errors.DerivativeError(errors.no_such_argument(i, form.args, term))
@@ -362,4 +394,5 @@ def _(term: Swept, form: Form, dom: Space) -> Specialised:
 def check_state(state: Tree, result: Tree | None, f: D) -> None:
     """A step must give the tree that it takes: else the next step would read other names."""
     if result is not None and result.of_arrays() != state.of_arrays():
-        raise errors.SpaceError(errors.trees_differ(f"the state before and after a step of {errors.abbreviated(f)}", state, result))
+        where = f"the state before and after a step of {errors.abbreviated(f)}"
+        raise errors.SpaceError(errors.trees_differ(where, state, result))

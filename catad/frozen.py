@@ -44,7 +44,7 @@ def written_by_user(scope: Mapping[str, Any]) -> bool:
     return not _installed(name if isinstance(name, str) else "", file if isinstance(file, str) else None)
 
 
-def _users_class(kind: type) -> bool:
+def users_class(kind: type) -> bool:
     """True where a class is the user's own, down to `object`, and keeps its attributes in a dictionary."""
     return all(
         one is object or (one.__flags__ & 1 << 9 and written_by_user(vars(sys.modules.get(one.__module__, builtins))))
@@ -52,12 +52,12 @@ def _users_class(kind: type) -> bool:
     )
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
+def codes_of(code: CodeType) -> Iterator[CodeType]:
     """A code object and those inside it."""
     yield code
     for part in code.co_consts:
         if isinstance(part, CodeType):
-            yield from _codes(part)
+            yield from codes_of(part)
 
 
 _MODULE = ("__name__", "__file__", "__builtins__", "__loader__", "__spec__", "__package__")
@@ -68,11 +68,11 @@ _CHANGES = frozenset(
 
 
 @lru_cache(1024)
-def _names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
+def names_of(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of globals and attributes in a piece of code, and those of variables that it assigns or stores into."""
     read: set[str] = set()
     written: set[str] = set()
-    for one in _codes(code):
+    for one in codes_of(code):
         read.update(one.co_names)
         loads: list[tuple[str, Any]] = []
         places = set()  # where expressions begin that are stored into
@@ -91,13 +91,13 @@ def _names(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
 @lru_cache(1024)
 def _assigns_globals(code: CodeType) -> bool:
     """True where a function has `global`; then it works on the globals themselves."""
-    return any(step.opname == "STORE_GLOBAL" for one in _codes(code) for step in dis.get_instructions(one))
+    return any(step.opname == "STORE_GLOBAL" for one in codes_of(code) for step in dis.get_instructions(one))
 
 
-def _changes_itself(function: Any) -> bool:
+def changes_itself(function: Any) -> bool:
     """True where a method stores into its object."""
     code = getattr(function, "__code__", None)
-    return code is not None and code.co_varnames[:1] != () and code.co_varnames[0] in _names(code)[1]
+    return code is not None and code.co_varnames[:1] != () and code.co_varnames[0] in names_of(code)[1]
 
 
 class Frozen:
@@ -167,12 +167,12 @@ class _Walk:
         if kind is ModuleType:
             return self._module if written_by_user(vars(thing)) else None
         plain = hasattr(thing, "__dict__") and not isinstance(thing, type)
-        return self._object if plain and _users_class(kind) and not self._counts(thing) else None
+        return self._object if plain and users_class(kind) and not self._counts(thing) else None
 
     @staticmethod
     def _counts(thing: Any) -> bool:
         """True where calling an object changes it."""
-        return callable(thing) and _changes_itself(type(thing).__call__)
+        return callable(thing) and changes_itself(type(thing).__call__)
 
     def keep(self, thing: Any, copy: Any, *key: Hashable) -> Any:
         """Remember a copy, before what is in it is copied."""
@@ -209,7 +209,7 @@ class _Walk:
         return tuple(parts) if type(thing) is tuple else type(thing)._make(parts)  # type: ignore[attr-defined]
 
     def _function(self, thing: FunctionType) -> Any:
-        read, written = _names(thing.__code__)
+        read, written = names_of(thing.__code__)
         source = thing.__globals__
         if not (read or thing.__closure__ or thing.__defaults__ or thing.__kwdefaults__):  # it reads nothing
             return self.keep(thing, thing, thing.__code__)
@@ -248,8 +248,8 @@ class _Walk:
     def _method(self, thing: MethodType) -> Any:
         self.key.append(MethodType)
         code = getattr(thing.__func__, "__code__", None)
-        outer, self.names = self.names, self.names | (_names(code)[0] if code is not None else frozenset())
-        owner = thing.__self__ if _changes_itself(thing.__func__) else self.value(thing.__self__)
+        outer, self.names = self.names, self.names | (names_of(code)[0] if code is not None else frozenset())
+        owner = thing.__self__ if changes_itself(thing.__func__) else self.value(thing.__self__)
         made = MethodType(self.value(thing.__func__), owner)
         self.names = outer
         return made
@@ -274,7 +274,7 @@ class _Walk:
         copy = self.keep(thing, object.__new__(kind))
         vars(copy).update(vars(thing))
         functions = [f for one in kind.__mro__ for f in vars(one).values() if isinstance(f, FunctionType)]
-        outer, self.names = self.names, self.names.union(*[_names(f.__code__)[0] for f in functions])
+        outer, self.names = self.names, self.names.union(*[names_of(f.__code__)[0] for f in functions])
         for name in sorted(self.names & vars(thing).keys()):
             vars(copy)[name] = self.value(vars(thing)[name])
         self.names = outer

@@ -12,7 +12,8 @@ from catad.arrays import common_module
 from catad.calls import constructor
 from catad.derive import coefficients_at, taken_point
 from catad.fronts import argument_numbers, factor_numbers, form_at, front_of, specialised, tuple_tree
-from catad.functors import Argnums, Factors, Gradient, by_argument, differentiated, fused, leaves_of_factors, linear_graph
+from catad.functors import fused, linear_graph
+from catad.gradients import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch
@@ -42,7 +43,7 @@ def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
         return dom, tuple(range(len(dom.leaves))), tree
     chosen: Any = argnums
     if front is not None and front.function is not None:
-        places = argument_numbers(argnums, form, dom, f)
+        places = argument_numbers(argnums, form, f)
         chosen = factor_numbers(argnums, places, form)
         trees = [form.trees[k] for k in places]
         tree = trees[0] if isinstance(argnums, int) else tuple_tree(trees)
@@ -96,9 +97,9 @@ class Jacobian:
 def jacobian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None) -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
-    `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. `argnums` is as for
-    `ct.grad`. The map goes from the tangents of the argument to those of the result, integers left out, in their dtypes; its
-    `blocks()` are a tree like the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
+    `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. `argnums` is
+    as for `ct.grad`. The map goes from the tangents of the argument to those of the result, integers left out, in their dtypes;
+    its `blocks()` are a tree like the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
     differentiate, `PlanError` for another mode, `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
@@ -106,24 +107,19 @@ def jacobian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequenc
     diagonal f64[1000] -> f64[1000], stored 1000, dense 1e6
     >>> J = ct.jacobian(lambda p, x: {"y": p["a"] * x})({"a": 2.0, "b": np.zeros(2)}, np.ones(2))
     >>> J.blocks()["y"]["a"].todense()
-    array([[1.],
-           [1.]])
+    array([1., 1.])
     """
-    return Jacobian(*_jacobian_of(f, argnums, "ct.jacobian", mode))
-
-
-def _jacobian_of(f: Any, argnums: Any, who: str, mode: Mode | Plan) -> tuple[D, Mode | Plan, Argnums]:
-    term, numbers = by_argument(f, argnums, who)
-    return term, mode, numbers
+    term, numbers = by_argument(f, argnums, "ct.jacobian")
+    return Jacobian(term, mode, numbers)
 
 
 @constructor(morphisms="f")
 def hessian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None) -> Jacobian:
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 
-    The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` and `argnums` are as for `ct.jacobian`.
-    Raises `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError` for an argument
-    that is no morphism.
+    The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` and `argnums` are as for
+    `ct.jacobian`. Raises `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError`
+    for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.hessian(ct.map(lambda x: x**3) >> ct.sum())(np.array([1.0, 2.0]))
@@ -173,7 +169,7 @@ class DenseJacobian(D):
 def _line(b: Builder, row: Sequence[Any], r: int, outs: Sequence[Tensor], ins: Sequence[Tensor], space: Space) -> Any:
     """The derivatives of one result leaf, nested as the argument: arrays (*result, *argument), zeros where there are none."""
     made = []
-    for c, (wire, leaf) in enumerate(zip(row, ins, strict=True)):
+    for wire, leaf in zip(row, ins, strict=True):
         full = Tensor((*outs[r].shape, *leaf.shape), outs[r].dtype)
         made.append(zeros(b, full) if wire is None else b.apply(late().astype(full.dtype), wire))
     it = iter(made)
@@ -221,7 +217,7 @@ def _(term: DenseJacobian, form: Form, dom: Space) -> tuple[D, Tree | None]:
     argnums: Any = term.argnums
     front = front_of(f)
     if argnums is not None and front is not None and front.function is not None:
-        argnums = factor_numbers(argnums, argument_numbers(argnums, form, dom, f), form)
+        argnums = factor_numbers(argnums, argument_numbers(argnums, form, f), form)
     made = DenseJacobian(inner, term.reverse, argnums)
     if result is None or tree is None:
         return made, None
@@ -240,30 +236,30 @@ def _nested(outer: Tree, inner: Tree) -> Tree:
 def jacfwd(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
     """The Jacobian as dense arrays, in forward mode, as a morphism.
 
-    The result has the tree of f's result; in the place of each array stands a tree like the argument, of arrays with the shape of the
-    result followed by that of the argument, as JAX lays them out. Integers have `()`. `argnums` is as for `ct.grad`. It has derivatives of any
-    order itself; `ct.jacobian` keeps the structure and is cheaper where there is one. Raises `DerivativeError` where there is
-    nothing to differentiate, `SpaceError` for an argument that is no morphism.
+    The result has the tree of f's result; in the place of each array stands a tree like the argument, of arrays with the shape
+    of the result followed by that of the argument, as JAX lays them out. Integers have `()`. `argnums` is as for `ct.grad`. It
+    has derivatives of any order itself; `ct.jacobian` keeps the structure, and is cheaper where there is one. Raises
+    `DerivativeError` where there is nothing to differentiate, `SpaceError` for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.jacfwd(lambda x: np.stack([x[0] * x[1], x[1] ** 2]))(np.array([3.0, 2.0]))
     array([[2., 3.],
            [0., 4.]])
     """
-    return DenseJacobian(*_dense_of(f, argnums, "ct.jacfwd", False))
+    term, numbers = by_argument(f, argnums, "ct.jacfwd")
+    return DenseJacobian(term, False, numbers)
 
 
 @constructor(morphisms="f")
 def jacrev(f: MorphismLike, argnums: int | Sequence[int] | None = None) -> D:
     """The Jacobian as dense arrays, in reverse mode, as a morphism: as `ct.jacfwd`, cheaper where the result is smaller.
 
+    Shapes are those of the result followed by those of the argument. Raises `DerivativeError` where there is nothing to
+    differentiate, `SpaceError` for an argument that is no morphism.
+
     >>> import catad as ct, numpy as np
     >>> ct.jacrev(lambda p: p["a"] * p["x"])({"a": 2.0, "x": np.ones(2)})["a"]
     array([1., 1.])
     """
-    return DenseJacobian(*_dense_of(f, argnums, "ct.jacrev", True))
-
-
-def _dense_of(f: Any, argnums: Any, who: str, reverse: bool) -> tuple[D, bool, Argnums]:
-    term, numbers = by_argument(f, argnums, who)
-    return term, reverse, numbers
+    term, numbers = by_argument(f, argnums, "ct.jacrev")
+    return DenseJacobian(term, True, numbers)

@@ -6,11 +6,11 @@
 
 (C. Elliott, Compiling to Categories, 2017, of which loops and branches, being closed programs, need the cartesian part only.)
 
-Where all that a value reads comes through one other value, it is written relative to that: `h - max(h)` is `h >> fork(id, max) >>
-sub`. So `fork(a >> f, a >> g)` becomes `a >> fork(f, g)`. The values between the two may be read by nobody else, so that each line
-is written once and the term grows with the number of lines. In the graph of lines the first value is then the immediate dominator
-of the second (T. Lengauer, R. Tarjan, A fast algorithm for finding dominators in a flowgraph, 1979; without cycles, it is the lowest
-common ancestor of what is read).
+Where all that a value reads comes through one other value, it is written relative to that: `h - max(h)` is
+`h >> fork(id, max) >> sub`. So `fork(a >> f, a >> g)` becomes `a >> fork(f, g)`. The values between the two may be read by nobody
+else, so that each line is written once and the term grows with the number of lines. In the graph of lines the first value is then
+the immediate dominator of the second (T. Lengauer, R. Tarjan, A fast algorithm for finding dominators in a flowgraph, 1979); in a
+graph without cycles, that is the lowest common ancestor of what is read.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ class _Graph:
         self.at: dict[Any, int] = {}  # by variable, or nested tuple of variables
         self.add(rebuild(program.dom, list(range(program.inputs))), (), identity)
         for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
-            self.add(outs, self.resolved(args), it >> term if args == () and not isinstance(term, Const) else term)
+            own = point_free(term) if isinstance(term, Program) else term
+            self.add(outs, self.resolved(args), it >> own if args == () and not isinstance(own, Const) else own)
         self.end = self.node(self.resolved(program.result), it if program.result == () else identity)
 
     def node(self, reads: Any, step: D) -> int:

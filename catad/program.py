@@ -19,28 +19,42 @@ from catad.late import late
 from catad.spaces import Space, flatten
 from catad.terms import D
 from catad.trees import Tree
-from catad.wiring import share
+from catad.trip_counts import reading
+from catad.wiring import Builder, share
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wires
+    from catad.spaces import Tensor
+    from catad.wiring import Wires
 
 
 class Line(NamedTuple):
-    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results."""
+    """A term applied to variables: `args` are their numbers, nested as the domain of the term; `outs` those of the results.
+
+    A line of `p.lines` also has names: `name` is that of the results, `text` what is computed, and `source` the file and line
+    of the user's program.
+    """
 
     term: D
     args: Any
     outs: Any
+    name: str = ""
+    text: str = ""
+    source: str | None = None
+
+    def __repr__(self) -> str:
+        said = self.text if self.name in ("", self.text) else f"{self.name} = {self.text}"
+        return said + (f"  # {self.source}" if self.source else "")
 
 
 class Notes(NamedTuple):
     """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
 
-    names: dict[int, str] = {}
+    names: dict[int, str] = {}  # noqa: RUF012  nobody writes into it
     places: tuple[Place | None, ...] = ()
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
+    form: Any = None  # of the call for which it was made: the trees of its arguments
     title: str = "program"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -50,7 +64,28 @@ class Notes(NamedTuple):
 
 @share
 class Program(D):
-    """See the module. `result` nests numbers of variables as the codomain is nested."""
+    """A morphism written with variables: what `f.at(...)` gives of a traced function.
+
+    `repr(p)` is an expression, `ct.function(lambda ...).at(dom)`, and `str(p)` are definitions, the last one under `p.title`;
+    what they name stands in `p.names`. Tracing either gives the program: `eval(repr(p), {"ct": catad, **p.names}) == p`, and
+    after `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. `p.lines` are the lines, and
+    `p.point_free()` the same program without variables. `result` nests numbers of variables as the codomain is nested.
+
+    >>> import catad as ct, numpy as np
+    >>> def f(x, y):
+    ...     h = np.tanh(x)
+    ...     return h * h + y
+    >>> p = ct.function(f).at(ct.f64[3] * ct.f64[3])
+    >>> print(p)
+    def f(x, y):
+        h = ct.tanh(x)
+        return h * h + y
+    <BLANKLINE>
+    >>> eval(repr(p), {"ct": ct, **p.names}) == p
+    True
+    >>> p.point_free()
+    ct.fork(ct.exl >> ct.tanh >> ct.dup >> ct.mul, ct.exr) >> ct.add
+    """
 
     __slots__ = ("args", "children", "dom", "notes", "outs", "result")
     children: tuple[D, ...]
@@ -72,26 +107,35 @@ class Program(D):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines: term, numbers of its arguments, numbers of its results."""
-        return tuple([Line(*one) for one in zip(self.children, self.args, self.outs, strict=True)])
+        """The lines, each with its term, the numbers of variables, their names, and where it stands in the user's source."""
+        return late().program_lines(self)
 
     @property
     def inputs(self) -> int:
         """How many variables are leaves of the domain."""
         return len(self.dom.leaves)
 
+    def spaces_of_variables(self) -> list[Tensor]:
+        """The spaces of the variables, by their numbers."""
+        b = Builder()
+        at = dict(enumerate(flatten(b.inputs(self.dom))))
+        with reading():
+            for term, args, outs in zip(self.children, self.args, self.outs, strict=True):
+                at.update(zip(flatten(outs), flatten(b.apply(term, substituted(args, at))), strict=True))
+        return [at[k].space for k in range(len(at))]
+
     def lay_out(self, b: Builder, x: Wires) -> Any:
         if b.space(x) != self.dom:
             raise errors.SpaceError(errors.not_in_domain(b.space(x), self.dom, self))
         at = dict(enumerate(flatten(x)))
-        for k, line in enumerate(self.lines):
+        for k, (term, args, outs) in enumerate(zip(self.children, self.args, self.outs, strict=True)):
             try:
-                made = yield line.term, substituted(line.args, at)
+                made = yield term, substituted(args, at)
             except errors.CatadError as error:
                 if error.composed is None and k < len(self.notes.places):
                     errors.at_line(error, self.notes.places[k])
                 raise
-            at.update(zip(flatten(line.outs), flatten(made), strict=True))
+            at.update(zip(flatten(outs), flatten(made), strict=True))
         return substituted(self.result, at)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
@@ -102,13 +146,26 @@ class Program(D):
         """The name of the function, as a name of Python."""
         return identifier(self.notes.title)
 
-    is_scope = True
-
     def bound_names(self) -> set[str]:
+        """The names that the text of the program binds."""
         return late().bound_names(self)
 
     def __str__(self) -> str:
         return late().program_text(self)
+
+    def draw(self, dom: Space | None = None, open: bool | str = False) -> str:
+        """A string diagram as SVG text, with the names of the user's program on the wires.
+
+        A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
+        function, and those of a line of the source. With `open=True` all lines are drawn, with `open="name"` those of one
+        function. Raises `SpaceError` for another domain.
+
+        >>> import catad as ct, numpy as np
+        >>> f = ct.function(lambda x: np.exp(2 * x))
+        >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
+        True
+        """
+        return late().draw(self, dom, open)
 
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections."""
@@ -155,15 +212,10 @@ def in_normal_form(lines: Sequence[Line], inputs: int, result: Any) -> tuple[lis
             for out in flatten(lines[at].outs):
                 number[out] = following
                 following += 1
-    made = [
-        Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order
-    ]
+    made = [Line(lines[k].term, substituted(lines[k].args, number), substituted(lines[k].outs, number)) for k in order]
     return made, substituted(result, number), number, order
 
 
 def space_of_result(program: Program) -> Space:
     """The codomain of a program."""
     return late().codomain(program, program.dom)
-
-
-

@@ -11,36 +11,42 @@ stand where they are used.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from catad.program import Program, identifier, substituted
-from catad.spaces import Product, Space, Tensor, flatten, rebuild
-from catad.syntax import Names, Writer
+from catad.errors.places import shown
+from catad.program import Line, Program, identifier
+from catad.spaces import Product, Space, flatten, rebuild
+from catad.syntax import Names, Parts, TermWriter, is_scope
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
-from catad.trip_counts import reading
 from catad.vector.constant import Const
-from catad.wiring import Builder
 
 LONGEST = 100  # characters of a statement, from which on its parts get statements of their own
 
 
 def program_code(program: Program, name: Callable[[Any, str], str]) -> str:
     """The expression that rebuilds a program; its title where a label is asked for."""
-    return _Expression(program, name.names).text() if isinstance(name, Writer) else program.title
+    return _Expression(program, name.names).text() if isinstance(name, TermWriter) else program.title
 
 
 def program_text(program: Program) -> str:
     """Definitions that trace to the program, the last one under its title."""
-    writer = Writer(program)
+    writer = TermWriter(program)
     writer.text()
     names = Names(program)
     names.values, names.given = writer.names.values, writer.names.given
+    names.bound.add(program.title)
     return _Definitions(program, names, []).text()
+
+
+def program_lines(program: Program) -> tuple[Line, ...]:
+    """The lines of a program with their names."""
+    return _Lines(program, Names(program)).lines()
 
 
 def bound_names(program: Program) -> set[str]:
@@ -66,7 +72,8 @@ class Naming:
             given = tuple(["s" if isinstance(one, tuple) else notes.names.get(one, "x") for one in parts])
         self.parameters = [(self.free(identifier(name)), one) for name, one in zip(given, parts, strict=True)]
         held = [v for part in parts if isinstance(part, tuple) for v in flatten(part)] if unpacked else []
-        made = [v for outs in program.outs for v in flatten(outs) if v in notes.names]
+        lines = [outs for args, outs in zip(program.args, program.outs, strict=True) if args != ()]
+        made = [v for outs in lines if unpacked or not isinstance(outs, tuple) for v in flatten(outs) if v in notes.names]
         self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in (*held, *made)}
 
     def free(self, wish: str) -> str:
@@ -79,16 +86,6 @@ class Naming:
         return found
 
 
-def spaces_of(program: Program) -> list[Tensor]:
-    """The spaces of the variables of a program."""
-    b = Builder()
-    at = dict(enumerate(flatten(b.inputs(program.dom))))
-    with reading():
-        for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
-            at.update(zip(flatten(outs), flatten(b.apply(term, substituted(args, at))), strict=True))
-    return [at[k].space for k in range(len(at))]
-
-
 class _Text:
     """What both texts of a program share: its lines in order, each as a statement, or written where it is used."""
 
@@ -97,7 +94,7 @@ class _Text:
     def __init__(self, program: Program, names: Names) -> None:
         self.program, self.names = program, names
         self.naming = Naming(program, self.unpacked)
-        self.spaces = spaces_of(program)
+        self.spaces = program.spaces_of_variables()
         self.statements: list[str] = []
         self.known: dict[Any, tuple[str, int]] = {}  # by variable, or tuple of them: its text, and how closely that binds
         self.in_place: set[int] = set()  # the variables that have no name, and are written where they are used
@@ -171,7 +168,7 @@ class _Text:
         found = spelled(term, operands, nested_like(args, iter(range(len(flat)))))
         if found is not None:
             return filled(found, [self.operand(v) for v in flat]), found.rank
-        text = Writer(term, self.names, self.scope).text()
+        text = TermWriter(term, self.names, self.scope).text()
         called = f"({text})" if isinstance(term, Compose) and not text.startswith("ct.compose") else text
         given = self.value(args)
         pairs = isinstance(args, tuple) and len(args) > 1 and args not in self.known
@@ -195,19 +192,32 @@ class _Text:
     def constant(self, v: int, strong: bool) -> str:
         """A value that depends on no argument; `strong` where a Python number would take another dtype."""
         term, name = self.constants[v], self.program.notes.names.get(v)
-        writer = Writer(term, self.names)
+        writer = TermWriter(term, self.names)
         if not isinstance(term, Const):  # an array of one number
             number = term.factors[0].children[0].array[()]  # type: ignore[attr-defined]
             return f"{writer(np, 'np')}.full({self.spaces[v].shape!r}, {_plain(number) or writer(number, 'number')})"
         array = term.children[0].array
         if array.ndim:
-            wish = "array" if name is None else identifier(name)
-            return writer.named(array, wish) if name is not None and array.size > _TINY else writer(array, wish)
+            own = name is not None and array.size > _TINY
+            text = None if own else _range(array, writer) or writer.written(array)
+            return self.names.of(array, "array" if name is None else identifier(name), term) if text is None else text
         return (None if strong else _plain(array[()])) or writer(array[()], "number")
 
 
 _SHORT = 12  # characters of a value that is never taken out of a text
 _TINY = 4  # entries of an array that is written out though it has a name
+
+
+def _range(array: Any, writer: TermWriter) -> str | None:
+    """`np.arange` of integers, as of the steps of a loop; None for other arrays."""
+    if array.ndim != 1 or array.dtype != np.dtype(np.int64) or array.size <= _TINY:
+        return None
+    start, step = int(array[0]), int(array[1]) - int(array[0])
+    found = range(start, start + step * array.size, step or 1)
+    if len(found) != array.size or not np.array_equal(array, found):
+        return None
+    ends = [found.stop] if (start, step) == (0, 1) else [start, found.stop] if step == 1 else [start, found.stop, step]
+    return f"{writer(np, 'np')}.arange({', '.join(map(str, ends))})"
 
 
 def _plain(number: Any) -> str | None:
@@ -231,6 +241,11 @@ def space_text(dom: Space) -> str:
 
 class _Expression(_Text):
     """`ct.function(lambda ...).at(dom)`: statements are `name := value` in a tuple; tuples are read by indices."""
+
+    def __init__(self, program: Program, names: Names) -> None:
+        super().__init__(program, names)
+        inside = [part for term in program.children for part in Parts(term, closed=True).order if is_scope(part)]
+        self.scope_uses = Counter([id(part) for part in inside])
 
     def text(self) -> str:
         for name, part in self.naming.parameters:
@@ -256,7 +271,7 @@ class _Expression(_Text):
         read = sum(self.read_in(nested, parts) for nested in (*self.program.args, self.program.result))
         if read > 1:
             notes = self.program.notes
-            said = [identifier(notes.names[v]) for v in flatten(outs) if v in notes.names and v in self.reads]
+            said = dict.fromkeys([identifier(notes.names[v]) for v in flatten(outs) if v in notes.names and v in self.reads])
             name = self.names.fresh("_".join(said)) if 0 < len(said) <= 3 else self.counted()
             self.bind(name, text)
             text = name
@@ -272,7 +287,7 @@ class _Expression(_Text):
         assert isinstance(part, Program)
         if id(part) not in self.scopes:
             text = _Expression(part, self.names).text()
-            if "\n" in text or len(text) > LONGEST:
+            if "\n" in text or len(text) > LONGEST or self.scope_uses[id(part)] > 1:
                 name = self.names.fresh(part.title)
                 self.bind(name, text)
                 text = name
@@ -304,7 +319,8 @@ class _Definitions(_Text):
                 self.known[part] = parameter, CALL
         result = self.result()
         head = ", ".join([parameter for parameter, _ in self.naming.parameters])
-        return "\n".join([f"def {name}({head}):", *[indented(line) for line in (*self.statements, f"return {without_brackets(result)}")]])
+        lines = [*self.statements, f"return {without_brackets(result)}"]
+        return "\n".join([f"def {name}({head}):", *map(indented, lines)])
 
     def target(self, part: Any) -> str:
         """A tuple of variables as the target of an assignment."""
@@ -329,6 +345,41 @@ class _Definitions(_Text):
             own = _Definitions(part, self.names, self.before).definition(name)
             self.before.append(f"{own}\n\n\n{name} = ct.function({name}).at({space_text(part.dom)})")
         return self.scopes[id(part)]
+
+
+class _Lines(_Definitions):
+    """Each line by itself, all results named."""
+
+    def __init__(self, program: Program, names: Names) -> None:
+        super().__init__(program, names, [])
+
+    def lines(self) -> tuple[Line, ...]:
+        program, places = self.program, self.program.notes.places
+        for parameter, part in self.naming.parameters:
+            self.index(parameter, part)
+        made = []
+        for k, (term, args, outs) in enumerate(zip(program.children, program.args, program.outs, strict=True)):
+            if args == () and not isinstance(outs, tuple):
+                self.constants[outs] = term
+                text = self.constant(outs, strong=False)
+                name = "" if outs not in program.notes.names else identifier(program.notes.names[outs])
+                text = f"constant {repr(self.spaces[outs])[3:]}" if text.isidentifier() else text
+            else:
+                text, _ = self.applied(term, args)
+                name = without_brackets(self.target(outs))
+            made.append(Line(term, args, outs, name, text, shown(places[k]) if k < len(places) else None))
+        return tuple(made)
+
+    def index(self, text: str, part: Any) -> None:
+        """The names of the variables in a parameter."""
+        if not isinstance(part, tuple):
+            self.known[part] = self.naming.variables.get(part, text), CALL
+        for one in part if isinstance(part, tuple) else ():
+            self.index(text, one)
+
+    def scope(self, part: D) -> str:
+        assert isinstance(part, Program)
+        return part.title
 
 
 def parts_of(nested: Any) -> Iterator[Any]:

@@ -43,13 +43,20 @@ def ordered(term: D, parts_of: Callable[[D], Sequence[D]] = lambda part: part.ch
 
 def code_of(term: D) -> tuple[str, dict[str, Any]]:
     """Python that rebuilds the term, and what its names stand for."""
-    writer = Writer(term)
+    writer = TermWriter(term)
     return writer.text(), writer.names.values
 
 
+def is_scope(part: D) -> bool:
+    """True for a program, whose text is a scope of its own."""
+    return hasattr(type(part), "bound_names")
+
+
 class Parts:
-    """The parts of a term, each once and after its own parts. Of a chain they are its factors, but a beginning that it shares with
-    another chain is one part. A scope of its own has parts unless it is `closed`.
+    """The parts of a term, each once and after its own parts.
+
+    Of a chain they are its factors, but a beginning that it shares with another chain is one part. A term whose text is a scope
+    of its own has no parts where they are `closed`.
     """
 
     def __init__(self, term: D, closed: bool) -> None:
@@ -65,7 +72,7 @@ class Parts:
     def of(self, part: D) -> Sequence[D]:
         """The parts of a part."""
         if not isinstance(part, Compose):
-            return () if self.closed and part.is_scope else part.children
+            return () if self.closed and is_scope(part) else part.children
         at: D = part
         rest: list[D] = []
         while isinstance(at, Compose) and (at is part or id(at) not in self.shared):
@@ -76,7 +83,7 @@ class Parts:
     def _beginnings(self, part: D) -> Sequence[D]:
         if isinstance(part, Compose):
             return (part.left, *part.right.factors)
-        return () if self.closed and part.is_scope else part.children
+        return () if self.closed and is_scope(part) else part.children
 
 
 class Names:
@@ -84,19 +91,20 @@ class Names:
 
     def __init__(self, term: D) -> None:
         self.values: dict[str, Any] = {}
-        self.given: dict[int, str] = {}
+        self.given: dict[Any, str] = {}
         self.bound: set[str] = set()
         self.title = {str(getattr(term, "title", ""))}  # which no value has
         for part in ordered(term):
-            if part.is_scope:
-                self.bound |= part.bound_names()
+            if is_scope(part):
+                self.bound |= part.bound_names()  # type: ignore[attr-defined]
 
-    def of(self, value: Any, wish: str) -> str:
-        """A name for a value, the same each time."""
-        if id(value) not in self.given:
-            found = self.given[id(value)] = self._free(wish, self.title)
+    def of(self, value: Any, wish: str, key: Any = None) -> str:
+        """A name for a value, the same each time: for the same object, or for equal keys."""
+        key = id(value) if key is None else key
+        if key not in self.given:
+            found = self.given[key] = self._free(wish, self.title)
             self.values[found] = value
-        return self.given[id(value)]
+        return self.given[key]
 
     def fresh(self, wish: str) -> str:
         """A name that the text binds."""
@@ -115,7 +123,7 @@ class Names:
 _DEEPEST = 40  # brackets within brackets: Python reads no more than 200
 
 
-class Writer:
+class TermWriter:
     """The text of a term: templates of its parts, in which what stands for a part is a hole.
 
     It is the `name` that `D.code` is given. A part whose text is a scope of its own writes itself with a writer for each of its
@@ -167,7 +175,7 @@ class Writer:
                 continue
             self.seen.add(id(part))
             self.top = part
-            if part.is_scope and self.scope is not None:
+            if is_scope(part) and self.scope is not None:
                 template = self.scope(part)
             else:
                 template = self.chain(part) if isinstance(part, Compose) else part.code(self.hole, self)
@@ -367,6 +375,7 @@ def unpacked(records: tuple[Any, ...]) -> D:
             parts.append(compose(*below))
         else:
             part = object.__new__(cls)
+            part._place = None  # it was composed in another process
             for key, value in state.items():
                 setattr(part, key, value)
             if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):

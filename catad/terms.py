@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 _MODULUS = (1 << 61) - 1  # a Mersenne prime: hashes of chains are polynomials over this field
 _BASE = 1_000_003_193_817
-
-
 Operand: TypeAlias = "float | np.integer[Any] | np.floating[Any]"
 MorphismLike: TypeAlias = "D | Callable[..., Any]"  # a morphism, or a Python function on arrays
+
 
 class D:
     """A differentiable function, as a term.
@@ -95,12 +94,6 @@ class D:
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         """Python that rebuilds the term; `part` gives that of a child, `name` that of a value: a literal, or a name."""
         raise NotImplementedError
-
-    is_scope = False  # its text is a scope of its own
-
-    def bound_names(self) -> set[str]:
-        """The names that the text of a scope binds."""
-        return set()
 
     # -- equality: syntactic, up to associativity of >> and its unit
 
@@ -193,13 +186,13 @@ class D:
     # -- functors
 
     def __call__(self, *args: Value, **kwargs: Value) -> Result:
-        """The value at a point; `f(x, y)` is `f((x, y))`. Python functions in it take arguments as they are written (`ct.function`)."""
+        """The value at a point; `f(x, y)` is `f((x, y))`. Python functions in it take arguments as they are written."""
         try:
             front = self._front
         except AttributeError:
             front = late().front_of(self)
         if front is not None:
-            called: Result = late().call_term(self, args, kwargs)
+            called: Result = front.call(self, args, kwargs)
             return called
         if kwargs:
             raise errors.SpaceError(errors.no_keywords(self, kwargs))

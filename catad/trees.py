@@ -32,7 +32,7 @@ class Tree(NamedTuple):
     parts: tuple[Tree, ...] = ()
 
     def restore(self, value: Any, number: Callable[[Any, type], Any] | None = None) -> Any:
-        """The tree whose plain form is a value; the value of a leaf may itself be nested. `number` says what becomes of numbers."""
+        """The tree whose plain form is a value; that of a leaf may itself be nested. `number` says what becomes of numbers."""
         if self.kind == "leaf" or (self.kind == "number" and number is None):
             return value
         if self.kind == "number":

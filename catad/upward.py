@@ -23,7 +23,7 @@ from catad.planner.plan import plan
 from catad.planner.problems.chain_plan import plan_chain
 from catad.planner.problems.graph_plan import plan_graph
 from catad.point_free import point_free
-from catad.program_text import bound_names, program_code, program_text
+from catad.program_text import bound_names, program_code, program_lines, program_text
 from catad.rearrange import exl, exr
 from catad.spaces import space_of
 from catad.syntax import code_of, packed
@@ -46,14 +46,11 @@ __all__ = [
     "Program",
     "add",
     "astype",
+    "at_space",
     "bound_names",
     "broadcast_to",
-    "program_at",
-    "function_term",
-    "front_of",
-    "call_term",
-    "at_space",
     "by_hand",
+    "call_term",
     "cells_of",
     "code_of",
     "codomain",
@@ -67,6 +64,8 @@ __all__ = [
     "exl",
     "exr",
     "finished",
+    "front_of",
+    "function_term",
     "general_solver",
     "identity",
     "identity_map",
@@ -87,7 +86,9 @@ __all__ = [
     "plan_chain",
     "plan_graph",
     "point_free",
+    "program_at",
     "program_code",
+    "program_lines",
     "program_of",
     "program_text",
     "reshape",

@@ -12,10 +12,13 @@ import re
 from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr
 
+from catad import errors
 from catad.drawing.graph import Graph, of_wiring
 from catad.drawing.labels import space_label
 from catad.drawing.layout import MARGIN, Item, Layout, Link, laid_out
+from catad.drawing.of_program import of_program
 from catad.drawing.untyped import of_term
+from catad.program import Program
 from catad.spaces import Space
 from catad.terms import D
 from catad.wiring import wire
@@ -28,13 +31,14 @@ FILLS = {  # kind of box -> (fill, edge)
     "constant": ("#e6e8eb", "#868e99"),
     "combinator": ("#fde2c4", "#cc8a3c"),
     "functor": ("#e6dafa", "#8a68c4"),
+    "group": ("#fff3b8", "#b8a12e"),
 }
 
 
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def draw(term: D, dom: Space | None = None) -> str:
+def draw(term: D, dom: Space | None = None, opened: bool | str = False) -> str:
     """A string diagram as SVG text; with a domain, of the wiring at that space, with the spaces on the wires.
 
     Without a domain each part of the term is drawn where it stands; with one, shared work is drawn once. Long chains and
@@ -45,6 +49,13 @@ def draw(term: D, dom: Space | None = None) -> str:
     >>> ct.fork(ct.sin, ct.cos).draw(ct.f64[3]).count("<rect")
     2
     """
+    program = getattr(term, "program", None)
+    if dom is not None and program is not None:  # a traced function
+        term = program(dom)
+    if isinstance(term, Program):
+        if dom is not None and dom != term.dom:
+            raise errors.SpaceError(errors.not_in_domain(dom, term.dom, term))
+        return render(of_program(term, opened), f"{term.title}: {space_label(term.dom)} -> {space_label(term.spaces(term.dom))}")
     if dom is None:
         return render(of_term(term), "string diagram")
     wiring = wire(term, dom)

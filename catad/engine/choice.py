@@ -96,8 +96,9 @@ class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 
     "reference" is the array code that says what everything means; "cpu" compiles stages of NumPy programs with LLVM, whatever
-    their size; "auto", the default, does so where the largest array has at least 4096 numbers, and runs the array code below.
-    Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
+    their size; "auto", the default, does so where the largest array of its boxes has at least 4096 numbers, and runs the array
+    code below. Programs inside loops choose by themselves. Arrays that the engine does not run, such as those of CuPy on the
+    CPU, run on the array code. `ct.engine.register` adds names.
     The choice holds in this thread. Raises `EngineError` for another name.
 
     >>> import catad as ct

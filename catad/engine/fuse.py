@@ -61,7 +61,7 @@ def _levels(wiring: Wiring) -> dict[int, int]:
     space: dict[int, tuple[int, ...] | None] = {}
     for box in wiring.boxes:
         own = _index_space(wiring, box)
-        rank = 0
+        rank = 0 if box.ins else -1  # a constant is there before everything else, so it keeps no maps apart
         for k in box.ins:
             if k in level:
                 rank = max(rank, level[k] + (own is None or space[k] != own))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from catad.arrays import Array, apart, common_module
-from catad.boxes import Primitive
+from catad.boxes import Nesting, Primitive
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
@@ -44,8 +44,8 @@ class Program:
         self.boxes = tuple([box for box in wiring.boxes if box.ins])
         self.checked = False
         self._runs: dict[Engine, Run] = {}
-        used = {*wiring.inputs, *wiring.outputs, *[k for box in self.boxes for k in (*box.ins, *box.outs)]}
-        self.largest = max([wiring.wires[k].size for k in used], default=0)  # numbers of the largest array
+        own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
+        self.largest = max([wiring.wires[k].size for box in own for k in (*box.ins, *box.outs)], default=0)  # numbers
 
     def on(self, engine: Engine) -> Run:
         """The run of the program on an engine, made once."""

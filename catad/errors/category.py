@@ -7,7 +7,7 @@ from functools import partial
 from types import FunctionType, MethodType
 
 from catad.errors.base import CatadError, SpaceError, abbreviated, defined, text
-from catad.errors.places import Place, raised_in, shown, written
+from catad.errors.places import Place, is_ours, raised_in, shown, written
 
 
 def unknown_dtype(dtype: object) -> str:
@@ -132,8 +132,10 @@ def described(thing: object) -> str:
 
 def public_name(thing: object) -> str | None:
     """`ct.sum` for that function of this library; None for what is no public function of it."""
-    if not isinstance(thing, FunctionType) or not thing.__module__.startswith("catad.") or thing.__name__.startswith("_"):
+    if not isinstance(thing, FunctionType) or not str(thing.__module__).startswith("catad.") or thing.__name__.startswith("_"):
         return None
+    if not is_ours(thing.__code__.co_filename):
+        return None  # it was typed at a prompt that has the name of a module of this library
     inside = ".linear" if thing.__module__ == "catad.linear.constructors" else ""
     return f"ct{inside}.{thing.__name__}"
 

@@ -24,6 +24,11 @@ _OURS = (
 _OPERATOR = opmap["BINARY_OP"]
 
 
+def is_ours(file: str) -> bool:
+    """True for a file of this package."""
+    return file.startswith(_OURS)
+
+
 def here() -> Place:
     """The call of the function that asks: what a term notes when it is composed."""
     frame = sys._getframe(2)
@@ -96,6 +101,12 @@ def excerpt(where: Place) -> str | None:
     width = len(raw[start : stop if end == first else len(raw)].decode(errors="replace"))
     indent = len(line) - len(line.lstrip())
     return f"    {line.strip()}\n    {' ' * (begin - indent)}{'^' * max(width, 1)}"
+
+
+def source_line(where: Place) -> str:
+    """The line of the source at a place; empty where it is not there."""
+    first, _, _, _ = next(islice(where[0].co_positions(), where[1] // 2, None), (None, None, None, None))
+    return "" if first is None else linecache.getline(where[0].co_filename, first).strip()
 
 
 def column(where: Place | None) -> str | None:

@@ -179,16 +179,19 @@ def wrong_operand_count(name: str, given: int) -> str:
     return text(f"{name}() cannot be called with {given} argument{'' if given == 1 else 's'} here")
 
 
+OF_ARRAYS = "a function of whole arrays is ct.function(fn), mapped over an axis ct.vmap(fn)"  # not the scalar function of ct.map
+
+
 def array_function(name: str) -> str:
     return text(
         f"{name} works on arrays, and a scalar function sees one number at a time",
-        do=f"apply {name} outside the map, and pass its result as an argument of the map where it is needed",
+        do=f"{OF_ARRAYS}; or apply {name} outside the map, and pass its result as an argument",
     )
 
 
 def attribute_of_number(name: str) -> str:
     of_arrays = name in dir(np.ndarray) and name not in dir(float)
-    do = "what needs the whole array belongs outside the map" if of_arrays else "use a function"
+    do = f"{OF_ARRAYS}; or do what needs the whole array outside the map" if of_arrays else "use a function"
     return text(f"numbers have no attribute {name!r} in a scalar function", do=do)
 
 

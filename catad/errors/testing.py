@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from catad.errors.base import abbreviated, text
 
 
@@ -28,6 +30,10 @@ def needs_hypothesis(what: str) -> str:
 
 def unknown_check_mode(modes: object) -> str:
     return text("check_grads knows no such mode", given=abbreviated(modes), expected='"fwd" and "rev"')
+
+
+def unknown_law(names: Sequence[str], known: Iterable[str]) -> str:
+    return text("check_function knows no such law", given=", ".join(map(repr, names)), expected=", ".join(map(repr, known)))
 
 
 def nothing_to_check(what: str) -> str:

@@ -125,7 +125,7 @@ def unsupported_dtype(dtype: Any) -> str:
 def unknown_function(name: str, nearest: str = "") -> str:
     return text(
         f"{name} has no meaning for arrays that are traced",
-        do=nearest or "write it with other functions of NumPy, or as ct.D with its derivative; docs/functions.md lists what is known",
+        do=nearest or "write it with other functions of NumPy (docs/functions.md lists them), or as ct.D with its derivative",
     )
 
 
@@ -190,6 +190,15 @@ def too_many_branches(places: Sequence[str | None]) -> str:
     )
 
 
+def nested_too_deep(fn: Any, error: SyntaxError) -> str:
+    return text(
+        "the function nests its loops and branches too deep to be traced",
+        given=str(error.msg),
+        where=defined(fn),
+        do="move the inner ones into a function of their own",
+    )
+
+
 def paths_differ(a: Any, b: Any, place: str | None) -> str:
     return text(
         "the function returns values of different spaces on two paths that data choose",
@@ -200,11 +209,12 @@ def paths_differ(a: Any, b: Any, place: str | None) -> str:
 
 
 def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
+    unbound = isinstance(error, UnboundLocalError)
     return text(
         "the function raises an exception on a path that data choose",
         given=f"{type(error).__name__}: {error}",
         where=", ".join(dict.fromkeys([place or "?" for place in places])),
-        do="test before the call, or return NaN on that path",
+        do="bind the variable on both sides of the branch" if unbound else "test before the call, or return NaN on that path",
     )
 
 
@@ -278,6 +288,51 @@ def no_such_argument(argnum: int, args: Sequence[Any], term: Any) -> str:
         given=f"argnums {argnum}",
         expected=f"-{len(args)} to {len(args) - 1}, the arguments by position",
         where=abbreviated(term, 80),
+    )
+
+
+def not_axes(what: str, given: Any) -> str:
+    return text(
+        f"{what} says which axes are mapped over",
+        given=abbreviated(given),
+        expected="an integer, None, or a tuple, list or dict of these",
+    )
+
+
+def axes_do_not_fit(what: str, axes: Any, tree: Any) -> str:
+    shown_ = ", ".join(map(str, tree)) if type(tree) is tuple else str(tree)
+    return text(
+        f"{what} does not fit the {'arguments' if what == 'in_axes' else 'result'}",
+        given=abbreviated(axes),
+        expected=f"one axis, or axes like {shown_}",
+        do="give one axis for all, or a tuple with one for each argument, with dicts and lists as in the argument",
+    )
+
+
+def no_axis_to_map(axis: int, space: Any, term: Any) -> str:
+    return text(
+        f"there is no axis {axis} to map over",
+        given=space,
+        where=abbreviated(term, 80),
+        do="give None for an argument that is not mapped",
+    )
+
+
+def no_common_size(sizes: Sequence[int], space: Any, term: Any) -> str:
+    return text(
+        "mapping needs axes of one size" if sizes else "mapping needs an argument that is mapped",
+        given=f"{space}, sizes {', '.join(map(str, sizes)) or 'none'}",
+        where=abbreviated(term, 80),
+        do="give the axis of at least one argument in in_axes; all of them have the same size",
+    )
+
+
+def result_is_mapped(space: Any, term: Any) -> str:
+    return text(
+        "out_axes is None for a result that differs from entry to entry",
+        given=space,
+        where=abbreviated(term, 80),
+        do="give the axis at which the entries stand",
     )
 
 
@@ -364,3 +419,38 @@ def raised_by_user(error: BaseException) -> bool:
     """True for an exception that a `raise` of the user raises."""
     place = innermost(error)
     return place is not None and opname[place[0].co_code[place[1]]] in ("RAISE_VARARGS", "RERAISE")
+
+
+class NonFiniteError(CatadError, FloatingPointError):
+    """A traced function has made a NaN or an infinity, inside `ct.debug_nans()`; a `FloatingPointError`.
+
+    The message names the operation, the file and the line.
+
+    >>> import catad as ct, numpy as np
+    >>> try:
+    ...     with ct.debug_nans():
+    ...         ct.function(lambda x: np.sqrt(x))(np.array([-1.0]))
+    ... except ct.NonFiniteError as error:
+    ...     print(error.message.splitlines()[0])
+    a traced function has made NaN of finite numbers
+    """
+
+
+def made_not_finite(what: str, term: Any) -> str:
+    return text(
+        f"a traced function has made {what} of finite numbers",
+        given=abbreviated(term, 60),
+        do="look at its arguments with ct.debug_print, or choose another value there by an if",
+    )
+
+
+def derivative_not_finite() -> str:
+    return text(
+        "a derivative is not finite, though all values are",
+        expected="functions that are smooth at the point",
+        do="look for roots, logarithms and norms at 0; an if keeps what is not taken out of the derivative",
+    )
+
+
+for _class in (TraceError, NonFiniteError):
+    _class.__module__ = "catad.errors"  # where people find it

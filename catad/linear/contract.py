@@ -203,7 +203,7 @@ def _matmul(xp: Any, x: Any, y: Any) -> Any:
 
 def _in_rows(xp: Any, x: Any) -> Any:
     """A matrix whose rows or columns stand in one piece: NumPy multiplies others number by number, one after the other."""
-    if xp is not np or any(s == x.itemsize for s in x.strides[-2:]) and min(x.strides[-2:]) >= 0:
+    if xp is not np or (any(s == x.itemsize for s in x.strides[-2:]) and min(x.strides[-2:]) >= 0):
         return x
     return np.ascontiguousarray(x)
 

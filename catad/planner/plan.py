@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from catad import errors
 from catad.arrays import common_module
-from catad.functors import grad
+from catad.gradients import grad
 from catad.late import late
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure

@@ -29,7 +29,7 @@ def domain(term: D, primals_or_spaces: Sequence[Any]) -> Space:
 
 
 def subject_at(term: D, primals_or_spaces: Sequence[Any]) -> tuple[D, Space]:
-    """A term and the space of the point; for dicts and other trees, with programs in place of the Python functions that take them."""
+    """A term and the space of the point; for dicts and other trees, with programs in place of the functions that take them."""
     if front_of(term) is None or not primals_or_spaces or all(isinstance(p, Space) for p in primals_or_spaces):
         return term, domain(term, primals_or_spaces)
     at = point(term, primals_or_spaces, {})

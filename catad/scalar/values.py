@@ -66,7 +66,8 @@ def arithmetic(symbol: str, a: Any, b: Any) -> Any:
         raise ScalarError(errors.changed_list())
     op = ARITHMETIC.get(symbol.removesuffix("="))
     if op is None:
-        raise ScalarError(text("@ is for arrays; a scalar function computes with numbers", do="write out the sum"))
+        what = "@ is for arrays; a scalar function computes with numbers"
+        raise ScalarError(text(what, do=f"write out the sum; {errors.OF_ARRAYS}"))
     if isinstance(a, tuple) and isinstance(b, tuple) and op == "add":
         return Listed(a + b) if isinstance(a, Listed) else a + b
     return apply(op, scalar(a), scalar(b))

@@ -1,6 +1,7 @@
 """Laws, checkers and Hypothesis strategies for your own primitives and `ct.D` morphisms.
 
-`check_grads` compares derivatives with central differences, `check_laws` checks the laws of derivatives on a morphism
+`check_function` checks a plain Python function with the morphism that `ct.function` makes of it, `check_grads` compares
+derivatives with central differences, `check_laws` checks the laws of derivatives on a morphism
 at a point, `check_linear_map` those of a linear map, `check_monoid` those of an operator of `scan`. All raise
 `LawError` with the law, the term, the point, and what was got and expected. The strategies (`spaces`, `points`,
 `terms`, `chains`, `linear_maps`) need Hypothesis, which is imported when one is first called.
@@ -10,6 +11,7 @@ at a point, `check_linear_map` those of a linear map, `check_monoid` those of an
 """
 
 from catad.testing import readings as _readings  # registers its law
+from catad.testing.functions import check_function
 from catad.testing.grads import check_grads
 from catad.testing.laws import LAWS, Law, check_laws
 from catad.testing.linear_maps import check_linear_map
@@ -20,6 +22,7 @@ __all__ = [
     "LAWS",
     "Law",
     "chains",
+    "check_function",
     "check_grads",
     "check_laws",
     "check_linear_map",

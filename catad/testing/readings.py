@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from catad.derive import jvp, linearize, vjp
-from catad.jacobians import jacobian
 from catad.functors import differential, reverse_differential
+from catad.jacobians import jacobian
 from catad.spaces import Value
 from catad.terms import D
 from catad.testing.differences import slope

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.errors.places import Place, called
+from catad.errors.places import Place, called, shown
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
+
+MOST_DECISIONS = 64  # of one path: a loop on data that cannot be recorded would decide without end
 
 
 class Decision(NamedTuple):
@@ -82,6 +84,8 @@ def decide(trace: Trace, var: Var) -> bool:
             return trace.findings.answers[trace.decisions.index(known)]
     k = len(trace.decisions)
     answers = trace.findings.answers
+    if k == MOST_DECISIONS:
+        raise errors.TraceError(errors.too_many_branches([shown(one.place) for one in trace.decisions]))
     if k == len(answers):
         answers.append(True)
     trace.decisions.append(Decision(var, len(trace.root.lines), called()))

@@ -34,8 +34,10 @@ class Driver:
     slice = builtins.slice
     named = staticmethod(named)
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, outside: dict[int, Any] | None = None, followed: set[Any] | None = None) -> None:
         self.package = package
+        self.outside = outside or {}  # what stands in place of cells and globals, by their identity
+        self.followed = set() if followed is None else followed  # the functions that are run
 
     @property
     def trace(self) -> Trace:

@@ -18,6 +18,7 @@ from catad import errors
 from catad.frozen import written_by_user
 from catad.terms import D
 from catad.traced.masked import Masked
+from catad.traced.naming import captured
 from catad.traced.operators import direct
 from catad.traced.protocols import called, universal
 from catad.traced.rewrite import rewritten
@@ -93,6 +94,7 @@ def follows(function: FunctionType, package: str) -> bool:
 
 
 def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    driver.trace.captured.update(captured(function))
     copy = rewritten(function, driver)
     return (function if copy is None else copy)(*args, **kwargs)
 

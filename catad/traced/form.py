@@ -22,7 +22,7 @@ class Form(NamedTuple):
 
     args: tuple[Tree, ...]
     kwargs: tuple[tuple[str, Tree], ...] = ()
-    inner: Form | None = None  # type: ignore[misc]
+    inner: Form | None = None
 
     @property
     def trees(self) -> tuple[Tree, ...]:

@@ -9,20 +9,25 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
+from itertools import count
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from catad import errors
-from catad.program import Notes, Program
-from catad.spaces import Product, Space, rebuild
 from catad.late import late
+from catad.program import Notes, Program
 from catad.recent import Recent
+from catad.spaces import Product, Space, rebuild
 from catad.terms import D
+from catad.traced.captured import Captured, bytes_around, outside, reads
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
+from catad.traced.pickling import Reference
 from catad.traced.recorder import Findings, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
@@ -60,6 +65,9 @@ def _same(a: Any, b: Any) -> bool:
     return False
 
 
+Named = list[tuple[str, Any]]  # values with the names of parameters
+
+
 @share
 class Function(D):
     """`ct.function(fn)`: see the module.
@@ -67,7 +75,9 @@ class Function(D):
     `signature` is that of calls: names from outside come first (`free`), parameters with fixed values are left out (`bound`).
     """
 
-    __slots__ = ("__dict__", "bound", "fn", "free", "is_plain", "signature", "static", "unroll")
+    __slots__ = (
+        "__dict__", "bound", "captured", "fn", "free", "is_plain", "programs", "signature", "static", "unroll", "version",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -81,10 +91,17 @@ class Function(D):
         self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
         self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
+        self.captured = Captured()
+        self.version = 0
         functools.update_wrapper(self, fn, updated=())
 
     def data(self) -> Hashable:
-        return (Key(self.fn), self.static, self.free, self.unroll, self.bound)
+        return (Key(self.fn), self.static, self.free, self.unroll, self.bound, self.version)
+
+    @property
+    def held_bytes(self) -> int:
+        """The bytes of the arrays around the function."""
+        return bytes_around(self.fn)
 
     @property
     def takes_the_whole(self) -> bool:
@@ -93,7 +110,7 @@ class Function(D):
 
     # -- arguments
 
-    def sorted_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    def sorted_arguments(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Named, Named]:
         """Arguments by position and by name, each with the name of its parameter."""
         try:
             found = self.signature.bind(*args, **kwargs)
@@ -150,7 +167,9 @@ class Function(D):
             _check_hashable(name, value)
         bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
         static = tuple([name for name in self.static if name not in bound])
-        return Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
+        made = Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
+        made.version, made.captured, made.is_plain = self.version, self.captured, self.is_plain
+        return made
 
     # -- programs
 
@@ -169,6 +188,17 @@ class Function(D):
             found = self.programs[form, dom] = traced(self, dom, form)
         return found
 
+    def constants(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """The arrays that the function reads from outside, by name, as they are in its programs; arguments as of `at`.
+
+        >>> import catad as ct, numpy as np
+        >>> A = np.array([1.0, 2.0])
+        >>> ct.function(lambda x: A * x).constants(ct.f64[2])
+        {'A': array([1., 2.])}
+        """
+        self.at(*args, **kwargs)
+        return self.captured.arrays
+
     def lay_out(self, b: Builder, x: Wires) -> Any:
         return (yield self.program(b.space(x)), x)
 
@@ -181,11 +211,7 @@ class Function(D):
         return f"{made}.bind({bound})" if bound else made
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        fn = self.fn
-        module, qualname = getattr(fn, "__module__", None), getattr(fn, "__qualname__", "")
-        if module is None or "<" in qualname:
-            raise errors.ArgumentError(errors.function_without_name(fn))
-        return _by_reference, (module, qualname, self.static, self.free, self.unroll, self.bound)
+        return _remade, (Reference(self.fn), self.static, self.free, self.unroll, self.bound)
 
 
 PROGRAMS = 256  # that a function keeps, one for each space and form of its arguments
@@ -216,21 +242,27 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                     for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
                 ]
                 inputs.append(rebuild(factor, leaves))
-            args, kwargs, _ = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
+            args, kwargs, free = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
+            driver = Driver(_package(function.fn), outside(function.fn, free), followed)
             try:
-                result = _run(function.fn, Driver(_package(function.fn)), args, kwargs)
+                result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
-                if not trace.decisions or isinstance(error, errors.CatadError) or not errors.raised_by_user(error):
+                if not trace.decisions or isinstance(error, errors.CatadError):
+                    raise
+                if not isinstance(error, UnboundLocalError) and not errors.raised_by_user(error):
                     raise
                 _raised_on_a_path(trace, error)
             value, tree = plain(settled(result))
             return Path(trace, _variables(trace, value, tree), tree)
 
+    followed: set[FunctionType] = set()
+    function.captured.check()
     path = _explored(run)
+    function.captured.add(function.fn, followed, function.free)
     root = path.trace.root
     with path.trace.inside(root):
         title = getattr(function.fn, "__name__", "function")
-        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title)
+        notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
 
@@ -302,7 +334,10 @@ def _run(fn: Any, driver: Driver, args: Sequence[Any], kwargs: dict[str, Any]) -
     if isinstance(fn, MethodType):
         return _run(fn.__func__, driver, [fn.__self__, *args], kwargs)
     if not isinstance(fn, FunctionType):
-        return _run(type(fn).__call__, driver, [fn, *args], kwargs)
+        method = getattr(type(fn), "__call__", None)  # noqa: B004
+        if isinstance(method, FunctionType):
+            return _run(method, driver, [fn, *args], kwargs)
+        return driver.call(fn, *args, **kwargs)
     copy = rewritten(fn, driver)
     return (fn if copy is None else copy)(*args, **kwargs)
 
@@ -313,20 +348,34 @@ def _package(fn: Any) -> str:
     return str(scope.get("__name__", "")).partition(".")[0]
 
 
-def _by_reference(module: str, qualname: str, *options: Any) -> Function:
-    """The function that is found under a name, which may stand for its decorated form by now."""
-    import importlib
-
-    found: Any = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part)
-    return Function(found.fn if isinstance(found, Function) else found, *options)
-
-
 def function(
     fn: Any = None, *, static: str | Sequence[str] = (), free: str | Sequence[str] = (), unroll: int = UNROLL
 ) -> Any:
-    """The morphism that a plain Python function on arrays computes; also a decorator, with or without options."""
+    """The morphism that a plain Python function on arrays computes; also a decorator, with or without options.
+
+    The function is run on stand-ins for arrays, once for the shapes, dtypes and trees of its arguments, and becomes a program of
+    morphisms. Arguments and results are arrays, numbers, and dicts, dataclasses, lists and tuples of them; None, texts, types
+    and functions in them are static. A call binds as Python does, and gives what the function returns. As a morphism it has a
+    factor for each parameter; one parameter is the whole domain. Python numbers among the arguments are float64 or int64 arrays
+    of their own, and weak inside, as in NumPy.
+
+    `static` names parameters that stay what they are, hashable Python values: another value is another program. `free` names what
+    the function reads from outside and what becomes its first parameters instead: so it can be differentiated by them. Other
+    arrays from outside are constants (`f.constants`). A loop of more than `unroll` trips is one loop of the program.
+
+    Raises `ArgumentError` for what is no function, and for names that it does not have. A call raises `TraceError` where the
+    function does what has no meaning for arrays that are not known yet, and where an array from outside has changed.
+
+    >>> import catad as ct, numpy as np
+    >>> @ct.function(static="power")
+    ... def loss(p, x, power=2):
+    ...     return np.sum((p["w"] * x - p["b"]) ** power)
+    >>> p = {"w": np.array([1.0, 2.0]), "b": 1.0}
+    >>> loss(p, np.array([1.0, 3.0])), loss(p, x=np.array([1.0, 3.0]), power=3)
+    (np.float64(25.0), np.float64(125.0))
+    >>> ct.grad(loss, argnums=0)(p, np.array([1.0, 3.0]))
+    {'b': np.float64(-10.0), 'w': array([ 0., 30.])}
+    """
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)
     if isinstance(fn, (D, type)) or not callable(fn):
@@ -336,17 +385,48 @@ def function(
         raise errors.ArgumentError(errors.is_async(inner))
     names = (static,) if isinstance(static, str) else tuple(static)
     frees = (free,) if isinstance(free, str) else tuple(free)
-    unknown = [name for name in names if name not in inspect.signature(fn).parameters]
+    try:
+        parameters = inspect.signature(fn).parameters
+    except ValueError:
+        raise errors.ArgumentError(errors.not_a_function(fn)) from None
+    unknown = [name for name in names if name not in parameters]
     if unknown:
         raise errors.ArgumentError(errors.unknown_static(unknown, fn, "static="))
-    return Function(fn, names, frees, unroll)
+    unknown = [name for name in frees if not reads(fn, name)]
+    if unknown:
+        raise errors.ArgumentError(errors.unknown_static(unknown, fn, "free="))
+    made = Function(fn, names, frees, unroll)
+    return _dated(made)
 
 
+_dates: Recent[tuple[Key, tuple[str, ...]], tuple[int, Captured]] = Recent(256)
+_later = count(1)
 
 
+def _remade(*parts: Any) -> Function:
+    """A function from its record."""
+    return _dated(Function(*parts))
 
-def function_term(fn: Any) -> Function:
-    """The morphism of a Python function that stands where a morphism is expected."""
-    made: Function = function(fn)
-    made.is_plain = True
+
+def _dated(made: Function) -> Function:
+    """The function, told from one made earlier of the same code where something that it reads has changed since."""
+    key = (Key(made.fn), made.free)
+    known = _dates.get(key)
+    if known is None or known[1].changed is not None:
+        known = _dates[key] = (0 if known is None else next(_later), made.captured)
+    made.version, made.captured = known
     return made
+
+
+def function_term(fn: Any) -> D:
+    """The morphism of a Python function that stands where a morphism is expected."""
+    if isinstance(fn, np.ufunc):
+        return late().map(fn)
+    found = _plain.get(Key(fn))
+    if found is None or found.captured.changed is not None:
+        found = _plain[Key(fn)] = function(fn)
+        found.is_plain = True
+    return found
+
+
+_plain: Recent[Key, Function] = Recent(256)

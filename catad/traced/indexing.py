@@ -146,9 +146,7 @@ def _masked(x: Traced, mask: Traced) -> Masked:
 def _over(mask: Traced, x: Traced) -> Traced:
     """A mask of the leading axes, with axes of size 1 for the others."""
     if mask.shape != x.shape[: mask.ndim]:
-        raise IndexError(
-            f"boolean index did not match indexed array: the shapes are {mask.shape} and {x.shape}"
-        )
+        raise IndexError(f"boolean index did not match indexed array: the shapes are {mask.shape} and {x.shape}")
     var = mask.var_
     if mask.ndim < x.ndim:
         shape = (*mask.shape, *[1] * (x.ndim - mask.ndim))
@@ -204,5 +202,3 @@ def _set_under(x: Traced, mask: Traced, value: Any) -> None:
 
 setattr(Traced, "__getitem__", getitem)  # noqa: B010
 setattr(Traced, "__setitem__", setitem)  # noqa: B010
-
-

@@ -293,9 +293,7 @@ class ForLoop(_Loop):
         assert self.steps is not None
         with self.trace.inside(self.outer):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
-        self.entries = [
-            self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays
-        ]
+        self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
         self.current = self.steps.item(self.trace, iter(self.entries))
 
     def item(self) -> Iterator[Any]:
@@ -438,6 +436,3 @@ def _alike(a: Any, b: Any) -> bool:
         return is_numeric(a) and is_numeric(b)
     leaves = tree_leaves(a), tree_leaves(b)
     return type(a) is type(b) and len(leaves[0]) == len(leaves[1])
-
-
-

@@ -152,7 +152,9 @@ def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None],
     if all(type(arg) is Traced if var is not None else type(arg) is float for arg, var in zip(args, vars_, strict=True)):
         if len(_plain) > _MOST:
             _plain.clear()
-        kinds = [var.space.dtype if var is not None else arg if arg else str(arg) for arg, var in zip(args, vars_, strict=True)]
+        kinds = [
+            var.space.dtype if var is not None else arg if arg else str(arg) for arg, var in zip(args, vars_, strict=True)
+        ]
         _plain[(ufunc, *kinds)] = term
 
 

@@ -157,7 +157,9 @@ class Region:
             lines.append(Line(term, numbers, _mapped(lambda var: number[id(var)], outs)))
         result = _mapped(numbered, results)
         kept, result, renumbered, positions = in_normal_form(lines, len(inputs), result)
-        names = {renumbered[k]: self.names[number] for number, k in by_wire.items() if number in self.names and k in renumbered}
+        names = {
+            renumbered[k]: self.names[number] for number, k in by_wire.items() if number in self.names and k in renumbered
+        }
         places = tuple([self.lines[k][3] for k in positions])
         space = Product(tuple([var.space for var in inputs])) if dom is None else dom
         said = Notes(title=self.title) if notes is None else notes

@@ -18,10 +18,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from catad import errors
 from catad.scalar.find_source import find_source
+from catad.traced.bindings import augmented_only, bound_names, contains
 from catad.traced.flags import without_jumps
+
+if TYPE_CHECKING:
+    from catad.traced.driver import Driver
 
 DRIVER = "__catad__"
 _AUGMENTED = {
@@ -37,17 +42,27 @@ _UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.Yiel
 _NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
 
 
-def rewritten(function: FunctionType, driver: object) -> FunctionType | None:
+def rewritten(function: FunctionType, driver: Driver) -> FunctionType | None:
     """The function with a driver in it; None where there is no source."""
+    driver.followed.add(function)
     made = _rewritten_code(function)
     if made is None:
-        return None
+        if not driver.outside:
+            return None
+        made = function.__code__
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells = {name: driver.outside.get(id(cell), cell) for name, cell in cells.items()}
+    scope = driver.outside.get(id(function.__globals__), function.__globals__)
     closure = tuple([_cell(driver) if name == DRIVER else cells[name] for name in made.co_freevars])
-    copy = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
+    copy = FunctionType(made, scope, function.__name__, function.__defaults__, closure)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__ = function.__qualname__
     return copy
+
+
+def has_source(function: FunctionType) -> bool:
+    """True for a function that can be rewritten."""
+    return _rewritten_code(function) is not None
 
 
 def _cell(value: object) -> CellType:
@@ -83,14 +98,19 @@ def _make(function: FunctionType) -> CodeType | None:
     names = [*code.co_freevars, DRIVER]
     outer = ast.FunctionDef(
         name="_outer",
-        args=ast.arguments(posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]),
+        args=ast.arguments(
+            posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
+        ),
         body=[definition, ast.Return(ast.Name(definition.name, ast.Load()))],
         decorator_list=[],
         **_NO_TYPES,
     )
     module = ast.Module([outer], [])
     ast.fix_missing_locations(module)
-    compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
+    try:
+        compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
+    except SyntaxError as error:  # Python nests twenty blocks at most, and a loop here is two
+        raise errors.TraceError(errors.nested_too_deep(function, error)) from None
     (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType)]
     (made,) = [one for one in outer_code.co_consts if isinstance(one, CodeType) and one.co_name == definition.name]
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
@@ -115,70 +135,6 @@ def _without_defaults(args: ast.arguments) -> None:
             arg.annotation = None
 
 
-def bound_names(nodes: Sequence[ast.AST]) -> list[str]:
-    """The names that statements bind in their function, in order of appearance; those of comprehensions are their own."""
-    found: dict[str, None] = {}
-
-    def visit(node: ast.AST, inside: bool) -> None:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            found[node.name] = None
-            return
-        if isinstance(node, ast.Lambda):
-            return
-        if isinstance(node, ast.NamedExpr):
-            found[node.target.id] = None
-            visit(node.value, inside)
-            return
-        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-            for child in ast.iter_child_nodes(node):
-                visit(child, True)
-            return
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not inside:
-            found[node.id] = None
-        if isinstance(node, ast.alias):
-            found[node.asname or node.name.partition(".")[0]] = None
-        if isinstance(node, ast.ExceptHandler) and node.name:
-            found[node.name] = None
-        if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            found[node.name] = None
-        for child in ast.iter_child_nodes(node):
-            visit(child, inside)
-
-    for node in nodes:
-        visit(node, False)
-    return list(found)
-
-
-def augmented_only(nodes: Sequence[ast.AST]) -> list[str]:
-    """The names that statements bind by `name op= value` alone: an array stays the same array."""
-    augmented: dict[str, None] = {}
-    others: list[ast.AST] = []
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            augmented[node.target.id] = None
-            others.append(node.value)
-        elif isinstance(node, (ast.stmt, ast.ExceptHandler)) and hasattr(node, "body") and not isinstance(node, ast.FunctionDef):
-            stack.extend(ast.iter_child_nodes(node))
-        else:
-            others.append(node)
-    rebound = set(bound_names(others))
-    return [name for name in augmented if name not in rebound]
-
-
-def contains(nodes: Sequence[ast.AST], kinds: tuple[type[ast.AST], ...]) -> bool:
-    """True where statements have a node of a kind, outside nested functions."""
-    stack = list(nodes)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, kinds):
-            return True
-        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
-            stack.extend(ast.iter_child_nodes(node))
-    return False
-
-
 class Rewriter(ast.NodeTransformer):
     """See the module."""
 
@@ -190,9 +146,10 @@ class Rewriter(ast.NodeTransformer):
 
     def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statements of a function, rewritten."""
-        outer, self.declared = self.declared, {
-            name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names
-        }
+        outer, self.declared = (
+            self.declared,
+            {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
+        )
         outer_whole, self.whole = self.whole, node
         body = without_jumps(node.body, self.fresh)
         made = self.block(body)
@@ -218,7 +175,15 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec", DRIVER):
+        if isinstance(node.func, ast.Name) and node.func.id in (
+            "super",
+            "locals",
+            "globals",
+            "vars",
+            "eval",
+            "exec",
+            DRIVER,
+        ):
             return node
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == DRIVER:
             return node
@@ -426,7 +391,9 @@ class Rewriter(ast.NodeTransformer):
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
         inside = {id(n) for n in ast.walk(node)}
         found = {
-            n.id for n in ast.walk(self.whole) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
+            n.id
+            for n in ast.walk(self.whole)
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
         }
         return found | self.made_names
 
@@ -441,7 +408,7 @@ def _named(target: ast.expr, value: ast.expr) -> ast.expr:
     """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
     names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []
     said = [name.id for name in names if isinstance(name, ast.Name)]
-    if len(said) < len(names) or not said or any(name.startswith(DRIVER) or name.startswith("__catad_") for name in said):
+    if len(said) < len(names) or not said or any(name.startswith((DRIVER, "__catad_")) for name in said):
         return value
     given = ast.Constant(said[0]) if isinstance(target, ast.Name) else _names(said)
     return ast.copy_location(ast.Call(_driver("named"), [given, value], []), value)

@@ -17,8 +17,9 @@ from catad.spaces import Tensor
 from catad.terms import D
 from catad.traced.recorder import Findings, tracing
 from catad.traced.stand_in import Traced, fresh
+from catad.vector.contract import Matmul
 from catad.vector.keys import Bounds, Key, arg
-from catad.vector.pointwise import WithNumber
+from catad.vector.pointwise import Times, WithNumber
 from catad.vector.subscript import Subscript
 
 CALL, POWER, UNARY, COMPARISON, LOWEST = 14, 12, 11, 4, 0  # how closely an expression binds
@@ -109,22 +110,23 @@ def _same(args: Any, nested: Any, inputs: Sequence[Any]) -> bool:
 def _candidate(term: D, operands: Sequence[Operand]) -> Expression | None:
     if isinstance(term, Subscript):
         return _subscript(term.key, operands)
-    if len(operands) == 2 and repr(term) == "ct.matmul":
+    if isinstance(term, Matmul) and len(operands) == 2:
         return _infix(*_MATMUL, Hole(0, 0), Hole(1, 0))
     function = getattr(term, "__scalar_function__", None)
     if not isinstance(function, Function) or len(function.outputs) != 1 or len(operands) != function.arity:
         return None
     if isinstance(term, WithNumber):
         sides = [Hole(0, 0), term.number] if term.after else [term.number, Hole(0, 0)]
-        return _infix(*_INFIX[_OF_SYMBOL[term.symbol]], *sides) if type(term.number) in (int, float) else None
+        return _infix(*_INFIX[_OF_SYMBOL[term.symbol]], *sides) if _has_text(term.number) else None
+    if isinstance(term, Times):
+        return _infix(*_INFIX["mul"], Hole(0, 0), term.number) if _has_text(term.number) else None
     (node,) = function.outputs
     if node.op in _PREFIX and [arg.op for arg in node.args] == ["param"]:
         symbol, compute = _PREFIX[node.op]
         return Expression((symbol, Hole(0, UNARY)), UNARY, compute)
     if node.op not in _INFIX:
         return None
-    args = node.args[::-1] if node.op == "mul" and node.args[0].op == "const" else node.args  # x * 2.0 is 2.0 * x
-    sides = [_side(arg) for arg in args]
+    sides = [_side(arg) for arg in node.args]
     if sorted([side.operand for side in sides if isinstance(side, Hole)]) != list(range(len(operands))):
         return None
     return None if None in sides else _infix(*_INFIX[node.op], *sides)
@@ -134,8 +136,11 @@ def _side(node: Any) -> Hole | bool | int | float | None:
     """An operand, or a number that has a text."""
     if node.op == "param":
         return Hole(int(node.value), 0)
-    number = node.value if node.op == "const" else None
-    return number if type(number) in (bool, int, float) and math.isfinite(number) else None
+    return node.value if node.op == "const" and _has_text(node.value) else None
+
+
+def _has_text(number: Any) -> bool:
+    return type(number) in (bool, int, float) and math.isfinite(number)
 
 
 def _infix(symbol: str, rank: int, compute: Callable[[Any, Any], Any], left: Any, right: Any) -> Expression:

@@ -168,6 +168,8 @@ class Traced:
 
     def named_(self, name: str) -> None:
         """Note the name that the user's program has for the array."""
+        if name.startswith("__catad"):
+            return  # a flag of a loop
         if self.buffer is None:
             self._name = self._name or name
             if self._seen is not None:

@@ -1,8 +1,9 @@
 """The tables of functions that mean something for stand-ins, by the function itself. `names/` fills them.
 
-`FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those that
-ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions without a
-meaning what to write instead. Functions of packages that need not be there are entered when the first of them is called.
+`FUNCTIONS` has those that NumPy hands to stand-ins (`__array_function__`): `meaning(trace, *args, **kwargs)`. `PYTHON` has those
+that ask nobody, such as `np.zeros`, `math.sin`, `len` and `range`: `meaning(driver, *args, **kwargs)`. `HINTS` says of functions
+without a meaning what to write instead. Functions of packages that need not be there
+are entered when the first of them is called.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ SHARING: set[Any] = set()
 
 
 def meaning(*functions: Any, shares: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: what functions of NumPy mean on stand-ins. Those that share memory with an argument, or write into one, have this
-    meaning also where all arguments are constants; all others are computed by NumPy then."""
+    """Decorator: what functions of NumPy mean on stand-ins. Those that share memory with an argument, or write into one, have
+    this meaning also where all arguments are constants; all others are computed by NumPy then."""
 
     def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:

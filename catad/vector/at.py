@@ -121,7 +121,7 @@ class Update(D):
         if self.word != "set":
             values = self._combined(b, b.add(Gathered(how), index, x)[0], values)
         elif many:
-            (index,) = b.add(LastOnly(index.ndim), index)
+            (index,) = b.add(LastOnly(index.ndim, how.bins), index)
         return reshaped(b, b.add(OverwrittenAt(how), index, x, values)[0], before)
 
     def _folded(

@@ -42,6 +42,8 @@ class FlatIndex(Integers):
         return (Tensor((*broadcast(ins), *self.counts), np.int64),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        if xp is np and len(arrays) == len(self.axes) == 1:
+            return _from_the_front(xp, arrays[0], self.axes[0].size)
         given, counts = iter(arrays), self.counts
         flat: Any = 0
         slices = 0
@@ -73,10 +75,10 @@ def _from_the_front(xp: Any, index: Any, size: int) -> Any:
     """The index counted from the front, in range."""
     if not index.size:
         return index.astype(np.int64)
-    low, high = int(index.min()), int(index.max())
+    low, high = (int(index),) * 2 if index.ndim == 0 else (int(index.min()), int(index.max()))
     if low < -size or high >= size:
         raise errors.IndexRangeError(errors.read_index_out_of_range(low, high, size))
-    wide = index.astype(np.int64)
+    wide = index.astype(np.int64, copy=False)
     return wide if low >= 0 else xp.where(wide < 0, wide + size, wide)
 
 

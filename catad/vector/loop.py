@@ -346,8 +346,8 @@ def while_loop(condition: MorphismLike, f: MorphismLike, max_steps: int = 1_000_
     The steps are counted on the data of each call; derivatives are those of that many steps. Raises `ArgumentError` after
     `max_steps` steps. Mapped by `ct.map`, or met several times with other numbers of steps, each lane takes its own number;
     the work is that of the longest. Parts of the state that f hands on, such as weights, are kept once. For many short loops
-    on numbers, a `while` in a scalar function is faster. The state is a value of any space, which f keeps. Raises
-    `SpaceError` where it does not, and for an argument that is no morphism.
+    on numbers, a `while` in a scalar function is faster. The state is a value of any space, which f keeps. Raises `SpaceError`
+    where it does not, and for an argument that is no morphism.
 
     >>> import catad as ct
     >>> halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))

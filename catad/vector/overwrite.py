@@ -107,6 +107,17 @@ class OverwrittenAt(_At):
         return Rule(assemble([[(keeps, (0,)), (writes, (0,))]], ins[1:], outs, keeps.slots), lambda wires, _: wires[:1])
 
 
+_FEW = 4  # times as many places as values, from which on single places are added to
+
+
+def _added_up(x: Any, flat: Any, values: Any) -> Any:
+    """A copy of x with doubles added at single places, one after the other; those at the place behind the last are left out."""
+    out = x.copy()
+    inside = flat < x.size
+    np.add.at(out.reshape(-1), flat[inside], values[inside])
+    return out
+
+
 @box
 class AddedAt(_At):
     """x with v added at indices, all of those that are equal; indices out of range are left out.
@@ -125,6 +136,8 @@ class AddedAt(_At):
             return written_at(xp, self.how, index, x, laid + values)
         flat = positions(xp, self.how, index, values.shape).reshape(-1)
         size = x.size
+        if xp is np and values.dtype == np.float64 and values.size * _FEW < size:
+            return _added_up(x, flat, values.reshape(-1))
         sums = sums_at(xp, flat, values.reshape(-1), size).reshape(x.shape)
         touched = (xp.bincount(flat, minlength=size + 1)[:size] > 0).reshape(x.shape)
         return xp.where(touched, x + sums, x)
@@ -142,9 +155,10 @@ class AddedAt(_At):
 
 @box
 class LastOnly(Integers):
-    """Indices, of which each that stands again later, in C order of the last `axes` axes, becomes -1."""
+    """Indices below `size`, of which each that stands again later, in C order of the last `axes` axes, becomes -1."""
 
     axes: int
+    size: int
     arity = 1
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -153,17 +167,28 @@ class LastOnly(Integers):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         (index,) = arrays
         rows = int(np.prod(index.shape[: index.ndim - self.axes], dtype=np.int64))
-        flat = index.reshape(rows, -1) if index.size else index.reshape(rows, 0)
+        if not index.size:
+            return index
+        flat = index.reshape(rows, -1)
         out = xp.full(flat.shape, -1, dtype=index.dtype)
-        for i in range(rows if index.size else 0):
-            order = xp.argsort(flat[i], kind="stable")
-            ordered = flat[i][order]
-            last = order[xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(1, dtype=bool)])]
+        for i in range(rows):
+            last = self._last(xp, flat[i])
             out[i, last] = flat[i][last]
         return out.reshape(index.shape)
+
+    def _last(self, xp: Any, index: Any) -> Any:
+        """The positions of indices that do not stand again; NumPy writes in order, other libraries in any."""
+        if xp is np:
+            count = np.arange(len(index))
+            writer = np.empty(self.size, dtype=np.int64)
+            writer[index] = count
+            return np.flatnonzero(writer[index] == count)
+        order = xp.argsort(index, kind="stable")
+        ordered = index[order]
+        return order[xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(1, dtype=bool)])]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *ins)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return ins[0].size * ins[0].size.bit_length()
+        return ins[0].size

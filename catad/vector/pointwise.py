@@ -117,6 +117,19 @@ class WithNumber(Leafwise):
         return f"(ct.id {self.symbol} {number})" if self.after else f"({number} {self.symbol} ct.id)"
 
 
+class Times(Leafwise):
+    """`ct.times(...)`."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int | float) -> None:
+        self.number = number
+        super().__init__("ct.times", Function.make(1, [scalar.apply("mul", scalar.const(number), scalar.param(0))], name="times"))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.times({name(self.number, 'number')})"
+
+
 @constructor()
 def times(number: Any) -> D:
     """Multiplication of every leaf by a number; `2.0 * f` is `f >> times(2.0)`.
@@ -130,9 +143,7 @@ def times(number: Any) -> D:
     """
     if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, float, np.number)) or np.iscomplexobj(number):
         raise errors.SpaceError(errors.not_a_factor(number))
-    value = number.item() if isinstance(number, np.generic) else number
-    function = Function.make(1, [scalar.apply("mul", scalar.const(value), scalar.param(0))], name="times")
-    return Leafwise(f"ct.times({value!r})", function)
+    return Times(number.item() if isinstance(number, np.generic) else number)
 
 
 @constructor()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from catad import errors
+from catad import errors, scalar
 from catad.calls import axes as axes_
 from catad.calls import constructor, integer
 from catad.linear.contract import contract
@@ -23,14 +23,13 @@ from catad.vector.arg_extremum import ArgExtremum
 from catad.vector.fold import Fold, folded_along
 from catad.vector.generate import Iota
 from catad.vector.merge_axes import merge, unit_axes
+from catad.vector.moments import Axes, of_wires, summed
 from catad.vector.monoid import Monoid
 from catad.vector.shape import OneArray, axes_of
 from catad.vector.unlimited import TIMES
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
-
-Axes = int | Sequence[int] | None
 
 
 @lru_cache(256)
@@ -41,19 +40,20 @@ def extremum(op: str, dtype: np.dtype[Any]) -> Monoid:
     else:
         limits = np.iinfo(dtype)
         neutral = int(limits.min if op == "maximum" else limits.max)
-    return Monoid(_function(op), (neutral,), None)
-
-
-def _function(op: str) -> Function:
-    return Function.make(2, [apply(op, param(0), param(1))], None, (None, None))
-
-
-_TRUTH = {"or": Monoid(_function("or"), (False,), None), "and": Monoid(_function("and"), (True,), None)}
+    return Monoid(Function.make(2, [apply(op, param(0), param(1))], None, (None, None)), (neutral,), None)
 
 
 def along_axes(b: Builder, x: Wire, axes: Sequence[int], monoid: Monoid, keepdims: bool) -> Wire:
     """The fold along some axes, which keep the size 1 if they stay."""
     (y,) = folded_along(b, monoid, [x], axes)
+    return unit_axes(b, y, x.shape, axes) if keepdims else y
+
+
+def _counted(b: Builder, x: Wire, axes: Sequence[int], which: str, keepdims: bool) -> Wire:
+    """Whether there is an entry that is not 0 ("ne"), or none that is 0 ("eq"): their number, since integers add up fastest."""
+    zero = scalar.const(0)
+    ones = of_wires(b, scalar.cast(np.dtype(np.int64), apply(which, param(0), zero)), x)
+    y = of_wires(b, apply(which, param(0), zero), summed(b, ones, axes))
     return unit_axes(b, y, x.shape, axes) if keepdims else y
 
 
@@ -68,7 +68,7 @@ def _extremum(op: str) -> Callable[[Builder, Wire, D], Wire]:
         axes = axes_of(term.parameters["axis"], x, term)
         nonempty(x, axes, term)
         if x.dtype.kind == "b":
-            return along_axes(b, x, axes, _TRUTH["or" if op == "maximum" else "and"], term.parameters["keepdims"])
+            return _counted(b, x, axes, "ne" if op == "maximum" else "eq", term.parameters["keepdims"])
         return along_axes(b, x, axes, extremum(op, x.dtype), term.parameters["keepdims"])
 
     return lay
@@ -131,10 +131,9 @@ def prod(axis: Axes = None, keepdims: bool = False) -> D:
     return OneArray(prod, _prod, axis=axes_(axis), keepdims=bool(keepdims))
 
 
-def _truth(op: str) -> Callable[[Builder, Wire, D], Wire]:
+def _truth(which: str) -> Callable[[Builder, Wire, D], Wire]:
     def lay(b: Builder, x: Wire, term: Any) -> Wire:
-        truth = cast(x, np.dtype(np.bool_))
-        return along_axes(b, truth, axes_of(term.parameters["axis"], x, term), _TRUTH[op], term.parameters["keepdims"])
+        return _counted(b, x, axes_of(term.parameters["axis"], x, term), which, term.parameters["keepdims"])
 
     return lay
 
@@ -150,7 +149,7 @@ def any(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.any(axis=1)(np.array([[0.0, 2.0], [0.0, 0.0]]))
     array([ True, False])
     """
-    return OneArray(any, _truth("or"), axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(any, _truth("ne"), axis=axes_(axis), keepdims=bool(keepdims))
 
 
 @constructor()
@@ -163,7 +162,7 @@ def all(axis: Axes = None, keepdims: bool = False) -> D:
     >>> ct.all()(np.array([1.0, np.nan])), ct.all()(np.array([1, 0]))
     (np.True_, np.False_)
     """
-    return OneArray(all, _truth("and"), axis=axes_(axis), keepdims=bool(keepdims))
+    return OneArray(all, _truth("eq"), axis=axes_(axis), keepdims=bool(keepdims))
 
 
 def _position(op: str) -> Callable[[Builder, Wire, D], Wire]:

@@ -71,13 +71,20 @@ def test_both_spellings_are_one_word() -> None:
         assert one == other and eval(repr(other), {"ct": ct}) == other
 
 
-@pytest.mark.parametrize("wrong", [1j, True, "2", None, X, ct.sum, lambda x: x, ct.scale(2.0)])
+@pytest.mark.parametrize("wrong", [1j, True, "2", None, X, ct.sum, ct.scale(2.0)])
 @pytest.mark.parametrize("symbol", OPERATORS)
 def test_what_is_no_operand(symbol: str, wrong: Any) -> None:
     for call in (lambda: OPERATORS[symbol](ct.sin, wrong), lambda: OPERATORS[symbol](wrong, ct.sin)):
         with pytest.raises(ct.SpaceError, match="takes morphisms and real numbers") as caught:
             call()
         assert f"{__file__}:" in str(caught.value)
+
+
+@pytest.mark.parametrize("symbol", OPERATORS)
+def test_a_python_function_is_an_operand(symbol: str) -> None:
+    double = lambda x: x + x  # noqa: E731
+    op = OPERATORS[symbol]
+    assert np.allclose(op(ct.exp, double)(X), op(np.exp(X), X + X)) and np.allclose(op(double, ct.exp)(X), op(X + X, np.exp(X)))
 
 
 def test_the_star_stays_the_product_of_morphisms() -> None:

@@ -216,7 +216,8 @@ def test_a_branch_not_taken_does_not_poison() -> None:
     across = ct.fork(ct.id, ct.sqrt) >> ct.map(lambda x, r: r if x > 0 else 0.0)
     overflow = ct.fork(ct.id, ct.exp >> ct.exp) >> ct.map(lambda x, e: e if x < 1 else x)
     x = np.array([-1.0, 0.0, 4.0, 1000.0])
-    for f in (inside, across):
+    constant = ct.fork(ct.map(lambda x: x > 0), ct.sqrt, ct.const(np.zeros(4))) >> ct.where
+    for f in (inside, across, constant):
         assert np.array_equal(f(x), [0, 0, 2, np.sqrt(1000.0)])
         gradient = ct.vjp(f, x)[1](np.ones(4))[0]
         assert np.array_equal(gradient[:3], [0, 0, 0.25])

@@ -125,7 +125,7 @@ def test_numpy_integers_are_parameters() -> None:
 
 
 def plain(x: Any) -> Any:
-    return x * x
+    return np.sum(x * x)
 
 
 def takers(f: Any) -> dict[str, Callable[[], Any]]:
@@ -153,9 +153,9 @@ def takers(f: Any) -> dict[str, Callable[[], Any]]:
 
 @pytest.mark.parametrize("name", takers(plain))
 def test_a_plain_function_where_a_morphism_is_taken(name: str) -> None:
-    for f in (plain, lambda x: x * x):
-        message = caught(takers(f)[name])
-        assert "takes morphisms" in message and "ct.map(fn)" in message and "ct.square >> ct.sum()" in message
+    """It is the morphism that it computes; constructors and linear maps are none."""
+    for f in (plain, lambda x: np.sum(x * x)):
+        takers(f)[name]()
     assert "call it: ct.sum()" in caught(takers(ct.sum)[name])
     assert "ct.lift(L)" in caught(takers(ct.scale(2.0))[name]) or name == "plan"
 

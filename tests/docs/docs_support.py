@@ -6,8 +6,10 @@ The ```python blocks of a file run in order in one namespace; one with a prompt 
 from __future__ import annotations
 
 import doctest
+import linecache
 import re
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +41,13 @@ def blocks(source: str) -> list[Block]:
     return found
 
 
+def compiled(block: Block, name: str) -> CodeType:
+    """The code of a block, with its lines in the document; catad finds the source of its functions there."""
+    text, file = "\n" * (block.line - 1) + block.text, f"<{Path(name).name}, block of line {block.line}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    return compile(text, file, "exec", dont_inherit=True)
+
+
 def run(source: str, name: str) -> int:
     """Run the Python blocks of a Markdown text and return how many there were; raises where one fails."""
     namespace: dict[str, Any] = {"__name__": "document"}
@@ -48,8 +57,7 @@ def run(source: str, name: str) -> int:
             continue
         done += 1
         if ">>>" not in block.text:
-            code = compile("\n" * (block.line - 1) + block.text, name, "exec", dont_inherit=True)
-            exec(code, namespace)
+            exec(compiled(block, name), namespace)
             continue
         test = doctest.DocTestParser().get_doctest(block.text, namespace, name, name, block.line - 1)
         said: list[str] = []

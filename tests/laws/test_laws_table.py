@@ -13,7 +13,7 @@ from catad.testing import check_grads, check_laws
 from tests.public import MORPHISMS
 
 # of a program, and a loop that cannot be mapped, which is one of the laws: tests/vector/test_loops.py has the others
-EXCEPTIONS = {"compile", "while_loop"}
+EXCEPTIONS = {"compile", "while_loop", "jacfwd", "jacrev", "vmap"}
 
 
 def seed_of(case: Case) -> int:

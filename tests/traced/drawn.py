@@ -10,21 +10,27 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-SCALARS = ["s0 + 0.5", "np.sin(s0)", "s0 * 0.5", "v0[{i}]", "v0.sum() * 0.3", "m0[{i}, {j}]", "np.tanh(s0 - s1)", "v0 @ v1 * 0.2",
+SCALARS = ["s0 + 0.5", "np.sin(s0)", "s0 * 0.5", "v0[{i}]", "v0.sum() * 0.3", "m0[{i}, {j}]", "np.tanh(s0 - s1)",
+           "v0 @ v1 * 0.2",
            "abs(s0)", "float({c})", "m0.sum() * 0.1", "s0 / (1.0 + s1 * s1)", "math.cos(s0)", "len(v0) * s0 * 0.3", "-s0",
            "s0 if s0 > s1 else s1 * 0.5", "h(s0, s1)"]  # fmt: skip
 VECTORS = ["v0 + v1 * 0.5", "np.tanh(v0)", "v0 * s0 * 0.3", "m0[{i}] + 0.0", "m0[:, {i}] * 1.0", "v0[::-1] * 1", "m0 @ v0 * 0.3",
-           "np.where(v0 > v1, v0, s0)", "np.zeros(3)", "np.array([s0, s1, {c}])", "v0.copy()", "m0.sum(axis=0) * 0.3", "v0[{i}] - v0",
+           "np.where(v0 > v1, v0, s0)", "np.zeros(3)", "np.array([s0, s1, {c}])", "v0.copy()",
+           "m0.sum(axis=0) * 0.3", "v0[{i}] - v0",
            "np.arange(3.0)", "np.sin(v0 + s0)", "m0.T[{i}] + v0", "v0 - v0.sum() * 0.3", "g(v0, s0)"]  # fmt: skip
 MATRICES = ["np.outer(v0, v1) * 0.5", "m0 * 0.5 + m1 * 0.3", "m0.T * 0.9", "m0 @ m1 * 0.3", "np.tanh(m0)", "np.eye(3) * s0",
             "np.zeros((3, 3))", "m0[::-1] * 0.7", "np.stack([v0, v1, v0 * 0.5])", "m0.reshape(9)[::-1].reshape(3, 3) * 0.5",
             "m0 - v0", "m0 * v0[:, None] * 0.5"]  # fmt: skip
-VIEWS = {"v": ["m0[{i}]", "m0[:, {j}]", "m0.T[{i}]", "v0[::-1]", "v0", "m0.reshape(-1)[{i}:{i}+3]", "m0[::2].T[{j}][:1] * np.ones(3)"],
+VIEWS = {"v": ["m0[{i}]", "m0[:, {j}]", "m0.T[{i}]", "v0[::-1]", "v0", "m0.reshape(-1)[{i}:{i}+3]",
+           "m0[::2].T[{j}][:1] * np.ones(3)"],
          "m": ["m0.T", "m0[::-1]", "m0", "m0.reshape(3, 3)", "m0[:, ::-1]"]}  # fmt: skip
-WRITES = ["v0[{i}] = {s}", "v0 += {v}", "v0[:2] *= 0.5", "v0[1:] = v1[:2]", "m0[{i}] = {v}", "m0[:, {j}] += {v} * 0.3", "m0[{i}, {j}] -= {s}",
-          "m0 *= 0.8", "v0[v0 > 0.5] = {s} * 0.1", "v0[...] = {v}", "m0[1:, 1:] = 0.25", "m0[{i}] = m1[{j}]", "v0[{i}], v0[{j}] = v0[{j}], v0[{i}]",
+WRITES = ["v0[{i}] = {s}", "v0 += {v}", "v0[:2] *= 0.5", "v0[1:] = v1[:2]", "m0[{i}] = {v}",
+           "m0[:, {j}] += {v} * 0.3", "m0[{i}, {j}] -= {s}",
+          "m0 *= 0.8", "v0[v0 > 0.5] = {s} * 0.1", "v0[...] = {v}", "m0[1:, 1:] = 0.25", "m0[{i}] = m1[{j}]",
+           "v0[{i}], v0[{j}] = v0[{j}], v0[{i}]",
           "np.add(v0, {s}, out=v0)", "v0[v1 > 0] = v0[v1 > 0] * 0.5", "fill(v0, {s})"]  # fmt: skip
-CONDITIONS = ["{s} > 0.1", "{v}.sum() > 0.3", "v0[{i}] < v1[{j}]", "0 < {s} < 1", "not {s} > 0.2", "{s} > 0 and v0[{i}] > 0", "{s} > 0.3 or s0 < 0",
+CONDITIONS = ["{s} > 0.1", "{v}.sum() > 0.3", "v0[{i}] < v1[{j}]", "0 < {s} < 1", "not {s} > 0.2",
+           "{s} > 0 and v0[{i}] > 0", "{s} > 0.3 or s0 < 0",
               "np.all(v0 > -9)", "s0 == s1", "True"]  # fmt: skip
 HELPERS = """
 def h(a, b):
@@ -56,7 +62,7 @@ def programs(draw: Any) -> str:
 
 class _Writer:
     def __init__(self, draw: Any) -> None:
-        self.draw, self.count = draw, 0
+        self.draw, self.count, self.level = draw, 0, 0
         self.left: dict[str, list[str]] = {}
 
     def pick(self, options: list[str]) -> str:
@@ -80,7 +86,9 @@ class _Writer:
                 out = out.replace("{i}:{i}+3", "3:6") if "{i}:{i}+3" in out else out.replace(place, chosen)
         return out.replace("{c}", self.pick(["0.5", "-0.25", "1", "2"]))
 
-    def block(self, names: dict[str, list[str]], depth: int, length: int, in_loop: bool, index: str | None = None) -> list[str]:
+    def block(
+        self, names: dict[str, list[str]], depth: int, length: int, in_loop: bool, index: str | None = None
+    ) -> list[str]:
         """Some statements; names that they bind are added."""
         pad = "    " * depth
         lines: list[str] = []
@@ -91,7 +99,7 @@ class _Writer:
 
     def statement(self, names: dict[str, list[str]], depth: int, in_loop: bool, index: str | None) -> list[str]:
         kinds = ["assign", "assign", "write", "write", "view", "augment"]
-        if depth < 3:
+        if self.level < 3:
             kinds += ["if", "for", "loop", "while", "list"]
         if in_loop:
             kinds += ["break", "continue"]
@@ -104,7 +112,10 @@ class _Writer:
             return [f"if {self.fill(self.pick(CONDITIONS), names, index)}:", f"    {kind}"]
         if kind == "list":
             return self.listed(names, index)
-        return self.nested(kind, names, depth, index)
+        self.level += 1
+        lines = self.nested(kind, names, depth, index)
+        self.level -= 1
+        return lines
 
     def binding(self, kind: str, names: dict[str, list[str]], index: str | None) -> list[str]:
         sort = self.pick(["s", "v", "m"]) if kind != "view" else self.pick(["v", "m"])
@@ -126,7 +137,12 @@ class _Writer:
         self.count += 1
         name, total = f"l{self.count}", self.new("s")
         value = self.fill(self.pick(SCALARS), names, index)
-        lines = [f"{name} = []", f"for q{self.count} in range(3):", f"    {name}.append({value} * q{self.count})", f"{total} = sum({name})"]
+        lines = [
+            f"{name} = []",
+            f"for q{self.count} in range(3):",
+            f"    {name}.append({value} * q{self.count})",
+            f"{total} = sum({name})",
+        ]
         names["s"] = [*names["s"], total]
         return lines
 

@@ -75,5 +75,7 @@ def compare(fn: Callable[..., Any], *args: Any, **options: Any) -> str:
         assert e.dtype == g.dtype or e.dtype.kind not in "biuf", f"dtypes {e.dtype} and {g.dtype}"
         scale = float(np.max(np.abs(e), initial=0.0, where=np.isfinite(e.astype(float)))) if e.size else 0.0
         tolerance = 1e-12 if e.dtype != np.float32 else 1e-5
-        assert np.allclose(g, e, rtol=tolerance, atol=tolerance * max(scale, 1e-300), equal_nan=True), f"{expected!r} and {got!r}"
+        assert np.allclose(g, e, rtol=tolerance, atol=tolerance * max(scale, 1e-300), equal_nan=True), (
+            f"{expected!r} and {got!r}"
+        )
     return "equal"

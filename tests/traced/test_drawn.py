@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 import catad as ct
 from tests.traced.drawn import programs
 from tests.traced.programs import compare, module
 
-POINT = (0.3, -0.4, np.array([0.5, -0.3, 0.8]), np.array([0.2, 0.9, -0.6]), np.array([[0.1, -0.2, 0.4], [0.7, 0.3, -0.5], [0.2, 0.6, 0.9]]))
+POINT = (
+    0.3,
+    -0.4,
+    np.array([0.5, -0.3, 0.8]),
+    np.array([0.2, 0.9, -0.6]),
+    np.array([[0.1, -0.2, 0.4], [0.7, 0.3, -0.5], [0.2, 0.6, 0.9]]),
+)
+
+PHASES = [Phase.explicit, Phase.reuse, Phase.generate]  # making a failure short takes minutes: add Phase.shrink to look into one
 
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None)
+@settings(suppress_health_check=list(HealthCheck), deadline=None, phases=PHASES)
 @given(programs())
 def test_a_drawn_program_is_numpys_or_refused(text: str) -> None:
     fn = module(text).f
@@ -31,7 +39,11 @@ def gradients_agree(fn: Any) -> bool:
 
     def total(h: float) -> float:
         at = [x + h * d for x, d in zip(POINT, along, strict=True)]
-        return float(sum(np.sum(np.sin(np.asarray(part) + 0.1)) for part in fn(*[np.array(a) if np.ndim(a) else float(a) for a in at])))
+        return float(
+            sum(
+                np.sum(np.sin(np.asarray(part) + 0.1)) for part in fn(*[np.array(a) if np.ndim(a) else float(a) for a in at])
+            )
+        )
 
     slopes = [(total(h) - total(-h)) / (2 * h) for h in (1e-5, 1e-6)]
     if not np.isfinite(slopes).all() or abs(slopes[0] - slopes[1]) > 1e-5 * max(1.0, abs(slopes[0])):
@@ -42,7 +54,7 @@ def gradients_agree(fn: Any) -> bool:
     return bool(abs(tangent - slopes[1]) <= 1e-5 * max(1.0, abs(slopes[1])))
 
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15)
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=15, phases=PHASES)
 @given(programs())
 def test_the_derivative_of_a_drawn_program_is_that_of_differences(text: str) -> None:
     fn = module(text).f

@@ -1,8 +1,9 @@
 """Order, counting, differences of traced arrays are NumPy's."""
 
 import pytest
-from cases_orders import CASES
-from harness import check_case, in_other_kinds
+
+from .cases_orders import CASES
+from .harness import check_case, in_other_kinds
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])

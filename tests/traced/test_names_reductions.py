@@ -1,8 +1,9 @@
 """Reductions on traced arrays are NumPy's."""
 
 import pytest
-from cases_reductions import CASES
-from harness import check_case, in_other_kinds
+
+from .cases_reductions import CASES
+from .harness import check_case, in_other_kinds
 
 
 def ident(case):

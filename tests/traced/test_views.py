@@ -150,6 +150,7 @@ def run(view: str, write: str, context: str) -> str:
     return compare(made.f, x, a, np.int64(1))
 
 
+@pytest.mark.quick(36)
 @pytest.mark.parametrize("context", CONTEXTS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_write_through_a_view_is_numpys_or_an_error(view: str, context: str) -> None:

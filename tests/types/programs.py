@@ -30,6 +30,9 @@ def right() -> None:
     ct.plan([(3, 4), (4, 5)], mode=[0, 1]).explain()
     ct.plan(f, ct.f64[3], want="hessian", mode="reverse", cost="operations")
     ct.hessian(f)(last, both, structured)
+    ct.sin >> np.cos
+    ct.grad(np.sin)
+    ct.grad(lambda p, x: p["a"] * x, argnums=(0, 1))({"a": 1.0}, 2.0)
 
 
 def wrong() -> None:
@@ -41,10 +44,8 @@ def wrong() -> None:
     ct.scan(ct.add, "0")  # wrong
     ct.stencil(lambda a, b: a - b, (-1, 1), boundary="wraps")  # wrong
     ct.segmented_scan(ct.add, 0.0, by="length")  # wrong
-    ct.sin >> np.cos  # wrong
     f(x).todense()  # wrong
     ct.linearize(f, x)[1].todense().tocsr()  # wrong
-    ct.grad(np.sin)  # wrong
     f + "1"  # wrong
     ct.sum(axis="0")  # wrong
     print(ct.vjp(f, x)[1](1.0).shape)  # wrong

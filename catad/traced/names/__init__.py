@@ -2,7 +2,27 @@
 
 import importlib
 
-_TOPICS = ("python", "making", "shapes", "reductions", "joining", "products", "choosing", "mathematics", "universal", "moving", "ordering", "differences", "counting", "picking", "rounding")
+_TOPICS = (
+    "python",
+    "making",
+    "shapes",
+    "reductions",
+    "joining",
+    "products",
+    "choosing",
+    "mathematics",
+    "universal",
+    "moving",
+    "ordering",
+    "differences",
+    "counting",
+    "picking",
+    "rounding",
+    "special",
+    "array_api",
+    "along_axis",
+    "hints",
+)
 
 
 def load() -> None:

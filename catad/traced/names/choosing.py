@@ -38,7 +38,15 @@ def where(trace: Trace, condition: Any, *sides: Any) -> Any:
 @meaning(np.clip)
 @method("clip")
 def clip(
-    trace: Trace, a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **options: Any
+    trace: Trace,
+    a: Any,
+    a_min: Any = None,
+    a_max: Any = None,
+    out: Any = None,
+    *,
+    min: Any = None,
+    max: Any = None,
+    **options: Any,
 ) -> Any:
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     made = a if isinstance(a, Masked) else as_traced(trace, a)
@@ -72,7 +80,7 @@ def nan_to_num(trace: Trace, x: Any, copy: bool = True, nan: Any = 0.0, posinf: 
         made = array.copy()
     if copy or not isinstance(x, Traced):
         return made
-    x[...] = made  # type: ignore[index]
+    x[...] = made
     return x
 
 
@@ -94,7 +102,9 @@ def select(trace: Trace, condlist: Any, choicelist: Any, default: Any = 0) -> An
     dtype = common_dtype(trace, *sides)
     for one in sides:
         if not np.can_cast(as_traced(trace, one).dtype, dtype, "same_kind"):
-            raise TypeError(f"Cannot cast array data from {as_traced(trace, one).dtype!r} to {dtype!r} according to the rule 'same_kind'")
+            raise TypeError(
+                f"Cannot cast array data from {as_traced(trace, one).dtype!r} to {dtype!r} according to the rule 'same_kind'"
+            )
     arrays = [fresh(trace, cast(trace, var_of(trace, one), dtype)) for one in sides]
     shape = np.broadcast_shapes(*[one.shape for one in (*tests, *arrays)])
     made: Any = np.broadcast_to(arrays[-1], shape)
@@ -120,9 +130,7 @@ def piecewise(driver: Any, x: Any, condlist: Any, funclist: Any, *args: Any, **k
             covered = covered | one
         tests.append(~covered)
     elif len(funclist) != len(tests):
-        raise ValueError(
-            f"with {len(tests)} condition(s), either {len(tests)} or {len(tests) + 1} functions are expected"
-        )
+        raise ValueError(f"with {len(tests)} condition(s), either {len(tests)} or {len(tests) + 1} functions are expected")
     made: Any = np.zeros_like(array)
     for test, function in zip(tests, funclist, strict=True):
         chosen = array[test] if array.ndim else array
@@ -142,8 +150,8 @@ def isclose(trace: Trace, a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, 
     x, y = (one if isinstance(one, (bool, int, float)) else as_traced(trace, one) for one in (a, b))
     wide = common_dtype(trace, y, 1.0)
     y = y if not isinstance(y, Traced) else y.astype(wide, copy=False)
-    gap = abs(pointwise(trace, np.subtract, x, y)) if common_dtype(trace, x).kind != "b" else abs(x - y)  # type: ignore[operator]
-    near = gap <= atol + rtol * abs(y)  # type: ignore[arg-type]
+    gap = abs(pointwise(trace, np.subtract, x, y)) if common_dtype(trace, x).kind != "b" else abs(x - y)
+    near = gap <= atol + rtol * abs(y)
     made = near & np.isfinite(y) | pointwise(trace, np.equal, x, y)
     if equal_nan:
         made = made | (np.isnan(x) & np.isnan(y))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced
 from catad.traced.recorder import Trace
 from catad.traced.table import UFUNC_METHODS, meaning
@@ -51,7 +52,11 @@ def _edges(trace: Trace, x: Any, bins: Any, limits: Any) -> Any:
         return np.histogram_bin_edges(np.zeros(0, kind), bins, limits)
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
+    if not x.size:
+        return np.histogram_bin_edges(np.zeros(0, x.dtype), bins)
     low, high = np.min(x), np.max(x)
+    if x.dtype.kind == "f":
+        low = only_if(np.isfinite(low) & np.isfinite(high), low)
     same = low == high
     kind = x.dtype if x.dtype.kind == "f" else np.float64
     return np.linspace(np.where(same, low - 0.5, low), np.where(same, high + 0.5, high), bins + 1, dtype=kind)
@@ -63,14 +68,14 @@ def histogram_bin_edges(trace: Trace, a: Any, bins: Any = 10, range: Any = None,
 
 
 @meaning(np.histogram)
-def histogram(
-    trace: Trace, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> Any:
+def histogram(trace: Trace, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     x = np.ravel(as_traced(trace, a))
     if weights is not None and isinstance(bins, str):
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     if weights is not None and as_traced(trace, weights).dtype.kind == "b":
-        raise errors.TraceError(errors.unknown_function("np.histogram with truth values as weights", "convert them, w.astype(int)"))
+        raise errors.TraceError(
+            errors.unknown_function("np.histogram with truth values as weights", "convert them, w.astype(int)")
+        )
     if weights is not None and np.shape(as_traced(trace, weights)) != np.shape(as_traced(trace, a)):
         raise ValueError("weights should have the same shape as a.")
     edges = as_traced(trace, _edges(trace, x, bins, range))

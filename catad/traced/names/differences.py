@@ -16,7 +16,7 @@ from catad.traced.names.shapes import as_traced
 from catad.traced.operators import matmul, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
-from catad.vector import cumulative
+from catad.vector import cumulative, pieces
 
 
 def _prefixes(word: Callable[..., D], neutral: int, skips_nan: bool) -> Callable[..., Any]:
@@ -73,17 +73,14 @@ def diff(trace: Trace, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, 
         raise ValueError(f"order must be non-negative but got {n!r}")
     if not x.ndim:
         raise ValueError("diff requires input that is at least one dimensional")
-    axis = normalize_axis_index(axis, x.ndim)
+    given, axis = axis, normalize_axis_index(axis, x.ndim)
     parts = []
     for part in (prepend, x, append):
         if part is not None:
             one = as_traced(trace, part)
             parts.append(np.broadcast_to(one, (*x.shape[:axis], 1, *x.shape[axis + 1 :])) if not one.ndim else one)
     x = np.concatenate(parts, axis) if len(parts) > 1 else x
-    for _ in range(n):
-        later, earlier = along(x, axis, slice(1, None)), along(x, axis, slice(None, -1))
-        x = later != earlier if x.dtype.kind == "b" else later - earlier
-    return x
+    return one_line(trace, pieces.diff(n, given.__index__()), x)
 
 
 @meaning(np.ediff1d)
@@ -129,7 +126,9 @@ def _steps(trace: Trace, h: Any, n: int) -> Any:
 def _slope(trace: Trace, x: Any, axis: int, h: Any, order: int) -> Any:
     n = x.shape[axis]
     if n < order + 1:
-        raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required.")
+        raise ValueError(
+            "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
+        )
     h = _steps(trace, h, n)
 
     def part(first: int | None, last: int | None) -> Any:
@@ -177,7 +176,7 @@ def trapezoid(trace: Trace, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1
         dx = diff(trace, places, axis=-1 if places.ndim == 1 else axis)
         dx = dx.reshape([-1 if k == axis else 1 for k in range(values.ndim)]) if places.ndim == 1 else dx
     pairs = along(values, axis, slice(1, None)) + along(values, axis, slice(None, -1))
-    return np.sum(dx * pairs / 2.0, axis=axis)
+    return np.sum((pairs if not np.ndim(dx) and isinstance(dx, (int, float)) and dx == 1 else dx * pairs) / 2.0, axis=axis)
 
 
 # -- convolutions

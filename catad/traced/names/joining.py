@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dt
 
 
 @meaning(np.concatenate, np.concat)
-def concatenate_(trace: Trace, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind") -> Traced:
+def concatenate_(
+    trace: Trace, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
+) -> Traced:
     return _joined(trace, list(arrays), axis, False, dtype)
 
 
@@ -75,7 +78,7 @@ def _split(trace: Trace, ary: Any, sections: Any, axis: int, even: bool) -> list
     shadow = (np.split if even else np.array_split)(np.arange(x.shape[axis]), sections)
     at = axis % x.ndim
     starts = [0, *np.cumsum([len(part) for part in shadow])]
-    return [x[(slice(None),) * at + (slice(int(a), int(b)),)] for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    return [x[(slice(None),) * at + (slice(int(a), int(b)),)] for a, b in pairwise(starts)]
 
 
 @meaning(np.split, shares=True)
@@ -110,10 +113,10 @@ def unstack(trace: Trace, x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 @meaning(np.block)
-def block(trace: Trace, arrays: Any) -> Traced:
-    depth, parts = _depth(arrays), arrays
+def block(trace: Trace, arrays: Any) -> Any:
+    depth = _depth(arrays)
     rank = max([depth, *[as_traced(trace, x).ndim for x in _leaves(arrays)]])
-    return _blocked(trace, parts, depth, rank, 1)
+    return _blocked(trace, arrays, depth, rank, 1)
 
 
 def _depth(nested: Any) -> int:
@@ -170,7 +173,11 @@ def insert(trace: Trace, arr: Any, obj: Any, values: Any, axis: Any = None) -> A
     if not where.ndim and v.ndim:
         v = np.moveaxis(v.reshape((1,) * (x.ndim - v.ndim) + v.shape), 0, axis) if v.ndim <= x.ndim else v
     count = len(where) if where.size != 1 else None
-    order = np.insert(np.arange(n), where if where.ndim else int(where), n if count is None and not v.ndim else _marks(n, v, axis, x.ndim, where))
+    order = np.insert(
+        np.arange(n),
+        where if where.ndim else int(where),
+        n if count is None and not v.ndim else _marks(n, v, axis, x.ndim, where),
+    )
     added = int((order >= n).sum())
     shape = (*x.shape[:axis], added, *x.shape[axis + 1 :])
     both = np.concatenate([x, np.broadcast_to(v.astype(x.dtype), shape)], axis)

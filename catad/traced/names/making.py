@@ -19,7 +19,7 @@ from catad.vector.shape import stack
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
-    if isinstance(shape, (int, np.integer)) or isinstance(shape, Traced):
+    if isinstance(shape, (int, np.integer, Traced)):
         return (shape.__index__(),)
     return tuple([n.__index__() for n in shape])
 
@@ -44,7 +44,14 @@ def _maker(number: Any, function: Any) -> None:
 
 def _liker(number: Any, function: Any) -> None:
     def made(
-        trace: Trace, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+        trace: Trace,
+        a: Any,
+        dtype: Any = None,
+        order: str = "K",
+        subok: bool = True,
+        shape: Any = None,
+        *,
+        device: Any = None,
     ) -> Any:
         source = a if isinstance(a, Traced) else np.asarray(a)
         size = source.shape if shape is None else shape
@@ -78,11 +85,13 @@ def full_like(
 
 
 @python_meaning(np.array)
-def array(driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any) -> Any:
+def array(
+    driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any
+) -> Any:
     if not any_traced(thing):
-        made = np.array(thing, dtype=dtype, ndmin=ndmin)
-        return constant(driver.trace, made) if made.dtype.kind in "biuf" else made
-    made = from_nested(driver.trace, thing, dtype)
+        plain = np.array(thing, dtype=dtype, ndmin=ndmin)
+        return constant(driver.trace, plain) if plain.dtype.kind in "biuf" else plain
+    made: Any = from_nested(driver.trace, thing, dtype)
     if isinstance(thing, Traced) and copy is not True and made.dtype == thing.dtype and made.ndim >= ndmin:
         return thing
     while made.ndim < ndmin:
@@ -93,7 +102,8 @@ def array(driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order
 @python_meaning(np.asarray, np.ascontiguousarray, np.asanyarray, np.asfortranarray)
 def asarray(driver: Any, thing: Any, dtype: Any = None, order: Any = None, **more: Any) -> Any:
     if isinstance(thing, Traced):
-        return thing if dtype is None or np.dtype(dtype) == thing.dtype else thing.astype(dtype)
+        same = dtype is None or np.dtype(dtype) == thing.dtype
+        return thing if same and thing.var_.weak is None else thing.astype(thing.dtype if dtype is None else dtype)
     if any_traced(thing):
         return from_nested(driver.trace, thing, dtype)
     made = np.asarray(thing, dtype=dtype)
@@ -131,7 +141,9 @@ def _strong(trace: Trace, var: Any) -> Any:
 
 
 @method("astype")
-def astype(trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def astype(
+    trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     wanted = checked_array(np.empty(0, dtype)).dtype
     if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {wanted!r} according to the rule {casting!r}")
@@ -149,7 +161,19 @@ def _scalar_type(kind: Any) -> Any:
     return made
 
 
-for _kind in (np.float32, np.float64, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_):
+for _kind in (
+    np.float32,
+    np.float64,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.bool_,
+):
     python_meaning(_kind)(_scalar_type(_kind))
 
 
@@ -207,7 +231,7 @@ def fill(trace: Trace, x: Any, value: Any) -> None:
 
 
 @meaning(np.copyto, shares=True)
-def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def copyto(trace: Trace, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, Traced):
         raise errors.TraceError(errors.write_to_captured("the array given to np.copyto"))
     if where is True:
@@ -217,3 +241,33 @@ def copyto(trace: Trace, dst: Any, src: Any, casting: str = "same_kind", where: 
         if not np.can_cast(as_traced(trace, src).dtype, dst.dtype, casting) and as_traced(trace, src).var_.weak is None:
             raise errors.SpaceError(errors.cannot_cast(as_traced(trace, src).dtype, dst.dtype, casting))
         assign(dst, made)
+
+
+@meaning(np.result_type)
+def result_type(trace: Trace, *arrays_and_dtypes: Any) -> Any:
+    return np.result_type(*[_weakly(one) for one in arrays_and_dtypes])
+
+
+@meaning(np.can_cast)
+def can_cast(trace: Trace, from_: Any, to: Any, casting: Any = "safe") -> bool:
+    return np.can_cast(_weakly(from_), to, casting)
+
+
+@meaning(np.min_scalar_type)
+def min_scalar_type(trace: Trace, a: Any, /) -> Any:
+    if not a.ndim:
+        a.item()  # the smallest dtype depends on the number
+    return a.dtype
+
+
+@meaning(np.common_type)
+def common_type(trace: Trace, *arrays: Any) -> Any:
+    return np.common_type(*[np.empty(0, one.dtype) for one in arrays])
+
+
+def _weakly(thing: Any) -> Any:
+    """A dtype, or a weak number, of a stand-in."""
+    if not isinstance(thing, Traced):
+        return thing
+    weak = thing.var_.weak
+    return thing.dtype if weak is None else weak(0)

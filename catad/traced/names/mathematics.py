@@ -1,6 +1,7 @@
 """`math`: functions of numbers, whose results are Python's: weak float64, or weak integers where `math` gives integers.
 
-Where `math` raises an error that depends on the number, `ValueError` or `OverflowError`, the result is NaN or infinite, as in NumPy.
+Where `math` raises an error that depends on the number, `ValueError` or `OverflowError`, the result is NaN or infinite, as in
+NumPy.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _of_word(word: Any) -> Callable[..., Any]:
 
 
 _UFUNCS = (
-    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod frexp isfinite isinf isnan log10 "
+    "acos acosh asin asinh atan atan2 atanh cbrt copysign cos cosh degrees exp exp2 expm1 fabs fmod isfinite isinf isnan log10 "
     "log1p log2 modf pow radians sin sinh sqrt tan tanh"
 )
 for _name in _UFUNCS.split():
@@ -96,6 +97,11 @@ def _rounded(ufunc: np.ufunc) -> Callable[..., Any]:
 
 for _name in ("floor", "ceil", "trunc"):
     _enter(_name, _rounded(getattr(np, _name)))
+
+
+def _frexp(trace: Trace, x: Any) -> Any:
+    mantissa, exponent = pointwise(trace, np.frexp, number(trace, x))
+    return mantissa, exponent.astype(np.int64)
 
 
 def _log(trace: Trace, x: Any, base: Any = None) -> Any:
@@ -136,15 +142,17 @@ def _sumprod(trace: Trace, p: Any, q: Any) -> Any:
 
 
 for _name, _made in (
-    ("log", _log), ("hypot", _hypot), ("dist", _dist), ("ldexp", _ldexp), ("isclose", _isclose), ("fsum", _fsum), ("prod", _prod),
-    ("sumprod", _sumprod),
+    ("frexp", _frexp), ("log", _log), ("hypot", _hypot), ("dist", _dist), ("ldexp", _ldexp), ("isclose", _isclose),
+    ("fsum", _fsum), ("prod", _prod), ("sumprod", _sumprod),
 ):  # fmt: skip
     _enter(_name, _made)
 
 
 def _refused(name: str) -> Callable[..., Any]:
     def made(trace: Trace, *args: Any) -> Any:
-        raise errors.TraceError(errors.unknown_function(f"math.{name}", "pass its result as an argument, or make the number static"))
+        raise errors.TraceError(
+            errors.unknown_function(f"math.{name}", "pass its result as an argument, or make the number static")
+        )
 
     return made
 

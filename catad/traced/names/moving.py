@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from catad import errors
 from catad.traced.names.shapes import as_traced, transposed, view, write_back
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced
+from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, method
+from catad.vector import pieces as words_of_pieces
+from catad.vector import repeats as repeats_words
 from catad.vector import shape as words
 
 
@@ -20,7 +23,7 @@ from catad.vector import shape as words
 def flip(trace: Trace, m: Any, axis: Any = None) -> Any:
     x = as_traced(trace, m)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
-    term = words.flip(axes)
+    term = words.flip(None if len(axes) == x.ndim else axes if len(axes) > 1 else axes[0])
     return view(x, term, write_back(term))
 
 
@@ -61,68 +64,58 @@ def along(x: Traced, axis: int, index: Any) -> Any:
 @meaning(np.roll)
 def roll(trace: Trace, a: Any, shift: Any, axis: Any = None) -> Any:
     x = as_traced(trace, a)
+    if axis is None and not isinstance(shift, (tuple, list, Traced)) and not np.ndim(shift):
+        return fresh(trace, computed(trace.region, words_of_pieces.roll(shift.__index__()), x.var_))
     if axis is None:
         return roll(trace, np.ravel(x), shift, 0).reshape(x.shape)
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
-    shifts = shift if isinstance(shift, (tuple, list)) or np.ndim(shift) else [shift]
+    shifts = list(shift) if isinstance(shift, (tuple, list)) or np.ndim(shift) else [shift]
     if len(axes) > 1 and len(shifts) > 1 and len(axes) != len(shifts):
         raise ValueError("shape mismatch: objects cannot be broadcast to a single shape.")
-    count = max(len(axes), len(shifts))
-    made = x.copy()
-    for at, by in zip(axes * (count if len(axes) == 1 else 1), list(shifts) * (count if len(shifts) == 1 else 1), strict=True):
-        made = _rolled(made, at, by)
-    return made
-
-
-def _rolled(x: Traced, axis: int, by: Any) -> Any:
-    n = x.shape[axis]
-    if isinstance(by, Traced) and by.constant is None:
-        return along(x, axis, (np.arange(n) - by) % max(n, 1))
-    by = by.__index__() % max(n, 1)
-    if not by or not n:
+    if any(isinstance(by, Traced) and by.constant is None for by in shifts):
+        for at, by in zip(
+            axes * (len(shifts) if len(axes) == 1 else 1), shifts * (len(axes) if len(shifts) == 1 else 1), strict=True
+        ):
+            n = x.shape[at]
+            x = along(x, at, (np.arange(n) - by) % max(n, 1))
         return x
-    return np.concatenate([along(x, axis, slice(n - by, None)), along(x, axis, slice(0, n - by))], axis)
+    known = tuple([by.__index__() for by in shifts])
+    word = words_of_pieces.roll(known if len(known) > 1 else known[0], axes if len(axes) > 1 else axes[0])
+    return fresh(trace, computed(trace.region, word, x.var_))
 
 
 @meaning(np.tile)
 def tile(trace: Trace, A: Any, reps: Any) -> Any:
     x = as_traced(trace, A)
     counts = [n.__index__() for n in reps] if np.ndim(reps) or isinstance(reps, (list, tuple)) else [reps.__index__()]
-    rank = max(x.ndim, len(counts))
-    shape = (1,) * (rank - x.ndim) + x.shape
-    counts = [1] * (rank - len(counts)) + counts
     if any(n < 0 for n in counts):
         raise ValueError("negative dimensions are not allowed")
-    if all(n == 1 for n in counts):
-        return x.copy().reshape(shape)
-    wide = x.reshape([k for n in shape for k in (1, n)])
-    repeated = np.broadcast_to(wide, [k for n, count in zip(shape, counts, strict=True) for k in (count, n)])
-    return repeated.reshape([n * count for n, count in zip(shape, counts, strict=True)])
+    return fresh(trace, computed(trace.region, repeats_words.tile(tuple(counts) if len(counts) > 1 else counts[0]), x.var_))
 
 
 @meaning(np.repeat)
 @method("repeat")
 def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     x = as_traced(trace, a)
-    if axis is None:
-        x, axis = np.ravel(x), 0
+    if axis is None or not x.ndim:
+        x, axis = np.ravel(x), axis or 0
     axis = normalize_axis_index(axis, x.ndim)
     if isinstance(repeats, Traced) and repeats.constant is None:
         raise errors.TraceError(errors.shape_depends_on_data("np.repeat with counts that are data"))
-    counts = np.asarray(repeats)
-    n = x.shape[axis]
-    if counts.size == 1 and counts.dtype.kind in "iu" and counts.reshape(()) >= 0:
-        count = int(counts.reshape(()))
-        wide = x.reshape((*x.shape[: axis + 1], 1, *x.shape[axis + 1 :]))
-        wide = np.broadcast_to(wide, (*x.shape[: axis + 1], count, *x.shape[axis + 1 :]))
-        return wide.reshape((*x.shape[:axis], n * count, *x.shape[axis + 1 :]))
-    return along(x, axis, np.repeat(np.arange(n), counts))
+    counts = np.asarray(getattr(repeats, "constant", repeats))
+    np.repeat(np.arange(x.shape[axis]), counts)  # NumPy's own errors
+    numbers = int(counts.reshape(())) if counts.size == 1 else tuple(counts.tolist())
+    return fresh(trace, computed(trace.region, repeats_words.repeat(numbers, axis), x.var_))
 
 
 @meaning(np.resize)
 def resize(trace: Trace, a: Any, new_shape: Any) -> Any:
     x = np.ravel(as_traced(trace, a))
-    shape = tuple([n.__index__() for n in new_shape]) if np.ndim(new_shape) or isinstance(new_shape, (tuple, list)) else (new_shape,)
+    shape = (
+        tuple([n.__index__() for n in new_shape])
+        if np.ndim(new_shape) or isinstance(new_shape, (tuple, list))
+        else (new_shape,)
+    )
     size = math.prod(shape)
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
@@ -219,7 +212,8 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     if mode in _BY_INDEX and options.get("reflect_type", "even") == "even":
         if not n:
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-        return along(x, axis, np.pad(np.arange(n), (before, after), mode))
+        positions: Any = np.pad
+        return along(x, axis, positions(np.arange(n), (before, after), mode))
     if mode == "constant":
         low, high = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")[axis]
     elif mode == "linear_ramp":
@@ -227,7 +221,9 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     elif mode in _STATISTICS:
         low, high = _statistics(x, axis, mode, options.get("stat_length"))
     else:
-        raise errors.TraceError(errors.unknown_parameter("np.pad", f"mode={mode!r}, reflect_type={options.get('reflect_type')!r}"))
+        raise errors.TraceError(
+            errors.unknown_parameter("np.pad", f"mode={mode!r}, reflect_type={options.get('reflect_type')!r}")
+        )
     parts = []
     for count, value in ((before, low), (after, high)):
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
@@ -236,7 +232,7 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     return np.concatenate([parts[0], x, parts[1]], axis)
 
 
-_STATISTICS = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
+_STATISTICS: dict[str, Callable[..., Any]] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
 
 
 def _statistics(x: Any, axis: int, mode: str, length: Any) -> list[Any]:

@@ -30,7 +30,8 @@ def _ordered(word: Callable[..., Any]) -> Callable[..., Any]:
             if word is words.argsort and axis in (-1, 0):
                 return as_traced(trace, np.zeros(1, np.intp))
             normalize_axis_index(axis, x.ndim)
-        return one_line(trace, word(normalize_axis_index(axis, x.ndim)), x)
+        normalize_axis_index(axis, x.ndim)  # NumPy's own error
+        return one_line(trace, word(axis.__index__()), x)
 
     return made
 
@@ -61,7 +62,12 @@ _METHODS = {  # alpha and beta of Hyndman and Fan (1996), as NumPy has them
     "linear": (1.0, 1.0), "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0),
     "median_unbiased": (1 / 3, 1 / 3), "normal_unbiased": (3 / 8, 3 / 8),
 }  # fmt: skip
-_OF_LINEAR = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint, "midpoint": lambda v: 0.5 * (np.floor(v) + np.ceil(v))}
+_OF_LINEAR: dict[str, Callable[[Any], Any]] = {
+    "lower": np.floor,
+    "higher": np.ceil,
+    "nearest": np.rint,
+    "midpoint": lambda v: 0.5 * (np.floor(v) + np.ceil(v)),
+}
 
 _OF_COUNTS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 
@@ -76,7 +82,9 @@ def _place(n: Any, q: Any, how: str) -> Any:
         alpha, beta = _METHODS[how]
         return n * q + (alpha + q * (1 - alpha - beta)) - 1
     if not isinstance(n, int) or not isinstance(q, np.ndarray):
-        raise errors.TraceError(errors.unknown_parameter("np.quantile", f"method={how!r} and levels or counts that are data"))
+        raise errors.TraceError(
+            errors.unknown_parameter("np.quantile", f"method={how!r} and levels or counts that are data")
+        )
     return np.quantile(np.arange(float(n)), q, method=how)  # type: ignore[call-overload]
 
 
@@ -105,8 +113,10 @@ def _quantile(trace: Trace, a: Any, q: Any, axis: Any, how: str, keepdims: bool,
     shape = kept if keepdims else line.shape[:-1]
     kind = _kind(x.dtype, q, how)
     if not line.shape[-1]:
+        if not skips_nan:
+            raise IndexError("cannot do a non-empty take from an empty axes.")
         return np.full(np.shape(q) + shape, kind.type(np.nan))
-    ordered = one_line(trace, words.sort(line.ndim - 1), line)
+    ordered = one_line(trace, words.sort(), line)
     one = _of_present if skips_nan and x.dtype.kind == "f" else _of_all
     results = [one(ordered, level, how).astype(kind, copy=False) for level in ([q] if not np.ndim(q) else np.ravel(q))]
     if not np.ndim(q):
@@ -131,7 +141,7 @@ def _of_present(ordered: Any, q: Any, how: str) -> Any:
     place = np.clip(_place(count, q, how), 0, last)
     low = np.floor(place)
     ends = [_entry(ordered, np.minimum(low + k, last).astype(np.intp)) for k in (0, 1)]
-    return _between(*ends, place - low)
+    return _between(ends[0], ends[1], place - low)
 
 
 def _entry(ordered: Any, index: Any) -> Any:
@@ -147,11 +157,12 @@ def _of_all(ordered: Any, q: Any, how: str) -> Any:
     if known is None:
         low = np.where((q >= 0) & (q <= 1), low, n)  # another level is an error: out of range
         ends = [along(ordered, axis, k.astype(np.intp)) for k in (low, np.minimum(low + 1, np.maximum(low, n - 1)))]
-        made = _between(*ends, place - low)
+        made = _between(ends[0], ends[1], place - low)
     else:
         part = place - low
         ends = [along(ordered, axis, int(k)) for k in (low, min(low + 1, n - 1))]
-        made = ends[0] if n == 1 or known.dtype.kind in "iu" else _between(*ends, part if hasattr(q, "dtype") else float(part))
+        part = part if hasattr(q, "dtype") else float(part)
+        made = ends[0] if known.dtype.kind in "iu" else _between(ends[0], ends[1], part)
     if ordered.dtype.kind != "f":
         return made
     last = along(ordered, axis, -1)
@@ -184,7 +195,9 @@ _quantiles(np.nanpercentile, 100, True)
 
 
 def _medians(function: Any, skips_nan: bool) -> None:
-    def made(trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    def made(
+        trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    ) -> Any:
         x = strong(trace, a)
         x = x if x.dtype.kind == "f" else x.astype(np.float64)
         line, kept = lines(x, axis)
@@ -193,7 +206,7 @@ def _medians(function: Any, skips_nan: bool) -> None:
         if not n:
             result = np.full(kept if keepdims else line.shape[:-1], x.dtype.type(np.nan))
         else:
-            ordered = one_line(trace, words.sort(line.ndim - 1), line)
+            ordered = one_line(trace, words.sort(), line)
             count: Any = np.sum(~np.isnan(line), axis=-1) if skips_nan else n
             result = _middle(ordered, count)
             last = along(ordered, line.ndim - 1, 0 if skips_nan else -1)
@@ -212,7 +225,9 @@ def _middle(ordered: Any, count: Any) -> Any:
     if isinstance(count, int):
         high = along(ordered, axis, count // 2)
         return high if count % 2 else (along(ordered, axis, count // 2 - 1) + high) / 2
-    low, high = (_entry(ordered, np.maximum(k, 0)) for k in ((count - 1) // 2, np.minimum(count // 2, ordered.shape[-1] - 1)))
+    low, high = (
+        _entry(ordered, np.maximum(k, 0)) for k in ((count - 1) // 2, np.minimum(count // 2, ordered.shape[-1] - 1))
+    )
     return np.where(count % 2 == 1, low, (low + high) / 2)
 
 
@@ -228,7 +243,9 @@ _medians(np.nanmedian, True)
 def searchsorted(trace: Trace, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     x, values = as_traced(trace, a), as_traced(trace, v)
     if x.ndim != 1:
-        raise ValueError("object too deep for desired array" if x.ndim > 1 else "object of too small depth for desired array")
+        raise ValueError(
+            "object too deep for desired array" if x.ndim > 1 else "object of too small depth for desired array"
+        )
     if sorter is not None:
         x = x[sorter]
     if not isinstance(side, str) or side not in ("left", "right"):
@@ -243,7 +260,9 @@ def digitize(trace: Trace, x: Any, bins: Any, right: bool = False) -> Any:
     edges, values = as_traced(trace, bins), as_traced(trace, x)
     known = edges.constant
     if known is None:
-        raise errors.TraceError(errors.unknown_function("np.digitize with bins that are data", "np.searchsorted with bins in order"))
+        raise errors.TraceError(
+            errors.unknown_function("np.digitize with bins that are data", "np.searchsorted with bins in order")
+        )
     if known.ndim != 1:
         raise ValueError("object too deep for desired array")
     rising, falling = bool(np.all(known[1:] >= known[:-1])), bool(np.all(known[1:] <= known[:-1]))

@@ -10,11 +10,12 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from catad import errors
 from catad.traced.names.moving import along
-from catad.traced.names.shapes import as_traced, contiguous, reshaped
+from catad.traced.names.shapes import Flat, as_traced
 from catad.traced.operators import common_dtype
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced
+from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, method
+from catad.vector.take import take as word
 
 
 def _fitted(index: Any, n: int, mode: str) -> Any:
@@ -40,12 +41,18 @@ def _whole(index: Any) -> Any:
 @method("take")
 def take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     x = as_traced(trace, a)
-    if axis is None:
-        x, axis = np.ravel(x), 0
-    axis = normalize_axis_index(axis, x.ndim)
+    if not x.ndim:
+        x, axis = np.ravel(x), axis or 0
+    at = None if axis is None else normalize_axis_index(axis, x.ndim)
     index = _whole(_index(trace, indices))
-    made = along(x, axis, _fitted(index, x.shape[axis], mode))
-    return made.copy() if made.is_view else made
+    n = x.size if at is None else x.shape[at]
+    if index.size and not n:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    known = index.constant
+    if known is not None and mode == "raise" and known.size and not (-n <= known.min() and known.max() < n):
+        raise IndexError("index out of bounds")
+    term = word(None if at is None else axis.__index__())
+    return fresh(trace, computed(trace.region, term, (x.var_, _fitted(index, n, mode).var_)))
 
 
 def _index(trace: Trace, indices: Any) -> Any:
@@ -98,10 +105,8 @@ def writable(x: Any, who: str) -> Any:
 
 
 def _line(x: Traced) -> Any:
-    """The entries in C order, through which the array can be written."""
-    if not contiguous(x):
-        raise errors.TraceError(errors.write_through_view("a view whose entries are not side by side"))
-    return reshaped(x, -1)
+    """The entries in C order, through which the array is written."""
+    return Flat(x).line()
 
 
 @meaning(np.put, shares=True)
@@ -205,13 +210,16 @@ _by_data("np.nonzero, which gives the positions", np.nonzero, "nonzero")
 _by_data("np.flatnonzero, which gives the positions", np.flatnonzero)
 _by_data("np.argwhere, which gives the positions", np.argwhere)
 for _name in (
-    "unique unique_all unique_counts unique_inverse unique_values union1d intersect1d setdiff1d setxor1d trim_zeros".split()
-):
+    "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values", "union1d", "intersect1d", "setdiff1d",
+    "setxor1d", "trim_zeros",
+):  # fmt: skip
     _by_data(f"np.{_name}", getattr(np, _name))
 
 
 @meaning(np.isin)
-def isin(trace: Trace, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+def isin(
+    trace: Trace, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
     x, among = as_traced(trace, element), np.ravel(as_traced(trace, test_elements))
     found = np.any(x[..., None] == among, axis=-1)
     return ~found if invert else found

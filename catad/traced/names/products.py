@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from catad.terms import cross, identity
 from catad import errors
+from catad.terms import cross, identity
 from catad.traced.names.reductions import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.operators import cast, matmul, pointwise
@@ -15,8 +15,8 @@ from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.table import hint, meaning, method, python_meaning
 from catad.vector.contract import einsum
-from catad.vector.norm import norm as norm_word
 from catad.vector.keys import arg
+from catad.vector.norm import norm as norm_word
 from catad.vector.shape import reshape
 from catad.vector.subscript import index
 
@@ -170,9 +170,7 @@ def traces(trace: Trace, x: Any, /, *, offset: int = 0, dtype: Any = None) -> An
 
 
 @meaning(np.cross, np.linalg.cross)
-def cross_(
-    trace: Trace, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
-) -> Any:
+def cross_(trace: Trace, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = (np.moveaxis(strong(trace, one), at, -1) for one, at in ((a, axisa), (b, axisb)))
@@ -180,9 +178,11 @@ def cross_(
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     first, second = ([z[..., k] if k < z.shape[-1] else None for k in range(3)] for z in (x, y))
 
+    def product(a: Any, b: Any) -> Any:
+        return None if a is None or b is None else a * b
+
     def minor(i: int, j: int) -> Any:
-        left = None if first[i] is None or second[j] is None else first[i] * second[j]
-        right = None if first[j] is None or second[i] is None else first[j] * second[i]
+        left, right = product(first[i], second[j]), product(first[j], second[i])
         return left - right if left is not None and right is not None else left if right is None else -right
 
     if x.shape[-1] == y.shape[-1] == 2:
@@ -195,7 +195,9 @@ def cross_(
 def vecdot(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1, keepdims: bool = False) -> Any:
     x, y = (np.moveaxis(strong(trace, one), axis, -1) for one in (x1, x2))
     if x.shape[-1] != y.shape[-1]:
-        raise ValueError(f"vecdot: Input operand 1 has a mismatch in its core dimension 0 (size {y.shape[-1]} is different from {x.shape[-1]})")
+        raise ValueError(
+            f"vecdot: Input operand 1 has a mismatch in its core dimension 0 (size {y.shape[-1]} is different from {x.shape[-1]})"
+        )
     made = matmul(trace, x[..., None, :], y[..., :, None])[..., 0, 0]
     return np.expand_dims(made, axis) if keepdims else made
 
@@ -234,7 +236,9 @@ def matrix_power(trace: Trace, a: Any, n: Any) -> Any:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     if n < 0:
-        raise errors.TraceError(errors.unknown_function("np.linalg.matrix_power with a negative exponent", hint("np.linalg.inv")))
+        raise errors.TraceError(
+            errors.unknown_function("np.linalg.matrix_power with a negative exponent", hint("np.linalg.inv"))
+        )
     if not n:
         return np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape).copy()
     made, square = None, x
@@ -251,7 +255,9 @@ def _norm(trace: Trace, x: Any, order: Any, axis: Any, keepdims: bool) -> Any:
     axes = axes_of(array, axis)
     known = axes if axes is None else axes[0] if len(axes) == 1 else axes
     if order == "nuc" or (order in (2, -2) and len(axes or range(array.ndim)) == 2):
-        raise errors.TraceError(errors.unknown_function(f"np.linalg.norm of a matrix with ord={order!r}", hint("np.linalg.svd")))
+        raise errors.TraceError(
+            errors.unknown_function(f"np.linalg.norm of a matrix with ord={order!r}", hint("np.linalg.svd"))
+        )
     try:
         return one_line(trace, norm_word(order, known, bool(keepdims)), array)
     except errors.CatadError as error:
@@ -270,7 +276,7 @@ def _numpys(x: Any, order: Any, axis: Any, error: Exception) -> Exception:
 @meaning(np.linalg.norm)
 def norm(trace: Trace, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     array = strong(trace, x)
-    if axis is None and ord is not None and array.ndim not in (1, 2) :
+    if axis is None and ord is not None and array.ndim not in (1, 2):
         raise ValueError("Improper number of dimensions to norm.")
     return _norm(trace, array, ord, axis, keepdims)
 

@@ -21,37 +21,49 @@ from catad.vector import moments, reduce
 from catad.vector.shape import sum as sum_
 
 
-def one_line(trace: Trace, term: D, x: Traced) -> Traced:
+def one_line(trace: Trace, term: D, x: Any) -> Any:
     """A line with one argument."""
     return fresh(trace, computed(trace.region, term, x.var_))
 
 
-def axes_of(x: Traced, axis: Any) -> tuple[int, ...] | None:
-    """Axes as NumPy checks them, counted from the front; None for all."""
+def axes_of(x: Traced, axis: Any, lenient: bool = False) -> tuple[int, ...] | None:
+    """Axes as NumPy checks them, counted from the front; None for all. Some functions take numbers to have an axis."""
+    if lenient and not x.ndim and isinstance(axis, (int, np.integer)) and axis in (0, -1):
+        return None
     return None if axis is None else normalize_axis_tuple(axis if not isinstance(axis, Traced) else axis.__index__(), x.ndim)
 
 
-def _named(axes: tuple[int, ...] | None) -> Any:
-    return axes[0] if axes is not None and len(axes) == 1 else axes
+def _named(x: Traced, axis: Any, lenient: bool = True) -> Any:
+    """Axes as they are given, checked."""
+    axes = axes_of(x, axis, lenient)
+    if axes is None:
+        return None
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return given[0].__index__() if len(given) == 1 else tuple([one.__index__() for one in given])
 
 
-def strong(trace: Trace, a: Any) -> Traced:
+def strong(trace: Trace, a: Any) -> Any:
     """A stand-in with the dtype of its array, also for a Python number."""
     x = as_traced(trace, a)
     return x if x.var_.weak is None else fresh(trace, cast(trace, x.var_, x.dtype))
 
 
-def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Traced:
+def only_if(test: Any, x: Any) -> Any:
+    """The array, or an error at run time where a test fails: an index out of range."""
+    return x[None][np.where(test, 0, 1)]
+
+
+def selected(trace: Trace, a: Any, where: Any, neutral: Any) -> Any:
     """The array with a neutral number where a mask, or the mask of a masked read, is false."""
     if isinstance(a, Masked):
         mask, full = a.mask, a.full
         if mask.ndim < full.ndim:
             mask = mask.reshape(mask.shape + (1,) * (full.ndim - mask.ndim))
-        return np.where(mask, full, full.dtype.type(neutral))  # type: ignore[return-value]
+        return np.where(mask, full, full.dtype.type(neutral))
     x = strong(trace, a)
     if where is True:
         return x
-    return np.where(where, x, x.dtype.type(neutral))  # type: ignore[return-value]
+    return np.where(where, x, x.dtype.type(neutral))
 
 
 def _masked_axes(a: Any, axis: Any) -> Any:
@@ -71,12 +83,19 @@ def _accumulated(word: Callable[..., D], neutral: int, ufunc: np.ufunc) -> Calla
     """`np.sum` and `np.prod`."""
 
     def made(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+        trace: Trace,
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        *,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
     ) -> Any:
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
         x = x if dtype is None else x.astype(dtype, copy=False)
-        out = one_line(trace, word(_named(axes_of(x, axis)), bool(keepdims)), x)
+        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
         if dtype is not None:
             out = out.astype(dtype, copy=False)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
@@ -91,23 +110,27 @@ product = method("prod")(meaning(np.prod)(_accumulated(reduce.prod, 1, np.multip
 def _extremum(word: Callable[..., D], ufunc: np.ufunc) -> Callable[..., Any]:
     """`np.max` and `np.min`."""
 
-    def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    def made(
+        trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         if isinstance(a, Masked) and initial is None:
-            raise errors.TraceError(errors.shape_depends_on_data(f"np.{ufunc.__name__[:3]}(x[mask]), an error where the mask selects nothing"))
+            what = f"np.{ufunc.__name__[:3]}(x[mask]), an error where the mask selects nothing"
+            raise errors.TraceError(errors.shape_depends_on_data(what))
         if where is not True and initial is None:
             raise ValueError(
-                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify 'initial'"
+                f"reduction operation '{ufunc.__name__}' does not have an identity, so to use a where mask one has to specify "
+                "'initial'"
             )
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, initial)
-        axes = axes_of(x, axis)
+        axes = axes_of(x, axis, True)
         many = math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes])
         if not many and initial is not None:
             kept = _kept(x, axes, keepdims)
             return np.full_like(x, initial, shape=kept)
         if not many:
             raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-        out = one_line(trace, word(_named(axes), bool(keepdims)), x)
+        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
         return out if initial is None else pointwise(trace, ufunc, out, initial).astype(out.dtype, copy=False)
 
     return made
@@ -126,10 +149,12 @@ minimum = method("min")(meaning(np.min, np.amin)(_extremum(reduce.min, np.minimu
 def _truth(word: Callable[..., D], neutral: bool, ufunc: np.ufunc) -> Callable[..., Any]:
     """`np.any` and `np.all`."""
 
-    def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Any:
+    def made(
+        trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False, initial: Any = None, where: Any = True
+    ) -> Any:
         axis = _masked_axes(a, axis)
         x = selected(trace, a, where, neutral)
-        out = one_line(trace, word(_named(axes_of(x, axis)), bool(keepdims)), x)
+        out = one_line(trace, word(_named(x, axis), bool(keepdims)), x)
         return out if initial is None else pointwise(trace, ufunc, out, bool(initial))
 
     return made
@@ -151,7 +176,7 @@ def _count(trace: Trace, a: Any, axis: Any, where: Any, keepdims: bool) -> Any:
         return total(trace, mask, _masked_axes(a, axis), np.intp, keepdims=keepdims)
     x = as_traced(trace, a)
     if where is True:
-        axes = axes_of(x, axis)
+        axes = axes_of(x, axis, True)
         return math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes])
     return total(trace, np.broadcast_to(as_traced(trace, where).astype(bool), x.shape), axis, np.intp, keepdims=keepdims)
 
@@ -163,7 +188,7 @@ def mean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdims:
         x = strong(trace, a)
         x = x if dtype is None else x.astype(dtype, copy=False)
         if x.dtype.kind == "f" or dtype is None:
-            return one_line(trace, moments.mean(_named(axes_of(x, axis)), bool(keepdims)), x)
+            return one_line(trace, moments.mean(_named(x, axis, False), bool(keepdims)), x)
     kind = a.dtype if isinstance(a, Masked) else as_traced(trace, a).dtype
     wide = np.float64 if dtype is None and kind.kind in "biu" else dtype
     made = total(trace, a, axis, wide, keepdims=keepdims, where=where)
@@ -182,7 +207,7 @@ def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
         ddof = ddof if correction is None else correction
         x = x if dtype is None else x.astype(dtype, copy=False)
         if where is True and mean is None and not isinstance(ddof, Traced):
-            result = one_line(trace, word(_named(axes_of(x, axis)), ddof, bool(keepdims)), x)
+            result = one_line(trace, word(_named(x, axis, False), ddof, bool(keepdims)), x)
         else:
             result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
             result = np.sqrt(result) if root else result
@@ -212,7 +237,9 @@ std = method("std")(meaning(np.std)(_moment(moments.std, True)))
 @meaning(np.ptp)
 def ptp(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     x = as_traced(trace, a)
-    return pointwise(trace, np.subtract, maximum(trace, x, axis, keepdims=keepdims), minimum(trace, x, axis, keepdims=keepdims))
+    return pointwise(
+        trace, np.subtract, maximum(trace, x, axis, keepdims=keepdims), minimum(trace, x, axis, keepdims=keepdims)
+    )
 
 
 @meaning(np.average)
@@ -223,7 +250,7 @@ def average(
     axes = axes_of(x, axis)
     if weights is None:
         made = mean(trace, x, axis, keepdims=keepdims)
-        scale: Any = np.full_like(made, x.size / max(made.size, 1))
+        scale: Any = np.full_like(made, x.size / made.size)
         return (made, scale) if returned else made
     w = as_traced(trace, weights)
     dtype = np.result_type(x.dtype, w.dtype, *([np.float64] if x.dtype.kind in "biu" else []))
@@ -246,14 +273,14 @@ def _position(word: Callable[..., D]) -> Callable[..., Any]:
 
     def made(trace: Trace, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         x = strong(trace, a)
-        axes = axes_of(x, axis)
+        axes = axes_of(x, axis, True)
         if axes is not None and len(axes) != 1:
             raise TypeError("'tuple' object cannot be interpreted as an integer")
         if not math.prod([n for k, n in enumerate(x.shape) if axes is None or k in axes]):
             raise ValueError(f"attempt to get {word.__name__} of an empty sequence")
         if not x.ndim:
             x = x.reshape(1)
-        return one_line(trace, word(_named(axes), bool(keepdims) and bool(as_traced(trace, a).ndim)), x)
+        return one_line(trace, word(_named(x, axis), bool(keepdims) and bool(as_traced(trace, a).ndim)), x)
 
     return made
 
@@ -271,7 +298,7 @@ def _filled(trace: Trace, a: Any, number: Any) -> tuple[Traced, Any]:
     if x.dtype.kind != "f":
         return x, False
     test = np.isnan(x)
-    return np.where(test, x.dtype.type(number), x), test  # type: ignore[return-value]
+    return np.where(test, x.dtype.type(number), x), test
 
 
 def _without_nan(plain: Callable[..., Any], number: float) -> Callable[..., Any]:
@@ -340,7 +367,7 @@ def _nan_position(plain: Callable[..., Any], number: float) -> Callable[..., Any
         out = plain(trace, x, axis, **options)
         if missing is False:
             return out
-        count = x.size if axis is None else x.shape[axis]  # of NaN alone there is no position: an index out of range
+        count = x.size if axis is None or not x.ndim else x.shape[axis]  # NaN alone: an index out of range is an error
         return as_traced(trace, np.arange(count))[np.where(all_(trace, missing, axis, **options), count, out)]
 
     return made

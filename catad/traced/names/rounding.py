@@ -20,6 +20,9 @@ def round_(trace: Trace, a: Any, decimals: int = 0) -> Any:
     decimals = decimals.__index__()
     if x.dtype.kind in "iu" and decimals >= 0:
         return x.copy()
+    if x.dtype.kind == "b" and decimals:
+        said = "Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') with casting rule 'same_kind'"
+        raise TypeError(said)
     if decimals == 0:
         return pointwise(trace, np.rint, x)
     scale = 10.0 ** abs(decimals)

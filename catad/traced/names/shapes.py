@@ -6,22 +6,28 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from catad.late import late
 from catad.terms import D
+from catad.traced.operators import cast
 from catad.traced.recorder import Trace, Uniform
-from catad.traced.stand_in import Traced, View, computed, constant, fresh
+from catad.traced.stand_in import Traced, View, computed, constant, fresh, read_through
 from catad.traced.table import attribute, meaning, method
 from catad.vector.shape import broadcast_to, reshape, transpose
 
 
-def as_traced(trace: Trace, x: Any) -> Traced:
+def as_traced(trace: Trace, x: Any) -> Any:
     """A stand-in for an array, a number, or nested lists."""
     if isinstance(x, Traced):
         return x
     if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
         return constant(trace, np.asarray(x), type(x))
-    return constant(trace, np.asarray(x), origin="a captured array") if not isinstance(x, (list, tuple)) else from_lists(trace, x)
+    return (
+        constant(trace, np.asarray(x), origin="a captured array")
+        if not isinstance(x, (list, tuple))
+        else from_lists(trace, x)
+    )
 
 
 def from_lists(trace: Trace, x: Any) -> Traced:
@@ -44,7 +50,7 @@ def contiguous(x: Traced) -> bool:
 def view(x: Traced, read: D, write: D | None, why: str = "", keeps_order: bool = False) -> Traced:
     """A view through a term, written through by another one; a number has no views."""
     if not x.ndim and not x.is_view:
-        return fresh(x.trace_, computed(x.trace_.region, read, x.var_))
+        return fresh(x.trace_, read_through(x.trace_.region, read, cast(x.trace_, x.var_, x.dtype), ()))
     return Traced(x.trace_, None, View(x, read, write, (), why, keeps_order))
 
 
@@ -62,6 +68,8 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     full = tuple([(x.size // known if known else 0) if n == -1 else n for n in sizes])
     if math.prod(full) != x.size or (-1 in sizes and not known) or any(n < -1 for n in sizes):
         raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
+    if full == x.shape:
+        return view(x, late().identity, late().exr, keeps_order=True)
     term = reshape(full)
     if contiguous(x):
         return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
@@ -69,22 +77,24 @@ def reshaped(x: Traced, shape: Any) -> Traced:
 
 
 @meaning(np.reshape, shares=True)
-def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Traced:
+def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
     x = as_traced(trace, a)
     if order == "F":
-        return transposed(reshaped(transposed(x, None), tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape), None)
+        return transposed(
+            reshaped(transposed(x, None), tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape), None
+        )
     made = reshaped(x, shape if newshape is None else newshape)
     return made if not copy else made.copy()
 
 
 @method("reshape")
-def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Traced:
+def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     return reshape_(trace, x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 @meaning(np.ravel, shares=True)
 @method("ravel")
-def ravel(trace: Trace, a: Any, order: str = "C") -> Traced:
+def ravel(trace: Trace, a: Any, order: str = "C") -> Any:
     return reshape_(trace, a, -1, order)
 
 
@@ -107,7 +117,7 @@ def transposed(x: Traced, axes: Any) -> Traced:
 
 
 @meaning(np.transpose, np.permute_dims, shares=True)
-def transpose_(trace: Trace, a: Any, axes: Any = None) -> Traced:
+def transpose_(trace: Trace, a: Any, axes: Any = None) -> Any:
     return transposed(as_traced(trace, a), axes)
 
 
@@ -123,7 +133,7 @@ def T(trace: Trace, x: Traced) -> Traced:
 
 
 @meaning(np.matrix_transpose, np.linalg.matrix_transpose, shares=True)
-def matrix_transpose(trace: Trace, a: Any) -> Traced:
+def matrix_transpose(trace: Trace, a: Any) -> Any:
     return swapaxes(trace, a, -1, -2)
 
 
@@ -134,8 +144,9 @@ attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))
 @method("swapaxes")
 def swapaxes(trace: Trace, a: Any, axis1: int, axis2: int) -> Traced:
     x = as_traced(trace, a)
+    first, second = normalize_axis_index(axis1, x.ndim, "axis1"), normalize_axis_index(axis2, x.ndim, "axis2")
     order = list(range(x.ndim))
-    order[axis1], order[axis2] = order[axis2], order[axis1]
+    order[first], order[second] = order[second], order[first]
     return transposed(x, order)
 
 
@@ -205,24 +216,25 @@ class Flat:
     def __init__(self, array: Traced) -> None:
         self.array = array
 
-    def _line(self) -> Any:
+    def line(self) -> Any:
+        """The entries as a view that can be written through."""
         x = self.array
         return view(x, reshape((x.size,)), write_back(reshape(x.shape)), keeps_order=True)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._line()[key].copy()
+        return self.line()[key].copy()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._line()[key] = value
+        self.line()[key] = value
 
     def __iter__(self) -> Any:
-        return iter(self._line())
+        return iter(self.line())
 
-    def __len__(self) -> int:
+    def __len__(self) -> Any:
         return self.array.size
 
     def copy(self) -> Any:
-        return self._line().copy()
+        return self.line().copy()
 
 
 @attribute("flat")
@@ -231,7 +243,7 @@ def flat(trace: Trace, x: Traced) -> Flat:
 
 
 @meaning(np.real, shares=True)
-def real_(trace: Trace, val: Any) -> Traced:
+def real_(trace: Trace, val: Any) -> Any:
     return as_traced(trace, val)
 
 
@@ -246,22 +258,19 @@ method("conj", "conjugate")(lambda trace, x: x)
 
 
 @meaning(np.shape)
-def shape_(trace: Trace, a: Any) -> tuple[int, ...]:
+def shape_(trace: Trace, a: Any) -> Any:
     return as_traced(trace, a).shape
 
 
 @meaning(np.ndim)
-def ndim(trace: Trace, a: Any) -> int:
+def ndim(trace: Trace, a: Any) -> Any:
     return as_traced(trace, a).ndim
 
 
 @meaning(np.size)
-def size(trace: Trace, a: Any, axis: Any = None) -> int:
+def size(trace: Trace, a: Any, axis: Any = None) -> Any:
     x = as_traced(trace, a)
     return x.size if axis is None else x.shape[axis]
-
-
-
 
 
 @meaning(np.isrealobj)

@@ -11,22 +11,20 @@ import numpy as np
 from catad import errors
 from catad.traced.names.reductions import axes_of, one_line, strong
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import cast, pointwise
+from catad.traced.operators import pointwise, resolved
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import computed, fresh
-from catad.traced.table import FUNCTIONS, meaning_anywhere, of_package
+from catad.traced.table import meaning_anywhere, of_package
 from catad.vector import softmax as words
-from catad.vector.map import map as mapped
 from catad.vector.pointwise import WORDS
 from catad.vector.ufuncs.functions import digamma, erf, erfc, gamma, lgamma, sigmoid, softplus, trigamma
 
 
 def floats(trace: Trace, *args: Any) -> list[Any]:
-    """Operands in their common dtype, float64 for integers; Python numbers are weak."""
-    arrays = [as_traced(trace, arg) for arg in args]
-    dtypes = {x.dtype for x in arrays if x.var_.weak is None or x.dtype.kind == "f" and len(arrays) == 1}
-    dtype = np.dtype(np.float32) if dtypes == {np.dtype(np.float32)} else np.dtype(np.float64)
-    return [fresh(trace, cast(trace, x.var_, dtype)) for x in arrays]
+    """Operands in one floating dtype."""
+    arrays = [strong(trace, arg) for arg in args]
+    dtype = np.dtype(np.float32) if all(x.dtype == np.float32 for x in arrays) else np.dtype(np.float64)
+    return [x.astype(dtype, copy=False) for x in arrays]
 
 
 def _word(term: Any) -> Callable[..., Any]:
@@ -37,8 +35,18 @@ def _word(term: Any) -> Callable[..., Any]:
     return made
 
 
+def of_scipy(ufunc: np.ufunc, made: Callable[..., Any]) -> Callable[..., Any]:
+    """The meaning of a universal function, with operands in the dtypes that it computes in."""
+
+    def meaning(trace: Trace, *args: Any) -> Any:
+        dtypes = resolved(trace, ufunc, *args)
+        return made(trace, *[as_traced(trace, arg).astype(dtype) for arg, dtype in zip(args, dtypes, strict=False)])
+
+    return meaning
+
+
 _sigmoid, _lgamma, _digamma, _softplus = _word(sigmoid), _word(lgamma), _word(digamma), _word(softplus)
-_erfc = _word(erfc)
+_erfc, _gamma = _word(erfc), _word(gamma)
 
 
 def _logit(trace: Trace, p: Any) -> Any:
@@ -63,12 +71,16 @@ def _xlog1py(trace: Trace, x: Any, y: Any) -> Any:
 
 def _entr(trace: Trace, x: Any) -> Any:
     (x,) = floats(trace, x)
-    return np.where(x > 0, -x * np.log(x), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, x.dtype.type(-np.inf))))
+    return np.where(
+        x > 0, -x * np.log(x), np.where(x == 0, x.dtype.type(0), np.where(np.isnan(x), x, x.dtype.type(-np.inf)))
+    )
 
 
 def _rel_entr(trace: Trace, x: Any, y: Any) -> Any:
     x, y = floats(trace, x, y)
-    made = np.where((x > 0) & (y > 0), x * np.log(x / y), np.where((x == 0) & (y >= 0), x.dtype.type(0), x.dtype.type(np.inf)))
+    made = np.where(
+        (x > 0) & (y > 0), x * np.log(x / y), np.where((x == 0) & (y >= 0), x.dtype.type(0), x.dtype.type(np.inf))
+    )
     return np.where(np.isnan(x) | np.isnan(y), x.dtype.type(np.nan), made)
 
 
@@ -92,11 +104,22 @@ def _exp10(trace: Trace, x: Any) -> Any:
     return pointwise(trace, np.power, np.array(10, x.dtype), x)
 
 
+def _loggamma(trace: Trace, x: Any) -> Any:
+    (x,) = floats(trace, x)
+    return np.where(x < 0, x.dtype.type(np.nan), _lgamma(trace, x))
+
+
+def _beta(trace: Trace, a: Any, b: Any) -> Any:
+    a, b = floats(trace, a, b)
+    gammas = _gamma(trace, a) * _gamma(trace, b) / _gamma(trace, a + b)
+    return np.where((a > 0) & (b > 0), np.exp(_betaln(trace, a, b)), gammas)
+
+
 def _polygamma(trace: Trace, n: Any, x: Any) -> Any:
     order = as_traced(trace, n).constant
     if order is None or order.ndim or order not in (0, 1):
         raise errors.TraceError(errors.unknown_function("scipy.special.polygamma of an order that is not 0 or 1"))
-    (x,) = floats(trace, x)
+    x = strong(trace, x).astype(np.float64)
     return _word(digamma if order == 0 else trigamma)(trace, x)
 
 
@@ -127,11 +150,11 @@ def _log_softmax(trace: Trace, x: Any, axis: Any = None) -> Any:
     return array - _logsumexp(trace, array, axis, keepdims=True)
 
 
-_MEANINGS: dict[str, Callable[..., Any]] = {
+MEANINGS: dict[str, Callable[..., Any]] = {
     "expit": _sigmoid, "logit": _logit, "log_expit": _log_expit, "erf": _word(erf), "erfc": _erfc, "gammaln": _lgamma,
-    "loggamma": _lgamma, "gamma": _word(gamma), "digamma": _digamma, "psi": _digamma, "polygamma": _polygamma, "xlogy": _xlogy,
+    "loggamma": _loggamma, "gamma": _gamma, "digamma": _digamma, "psi": _digamma, "polygamma": _polygamma, "xlogy": _xlogy,
     "xlog1py": _xlog1py, "entr": _entr, "rel_entr": _rel_entr, "betaln": _betaln,
-    "beta": lambda trace, a, b: np.exp(_betaln(trace, a, b)), "exprel": _exprel, "ndtr": _ndtr, "exp10": _exp10,
+    "beta": _beta, "exprel": _exprel, "ndtr": _ndtr, "exp10": _exp10,
     "exp2": _word(WORDS["exp2"]), "expm1": _word(WORDS["expm1"]), "log1p": _word(WORDS["log1p"]), "cbrt": _word(WORDS["cbrt"]),
     "logsumexp": _logsumexp, "softmax": _softmax, "log_softmax": _log_softmax,
 }  # fmt: skip
@@ -142,10 +165,7 @@ def enter() -> None:
     """Enter the functions into the tables."""
     import scipy.special
 
-    for name, made in _MEANINGS.items():
+    for name, made in MEANINGS.items():
         function = getattr(scipy.special, name, None)
         if function is not None:
-            meaning_anywhere(function)(made)
-
-
-del FUNCTIONS, mapped
+            meaning_anywhere(function)(of_scipy(function, made) if isinstance(function, np.ufunc) else made)

@@ -35,7 +35,11 @@ def _power(trace: Trace, x: Any, n: Any) -> Any:
     if known is not None and known.size and known.min() < 0 and (dtype.kind == "i" or not isinstance(n, int)):
         raise ValueError("Integers to negative integer powers are not allowed.")
     if known is not None and not known.ndim:
-        return NotImplemented if isinstance(n, int) else pointwise(trace, np.power, as_traced(trace, x).astype(dtype), int(known))
+        return (
+            NotImplemented
+            if isinstance(n, int)
+            else pointwise(trace, np.power, as_traced(trace, x).astype(dtype), int(known))
+        )
     exponent = as_traced(trace, n)
     if known is None and exponent.dtype.kind == "i":
         raise errors.TraceError(errors.whole_power())
@@ -123,7 +127,9 @@ def _neutral(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Any:
     """The neutral element of a universal function in a dtype."""
     number = _NEUTRAL.get(ufunc)
     if number is None:
-        raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.reduce", "write the steps as a loop, or use np.sum"))
+        raise errors.TraceError(
+            errors.unknown_function(f"np.{ufunc.__name__}.reduce", "write the steps as a loop, or use np.sum")
+        )
     if dtype.kind == "f":
         return number
     if dtype.kind == "b":
@@ -146,7 +152,7 @@ def reduce(
     options: dict[str, Any] = {} if initial is None else {"initial": initial}
     options |= {} if where is True else {"where": where}
     if x.dtype.kind == "b":
-        ufunc = {np.fmax: np.maximum, np.fmin: np.minimum}.get(ufunc, ufunc)
+        ufunc = np.maximum if ufunc is np.fmax else np.minimum if ufunc is np.fmin else ufunc
     if ufunc not in _REDUCTIONS:
         made = _folded(trace, ufunc, x if dtype is None else x.astype(dtype), axis, keepdims, **options)
     elif ufunc in (np.logical_and, np.logical_or):
@@ -164,14 +170,16 @@ def _put(made: Any, out: Any) -> Any:
     return target
 
 
-def _folded(trace: Trace, ufunc: np.ufunc, x: Traced, axis: Any, keepdims: bool, initial: Any = None, where: Any = True) -> Any:
+def _folded(
+    trace: Trace, ufunc: np.ufunc, x: Any, axis: Any, keepdims: bool, initial: Any = None, where: Any = True
+) -> Any:
     """A fold by a universal function that has a neutral element."""
     dtypes = ufunc.resolve_dtypes((x.dtype, x.dtype, None))
     x = x.astype(dtypes[0], copy=False)
     neutral = _neutral(ufunc, dtypes[0])
     if where is not True:
         x = np.where(where, x, dtypes[0].type(neutral))
-    line, kept = lines(x, axis)
+    line, kept = lines(x, axis, True)
     if not line.shape[-1] and ufunc in (np.fmax, np.fmin):
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
     made: Any = fresh(trace, computed(trace.region, fold(ufunc, neutral, axis=line.ndim - 1), line.var_))
@@ -179,8 +187,10 @@ def _folded(trace: Trace, ufunc: np.ufunc, x: Traced, axis: Any, keepdims: bool,
     return made if initial is None else pointwise(trace, ufunc, made, initial)
 
 
-def lines(x: Traced, axis: Any) -> tuple[Traced, tuple[int, ...]]:
+def lines(x: Any, axis: Any, lenient: bool = False) -> tuple[Any, tuple[int, ...]]:
     """The array with some axes as one, which is its last; and the shape of a result that keeps these axes with size 1."""
+    if lenient and not x.ndim and axis in (0, -1):
+        axis = None
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     rest = [k for k in range(x.ndim) if k not in axes]
     kept = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
@@ -224,7 +234,9 @@ def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> N
     if not isinstance(a, Traced):
         raise errors.TraceError(errors.write_to_captured("the array given to ufunc.at"))
     if ufunc not in _AT:
-        raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.at", "add, multiply, maximum and minimum have .at"))
+        raise errors.TraceError(
+            errors.unknown_function(f"np.{ufunc.__name__}.at", "add, multiply, maximum and minimum have .at")
+        )
     wide = resolved(trace, ufunc, a, b)[-1]
     if not np.can_cast(wide, a.dtype, "same_kind"):
         raise errors.SpaceError(errors.cannot_cast(wide, a.dtype, "same_kind"))

@@ -1,0 +1,273 @@
+"""What a traced function reads from outside: globals, closures, and the attributes of objects in them.
+
+The values are constants of its programs. So they are kept, and compared when the function is traced again: another array under a
+name would make two programs of one function disagree.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Sequence
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.arrays import array_module
+from catad.frozen import changes_itself, codes_of, names_of, users_class, written_by_user
+from catad.terms import D
+from catad.traced.rewrite import has_source
+from catad.trees import entries_of
+
+_MISSING = object()
+_DEEPEST = 6  # containers and objects within each other that are looked into
+
+
+class Entry:
+    """One value: where it is looked up, under which name, and what it was."""
+
+    __slots__ = ("content", "key", "name", "owner", "value")
+
+    def __init__(self, owner: dict[str, Any] | CellType, key: str, name: str, value: Any) -> None:
+        self.owner, self.key, self.name, self.value = owner, key, name, value
+        self.content = content(value)
+
+    @property
+    def now(self) -> Any:
+        """The value that stands there now."""
+        return self.owner.get(self.key, _MISSING) if isinstance(self.owner, dict) else _content_of(self.owner)
+
+    @property
+    def has_changed(self) -> bool:
+        """True where another value stands there; an equal one is noted."""
+        now = self.now
+        if now is self.value and _is_immutable(now):
+            return False
+        if now is _MISSING or not same_content(self.content, now):
+            return True
+        self.value = now
+        return False
+
+
+class Captured:
+    """The values that functions read from outside."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.seen: set[tuple[int, str]] = set()
+        self.kept: list[Any] = []
+        self.held: dict[str, Any] = {}  # what the callable holds, if it is no plain function
+
+    def add(self, fn: Any, functions: Iterable[FunctionType], parameters: Sequence[str] = ()) -> None:
+        """Note what a callable holds, and what the functions read that it runs; the names of parameters are left out."""
+        functions = _with_helpers(functions)
+        found = [names_of(function.__code__) for function in functions]
+        asked = frozenset().union(*[read for read, _ in found])
+        if not isinstance(fn, FunctionType) and not any(changes_itself(function) for function in functions):
+            held = {"args": getattr(fn, "args", ()), "keywords": getattr(fn, "keywords", {}), "self": getattr(fn, "__self__", fn)}
+            self.held = self.held or held
+            for name, value in self.held.items():
+                self._note(self.held, name, name, value, asked)
+        for function, (own, written) in zip(functions, found, strict=True):
+            scope, read = function.__globals__, asked
+            written = written.union(parameters)
+            for name in sorted((own & scope.keys()) - written):
+                self._note(scope, name, name, scope[name], read)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+                value = _content_of(cell)
+                if name not in written and value is not _MISSING:
+                    self._note(cell, name, name, value, read)
+
+    def _note(self, owner: Any, key: str, name: str, value: Any, read: frozenset[str], depth: int = 0) -> None:
+        if (id(owner), key) in self.seen or depth > _DEEPEST:
+            return
+        self.seen.add((id(owner), key))
+        self.kept.append(owner)  # so that no other object takes its identity
+        if _is_data(value):
+            self.entries.append(Entry(owner, key, name, value))
+            return
+        if isinstance(value, MethodType):
+            value = value.__self__
+        users = isinstance(value, ModuleType) and written_by_user(vars(value))
+        if users or (hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)) and users_class(type(value))):
+            for part in sorted(read & vars(value).keys()):  # the attributes for which the code may ask
+                self._note(vars(value), part, f"{name}.{part}", vars(value)[part], read, depth + 1)
+
+    @property
+    def changed(self) -> str | None:
+        """The name of a value that has become another one; None where all are what they were."""
+        return next((entry.name for entry in self.entries if entry.has_changed), None)
+
+    def check(self) -> None:
+        """Raise `TraceError` where a value has become another one."""
+        name = self.changed
+        if name is not None:
+            raise errors.TraceError(errors.captured_changed(name))
+
+    @property
+    def is_same(self) -> bool:
+        """True where every name still has the same object, whatever that holds: a quick look."""
+        for entry in self.entries:
+            owner = entry.owner
+            now = owner.get(entry.key) if isinstance(owner, dict) else _content_of(owner)
+            if now is not entry.value:
+                return False
+        return True
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The arrays, by the names under which the functions find them."""
+        return {name: array for entry in self.entries for name, array in _arrays(entry.name, entry.content)}
+
+
+def _with_helpers(functions: Iterable[FunctionType]) -> list[FunctionType]:
+    """Functions, and of those without source, which run as they are, the helpers that they name."""
+    found = dict.fromkeys(functions)
+    stack = list(found)
+    while stack:
+        function = stack.pop()
+        if has_source(function):
+            continue
+        for name in names_of(function.__code__)[0] & function.__globals__.keys():
+            helper = function.__globals__[name]
+            if isinstance(helper, FunctionType) and helper not in found and written_by_user(helper.__globals__):
+                found[helper] = None
+                stack.append(helper)
+    return list(found)
+
+
+def _content_of(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+def _is_immutable(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, bytes, FunctionType, D, np.generic))
+
+
+def _is_data(value: Any) -> bool:
+    """True for what a program depends on: numbers, texts, arrays, containers of them, functions of the user."""
+    if isinstance(value, FunctionType):
+        return written_by_user(value.__globals__)
+    if value is None or isinstance(value, (bool, int, float, str, bytes, D)) or array_module(value) is not None:
+        return True
+    containers = isinstance(value, (list, tuple, dict, set, frozenset))
+    return containers or (not isinstance(value, type) and hasattr(value, "__dataclass_fields__"))
+
+
+def content(value: Any, depth: int = 0) -> Any:
+    """What a value holds, with copies of its arrays."""
+    if array_module(value) is not None:
+        copy = value.copy()
+        if isinstance(copy, np.ndarray):
+            copy.flags.writeable = False
+        return copy
+    parts = _parts(value) if depth < _DEEPEST else None
+    if parts is None:
+        return value
+    return _Parts(type(value), parts[0], [content(part, depth + 1) for part in parts[1]])
+
+
+class _Parts:
+    """The content of a container."""
+
+    __slots__ = ("keys", "kind", "parts")
+
+    def __init__(self, kind: type, keys: Any, parts: list[Any]) -> None:
+        self.kind, self.keys, self.parts = kind, keys, parts
+
+
+def _parts(value: Any) -> tuple[Any, list[Any]] | None:
+    if isinstance(value, dict):
+        return tuple(value), list(value.values())
+    try:
+        return entries_of(value)
+    except errors.CatadError:
+        return None
+
+
+def same_content(known: Any, now: Any, depth: int = 0) -> bool:
+    """Whether a value holds now what it held."""
+    if array_module(known) is not None:
+        same_kind = type(known) is type(now) and known.shape == now.shape and known.dtype == now.dtype
+        return bool(same_kind and _same_numbers(known, now))
+    if isinstance(known, _Parts):
+        parts = _parts(now) if type(now) is known.kind else None
+        return parts is not None and parts[0] == known.keys and all(map(same_content, known.parts, parts[1]))
+    if known is now:
+        return True
+    if isinstance(known, FunctionType):  # defined again with the same text
+        return isinstance(now, FunctionType) and now.__code__ == known.__code__ and not (now.__closure__ or known.__closure__)
+    try:
+        return type(known) is type(now) and (bool(known == now) or (known != known and now != now))
+    except (TypeError, ValueError):
+        return False
+
+
+def _same_numbers(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.kind == "f" and a.ndim:
+        kind = np.dtype(f"u{a.dtype.itemsize}")
+        return bool((a.view(kind) == b.view(kind)).all())
+    return bool(((a == b) | ((a != a) & (b != b))).all())
+
+
+def _arrays(name: str, known: Any) -> Iterator[tuple[str, Any]]:
+    if array_module(known) is not None:
+        yield name, known
+    elif isinstance(known, _Parts):
+        for key, part in zip(known.keys, known.parts, strict=True):
+            yield from _arrays(f"{name}[{key!r}]" if known.kind in (dict, list, tuple) else f"{name}.{key}", part)
+
+
+# -- names that are parameters
+
+
+def plain_function(fn: Any) -> FunctionType | None:
+    """The function in Python's own code that a callable runs."""
+    while not isinstance(fn, FunctionType):
+        inner = getattr(fn, "func", None) or getattr(fn, "__func__", None) or getattr(fn, "__wrapped__", None)
+        if inner is None:
+            inner = getattr(type(fn), "__call__", None)  # noqa: B004
+            if not isinstance(inner, FunctionType):
+                return None
+        fn = inner
+    return fn
+
+
+def reads(fn: Any, name: str) -> bool:
+    """Whether a function reads a name from outside."""
+    plain = plain_function(fn)
+    if plain is None or name in inspect.signature(plain).parameters:
+        return False
+    read = {one for code in codes_of(plain.__code__) for one in _outer_names(code)}
+    return name in read or name in plain.__globals__
+
+
+def _outer_names(code: CodeType) -> tuple[str, ...]:
+    return (*code.co_names, *code.co_freevars)
+
+
+def outside(fn: Any, values: dict[str, Any]) -> dict[int, Any]:
+    """What stands in place of cells and of globals, by their identity, so that functions read these values under their names."""
+    plain = plain_function(fn)
+    if plain is None or not values:
+        return {}
+    cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    made: dict[int, Any] = {id(cells[name]): CellType(value) for name, value in values.items() if name in cells}
+    own = {name: value for name, value in values.items() if name not in cells}
+    if own:
+        made[id(plain.__globals__)] = {**plain.__globals__, **own}
+    return made
+
+
+def bytes_around(fn: Any) -> int:
+    """The bytes of the arrays that the closure, the defaults and the object of a function hold."""
+    plain = plain_function(fn)
+    around = [_content_of(cell) for cell in (() if plain is None else plain.__closure__ or ())]
+    around += [*(() if plain is None else plain.__defaults__ or ()), *getattr(fn, "args", ())]
+    owner = getattr(fn, "__self__", None)
+    around += list(getattr(owner, "__dict__", {}).values())
+    return sum([int(getattr(value, "nbytes", 0)) for value in around if array_module(value) is not None])

@@ -1,0 +1,72 @@
+"""The programs of the corpus with arguments, and what is known of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tests.corpus import models, simulations
+
+
+class Program(NamedTuple):
+    """`jax` says that the text runs with JAX's arrays, too; `smooth` that second differences at the point mean something."""
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    jax: bool = True
+    smooth: bool = True
+
+
+def _programs() -> dict[str, Program]:
+    rng = np.random.default_rng(7)
+    draw = rng.standard_normal
+
+    def spread(*shape: int) -> Any:
+        return rng.uniform(0.5, 1.5, shape)
+
+    n, d, k = 3, 3, 2
+    mixture = draw(k), draw((k, d)), draw((k, d * (d + 1) // 2)) * 0.5, draw((n, d)), (1.3, 2)
+    normed = np.log(spread(3, 3) / 3)
+    attention = {name: draw((4, 4)) * 0.4 for name in ("wq", "wk", "wv", "wo")}
+    norm = {"scale": spread(4), "shift": draw(4) * 0.1}
+    block = {
+        "attention": attention,
+        "norm1": norm,
+        "norm2": {"scale": spread(4), "shift": draw(4) * 0.1},
+        "mlp": {"w1": draw((4, 6)) * 0.5, "b1": draw(6) * 0.1, "w2": draw((6, 4)) * 0.5, "b2": draw(4) * 0.1},
+    }
+    layers = [(draw((3, 4)), draw(4)), (draw((4, 4)), draw(4)), (draw((4, 3)), draw(3))]
+    tube = np.stack([spread(8), draw(8) * 0.1, 2 + spread(8)])
+    camera = np.concatenate([draw(3) * 0.2, draw(3) * 0.1, [1.5, 0.1, 0.2, 0.05, 0.01]])
+    return {
+        "gmm": Program(models.gmm, mixture),
+        "gmm in place": Program(models.gmm_in_place, mixture, jax=False),
+        "lse": Program(models.lse, (draw(9),)),
+        "llsq": Program(models.llsq, (draw(4),)),
+        "lstm": Program(models.lstm, (draw((4, 4, 3)) * 0.5, draw((3, 3)), draw((4, 3)), draw((4, 3)))),
+        "hmm": Program(models.hmm_forward, (normed[0], normed, draw((3, 4)), np.array([0, 3, 1, 1, 2] * 4))),
+        "kalman": Program(
+            models.kalman,
+            (draw(2), np.eye(2), draw((3, 2)), np.array([[1.0, 0.1], [0.0, 1.0]]), np.eye(2) * 0.05, draw((2, 2)), spread(2)),
+        ),
+        "transformer": Program(models.transformer_block, (block, draw((3, 4)))),
+        "mlp": Program(models.mlp, (layers, draw((5, 3)), np.array([0, 2, 1, 1, 0]))),
+        "rk4": Program(simulations.rk4, (np.array([0.8, -0.3]), np.float64(9.81), 0.15)),
+        "sinkhorn": Program(
+            simulations.sinkhorn, (spread(3, 4), np.array([0.2, 0.5, 0.3]), np.full(4, 0.25), np.float64(0.4)), jax=False
+        ),
+        "n-body": Program(simulations.n_body, (draw((3, 2)), draw((3, 2)) * 0.2, spread(3)), jax=False),
+        "tridiagonal": Program(simulations.tridiagonal, (draw(5) * 0.3, 2 + spread(6), draw(5) * 0.3, draw(6)), jax=False),
+        "mandelbrot": Program(simulations.mandelbrot, (np.float64(0.36), np.float64(0.45)), jax=False, smooth=False),
+        "lbfgs": Program(simulations.lbfgs, (np.array([-0.8, 0.9, 0.4]),), jax=False, smooth=False),
+        "finite volume": Program(simulations.finite_volume, (tube, 0.1), jax=False, smooth=False),
+        "k-means": Program(simulations.k_means_step, (draw((7, 2)), draw((3, 2))), jax=False),
+        "bundle adjustment": Program(
+            simulations.bundle_adjustment, (camera, draw(3) + np.array([0, 0, 4.0]), np.float64(0.7), draw(2)), jax=False
+        ),
+    }
+
+
+PROGRAMS = _programs()

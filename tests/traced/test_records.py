@@ -1,0 +1,108 @@
+"""Pickles: programs by value, functions by name; what has no name is an error that says what to pickle instead."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+from tests.traced.programs import module
+
+X = np.array([1.0, 2.0, 3.0])
+
+
+@ct.function
+def decorated(x):
+    return np.sin(x) * 2
+
+
+def plain(x, n=3):
+    return x * n
+
+
+class Scaled:
+    """A callable with state."""
+
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.by
+
+    def added(self, x: Any) -> Any:
+        return x + self.by
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        decorated,
+        ct.function(plain),
+        ct.function(plain, static="n"),
+        ct.function(plain).bind(n=5),
+        ct.grad(decorated >> ct.sum()),
+        ct.fork(decorated, ct.function(plain, unroll=3)),
+    ],
+)
+def test_a_function_is_pickled_by_its_name(f: Any) -> None:
+    again = pickle.loads(pickle.dumps(f))
+    assert again == f and hash(again) == hash(f)
+    assert np.array_equal(again(X)[0], f(X)[0])
+
+
+@pytest.mark.parametrize("fn", [Scaled(2.0), Scaled(3.0).added, functools.partial(plain, n=4)])
+def test_what_a_function_is_made_of_is_pickled_with_it(fn: Any) -> None:
+    f = ct.function(fn)
+    assert np.array_equal(pickle.loads(pickle.dumps(f))(X), f(X))
+
+
+def local() -> Any:
+    return ct.function(lambda x: x * 2)
+
+
+@pytest.mark.parametrize("f", [local(), ct.grad(local() >> ct.sum()), ct.function(functools.partial(lambda x, y: x, y=1))])
+def test_a_function_without_a_name_says_what_to_pickle(f: Any) -> None:
+    with pytest.raises((ct.ArgumentError, pickle.PicklingError, AttributeError), match=r"\.at\(|lambda"):
+        pickle.dumps(f)
+    p = ct.function(lambda x: x * 2).at(X)
+    assert pickle.loads(pickle.dumps(p)) == p
+
+
+def test_a_name_that_means_another_function_by_now_is_an_error() -> None:
+    made = module("def f(x):\n    return x\n")
+    f = ct.function(made.f)
+    assert pickle.loads(pickle.dumps(f)) == f
+    made.f = abs
+    with pytest.raises(ct.ArgumentError, match=r"\.at\("):
+        pickle.dumps(f)
+
+
+def test_a_program_needs_none_of_the_users_code() -> None:
+    """A fresh process, without the module of the function, has the program."""
+    made = module(
+        "B = np.arange(30.0)\ndef f(x):\n    h = np.outer(x, x)\n    while h.sum() > 1:\n        h = h / 2\n"
+        "    return {'h': h @ B[:3], 'B': B}\n"
+    )
+    p = ct.function(made.f).at(X)
+    code = (
+        "import pickle, sys, numpy as np, catad\n"
+        "p = pickle.loads(sys.stdin.buffer.read())\n"
+        "print(sorted(p(np.array([1.0, 2.0, 3.0]))), p.lines[0], p.title, 'B' in p.names)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(p), capture_output=True, timeout=120)
+    assert out.returncode == 0, out.stderr.decode()
+    assert out.stdout.decode().split("\n")[0].startswith("['B', 'h']") and out.stdout.decode().strip().endswith("f True")
+
+
+def test_cloudpickle_takes_functions_by_value() -> None:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    for f in (local(), decorated, ct.grad(local() >> ct.sum()), ct.function(Scaled(2.0))):
+        assert np.array_equal(pickle.loads(cloudpickle.dumps(f))(X), f(X))
+    p = local().at(X)
+    assert pickle.loads(cloudpickle.dumps(p)) == p
