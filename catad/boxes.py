@@ -10,7 +10,7 @@ import numpy as np
 
 from catad import errors
 from catad.late import late
-from catad.spaces import Tensor, flatten
+from catad.spaces import Space, Tensor, flatten
 from catad.syntax import called
 from catad.terms import D
 
@@ -121,8 +121,15 @@ class Nesting(Primitive):
         """The meaning, as a generator: it yields (program, leaves) and is sent the leaves of the result."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "running"))
 
+    def programs(self) -> Sequence[tuple[int, D, Space]]:
+        """The programs that it runs, as terms at spaces, and how often each; of two of which one runs, the costlier one."""
+        raise errors.ExtensionError(errors.missing_method("primitive", self, "programs"))
+
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return late().finished(self.running(xp, *arrays), xp)
+
+    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
+        return sum([times * late().cost_of(term, dom) for times, term, dom in self.programs()])
 
 
 P = TypeVar("P", bound=Primitive)

@@ -79,15 +79,17 @@ class Choose(Nesting):
         for side, live in ((self.f, condition), (self.g, xp.logical_not(condition))):
             if not bool(xp.any(live)):
                 continue
-            dom, flags = self.dom, tuple([i not in self.shared for i in range(len(leaves))])
-            for size in reversed(self.lanes):
-                side, dom = late().lanes(side, flags, size), wider(dom, size, flags)
-            program, _ = late().program_of(side, dom)
-            results = yield program, leaves if bool(xp.all(live)) else _elsewhere_as_there(xp, live, leaves, flags)
+            program, _ = late().program_of(*self._mapped(side))
+            results = yield program, leaves if bool(xp.all(live)) else self._elsewhere_as_there(xp, live, leaves)
             made = results if made is None else [_where(xp, live, *pair) for pair in zip(results, made, strict=True)]
         if made is None:  # no lanes at all
             made = [xp.zeros(space.shape, dtype=space.dtype) for space in self.typed(())]
         return made
+
+    def _elsewhere_as_there(self, xp: Any, live: Any, leaves: Sequence[Any]) -> list[Any]:
+        """The leaves, in lanes that are not live those of the first one that is."""
+        first = np.unravel_index(int(xp.argmax(xp.reshape(live, (-1,)).astype(np.int8))), live.shape)
+        return [leaf if i in self.shared else _where(xp, live, leaf, leaf[first]) for i, leaf in enumerate(leaves)]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if self.lanes:
@@ -157,16 +159,16 @@ class Choose(Nesting):
         own, lanes = tuple(range(1, wire.ndim)), tuple(range(wire.ndim, wire.ndim + len(self.lanes)))
         return contract(b, [(0, *own)], [wire], (0, *lanes, *own), (*wire.shape, *self.lanes))
 
-    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        """That of the side that costs more; of both in each lane."""
-        sides = [late().cost_of(side, self.dom) for side in (self.f, self.g)]
-        return int(np.prod(self.lanes)) * sum(sides) if self.lanes else max(sides)
+    def programs(self) -> list[tuple[int, D, Space]]:
+        sides: list[tuple[int, D, Space]] = [(1, *self._mapped(side)) for side in (self.f, self.g)]
+        return sides if self.lanes else [max(sides, key=lambda side: late().cost_of(*side[1:]))]
 
-
-def _elsewhere_as_there(xp: Any, live: Any, leaves: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The leaves, in lanes that are not live those of the first one that is; only flagged ones have lanes."""
-    first = np.unravel_index(int(xp.argmax(xp.reshape(live, (-1,)).astype(np.int8))), live.shape)
-    return [_where(xp, live, leaf, leaf[first]) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)]
+    def _mapped(self, side: D) -> tuple[D, Space]:
+        """A side in all lanes, and the space of its argument."""
+        dom, flags = self.dom, tuple([i not in self.shared for i in range(len(self.dom.leaves))])
+        for size in reversed(self.lanes):
+            side, dom = late().lanes(side, flags, size), wider(dom, size, flags)
+        return side, dom
 
 
 def _over_lanes(space: Tensor, size: int, flag: bool) -> Structure:

@@ -150,9 +150,11 @@ class Sweep(Nesting):
         k, g = len(self.state.leaves), len(self.given.leaves)
         return leaves[:k], leaves[k : k + g], leaves[k + g :]
 
+    def programs(self) -> list[tuple[int, D, Space]]:
+        return [(self.n, self.body, self.dom)]
+
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        total: int = self.n * (late().cost_of(self.body, self.dom) + self.sums.size)
-        return total
+        return super().cost(ins, outs) + self.n * self.sums.size
 
 
 class Kept:

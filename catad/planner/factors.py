@@ -12,17 +12,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from catad.boxes import Primitive
+from catad.boxes import Nesting, Primitive
 from catad.linear.block import Zero
 from catad.linear.block import chain as unmultiplied
 from catad.linear.contract import Contract
-from catad.linear.products import MapProduct, multiply
+from catad.linear.products import MapProduct, cost_of_wiring, multiply
 from catad.linear.structure import Placed, Structure
-from catad.linear.sweep import Sweep
 from catad.planner.pushes import accumulated, pulled, pushed
 from catad.spaces import Product, Tensor
-from catad.vector.checkpoint import Call
-from catad.wiring import Builder, Wiring, wire
+from catad.wiring import Builder, wire
 
 
 class Part(NamedTuple):
@@ -132,26 +130,20 @@ Spaced = tuple[Primitive, tuple[Tensor, ...], tuple[Tensor, ...]]  # a box with 
 def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
     """The work of some boxes, kernel by kernel; a box that runs programs takes what these take."""
     done: dict[str, list[int]] = {}
+
+    def add(times: int, name: str, *amounts: int) -> None:
+        line = done.setdefault(name, [0, 0, 0])
+        line[:] = [total + times * amount for total, amount in zip(line, amounts, strict=True)]
+
     for primitive, ins, outs in boxes:
-        times, inner = _inner(primitive)
-        if inner is None:
-            size = sum(space.nbytes for space in (*ins, *outs))
-            lines: tuple[Work, ...] = ((kernel_of(primitive), 1, size, primitive.cost(ins, outs)),)
-        else:
-            lines = work_of([(p, inner.spaces(a), inner.spaces(z)) for p, a, z in inner.boxes if a])
-        for name, *amounts in lines:
-            line = done.setdefault(name, [0, 0, 0])
-            line[:] = [total + times * int(amount) for total, amount in zip(line, amounts, strict=True)]
+        inner = [(times, wire(term, dom)) for times, term, dom in primitive.programs()] if isinstance(primitive, Nesting) else []
+        for times, wiring in inner:
+            for line in work_of([(p, wiring.spaces(a), wiring.spaces(z)) for p, a, z in wiring.boxes if a]):
+                add(times, *line)
+        own = primitive.cost(ins, outs) - sum([times * cost_of_wiring(wiring) for times, wiring in inner])
+        if own or not inner:
+            add(1, kernel_of(primitive), 1, sum(space.nbytes for space in (*ins, *outs)), own)
     return tuple([(name, line[0], line[1], line[2]) for name, line in sorted(done.items())])
-
-
-def _inner(primitive: Primitive) -> tuple[int, Wiring | None]:
-    """The number of times that a box runs an inner program, and the program."""
-    if isinstance(primitive, Sweep):
-        return primitive.n, wire(primitive.body, primitive.dom)
-    if isinstance(primitive, Call):
-        return 1, wire(primitive.f, primitive.dom)
-    return 1, None
 
 
 def kernel_of(primitive: Primitive) -> str:

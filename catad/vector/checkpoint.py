@@ -60,8 +60,8 @@ class Call(Nesting):
         dom = rebuild(self.dom, [carried(leaf, size) for leaf in self.dom.leaves], Product)
         return b.add(Call(late().map(self.f), dom), *wide)
 
-    def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
-        return late().cost_of(self.f, self.dom)
+    def programs(self) -> list[tuple[int, D, Space]]:
+        return [(1, self.f, self.dom)]
 
 
 @share
