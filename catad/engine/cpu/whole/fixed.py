@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catad.engine.cpu.nests.nest import Nest
-from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import INLINED, MOST, Buffer, Text, strides_of
 from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
 from catad.engine.stages.table import Table
 from catad.engine.text.places import is_index
+from catad.errors import CannotPrint
 from catad.spaces import Tensor
 
 
@@ -23,6 +24,9 @@ class FixedNest(Nest):
         self.w.hint = Nest(how.kernel).w.hint
         self.how, self.shared = how, shared
         self.values = Table(how, [-1 if is_index(array) else 0 for array in self.arrays[: len(self.body.sources)]]).values
+        if len(text.functions) >= MOST:
+            raise CannotPrint(f"a program of more than {MOST} stages", "it would take long to compile")
+        self.attributes = "alwaysinline" if len(text.functions) < INLINED else "noinline"
         self.row, self.name = f"row{len(text.functions)}", f"stage{len(text.functions)}"
 
     def entry(self, at: int) -> str:
@@ -66,7 +70,7 @@ class FixedNest(Nest):
 
         level(0, [])
         pointers = [f"ptr %p{j}" for j, array in enumerate(self.arrays) if not is_index(array)]
-        return w.text(self.name, ", ".join(pointers), "internal", "alwaysinline")
+        return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
 
     def _flag(self, guard: int, index: Sequence[str]) -> str:
         """True where the guard holds as far as the outer loops say."""

@@ -48,8 +48,8 @@ def cleared(text: Text, box: Cleared, read: Arrays, made: Arrays) -> None:
     steps = strides_of(space)
     offset = sum([run.start * step for run, step in zip(box.region, steps, strict=True)])
     strides = [run.step * step for run, step in zip(box.region, steps, strict=True)]
-    zero = text.zero(space.dtype)
-    text.move([run.length for run in box.region], Laid(zero, 0, [0] * len(steps), space.dtype), Laid(goal.pointer, offset, strides, space.dtype))
+    zero = Laid(text.zero(space.dtype), 0, [0] * len(steps), space.dtype)
+    text.move([run.length for run in box.region], zero, Laid(goal.pointer, offset, strides, space.dtype))
 
 
 def concatenate(text: Text, box: Concatenate, read: Arrays, made: Arrays) -> None:
@@ -57,7 +57,8 @@ def concatenate(text: Text, box: Concatenate, read: Arrays, made: Arrays) -> Non
     (goal, space), offset = made[0], 0
     strides = strides_of(space)
     for source, own in read:
-        text.move(own.shape, Laid(source.pointer, 0, strides_of(own), own.dtype), Laid(goal.pointer, offset, strides, space.dtype))
+        part = Laid(source.pointer, 0, strides_of(own), own.dtype)
+        text.move(own.shape, part, Laid(goal.pointer, offset, strides, space.dtype))
         offset += own.shape[box.axis] * strides[box.axis]
 
 

@@ -17,7 +17,7 @@ from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import DEEP, Buffer, Text
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
@@ -71,7 +71,12 @@ def write_program(
 
     Results are in their goals where there are some; the first `loose` ones may be elsewhere, where they are written in place.
     """
-    return _Program(text, wiring, given, goals, loose).write()
+    if text.depth >= DEEP:
+        raise CannotPrint("a program within many others", f"at most {DEEP} are written into each other")
+    text.depth += 1
+    made = _Program(text, wiring, given, goals, loose).write()
+    text.depth -= 1
+    return made
 
 
 class _Program:

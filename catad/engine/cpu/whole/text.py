@@ -19,6 +19,8 @@ from catad.spaces import Tensor
 
 SMALL = 1024  # bytes of a buffer that lies on the stack
 STACK = 1 << 15  # bytes of all of them
+DEEP, MOST = 16, 1000  # programs within each other, and stages, of one function
+INLINED = 64  # stages that are inlined, the first ones: LLVM takes more than twice the time for a function of twice the length
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED = 64
 
@@ -49,7 +51,7 @@ class Text:
         self.functions: list[str] = []
         self.constants: list[Any] = []
         self.lengths: list[int] = []
-        self.stack = self.room = self.entries = 0
+        self.stack = self.room = self.entries = self.depth = 0
         self._free: dict[int, list[int]] = {}
         self._start: list[str] = []  # addresses that are read from the table
         self._rooms: list[str] = []  # addresses in the workspace
@@ -79,8 +81,8 @@ class Text:
         """The module: `kernel(table)`."""
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
-        for k, name in enumerate([*[f"%n{j}" for j in range(len(self.lengths))], "%ws", "%error", *constants]):
-            kind = "i64" if k < len(self.lengths) else "ptr"
+        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *constants]):
+            kind = "i64" if name.startswith("%n") else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
         self.w.slots += [*start, *self._rooms]
         return self.w.module([*self.functions, self.w.text("kernel", "ptr noalias readonly %t")]) + METADATA
