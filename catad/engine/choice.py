@@ -14,7 +14,7 @@ from catad.engine.reference import REFERENCE
 AUTO = "auto"
 _engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, WHOLE, REFERENCE)}
 _automatic: tuple[tuple[int, Engine], ...] = ((CPU.smallest, CPU),)  # those that "auto" chooses from, and from which size on
-_frequent: tuple[tuple[int, Engine], ...] = ((WHOLE.often, WHOLE),)  # those for programs that have run so many boxes
+_frequent: tuple[tuple[int, Engine], ...] = ((WHOLE.often, WHOLE),)  # those for programs that have run so much
 _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
@@ -65,7 +65,7 @@ def chosen() -> str:
 def engine_of(xp: Any, largest: int, ran: int = 0) -> Engine:
     """The engine that runs a program on arrays of a library now.
 
-    Given are the number of numbers in its largest array, and the number of boxes that its calls have run.
+    Given are the number of numbers in its largest array, and about the number of operations that its calls have run.
     """
     name = _chosen.get() or chosen()
     if name != AUTO:
@@ -106,8 +106,8 @@ class use_engine:
     "reference" is the array code that says what everything means. "cpu" compiles stages of NumPy programs with LLVM, whatever
     their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "auto", the default,
     takes "cpu" where the largest array of a program's boxes has at least 4096 numbers, "whole" for smaller programs whose calls
-    have run thousands of boxes, and the array code before. Arrays that the engine does not run, such as those of CuPy on the CPU,
-    run on the array code. `ct.engine.register` adds names.
+    have run thousands of operations, and the array code before. Arrays that the engine does not run, such as those of CuPy on
+    the CPU, run on the array code. `ct.engine.register` adds names.
     The choice holds in this thread. Raises `EngineError` for another name.
 
     >>> import catad as ct

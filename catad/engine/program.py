@@ -22,11 +22,13 @@ from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
+from catad.scalar import operations
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
 from catad.trip_counts import TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
+from catad.vector.map import Map
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
 
 
@@ -70,7 +72,7 @@ class Program:
 
     @property
     def weight(self) -> int:
-        """The boxes that a call runs, those of programs within it each time that they run."""
+        """About the operations on arrays that a call runs, those of programs within it each time that they run."""
         if self._weight < 0:
             self._weight = _weight(self, DEEP)
         return self._weight
@@ -126,11 +128,13 @@ class Program:
 
 
 DEEP = 8  # levels of programs within programs that are counted
+BOX = 5  # operations of NumPy that running a box takes as long as, itself
 
 
 def _weight(program: Program, deep: int) -> int:
-    total = len(program.boxes)
+    total = 0
     for box in program.boxes:
+        total += BOX + (operations(box.primitive.function) if isinstance(box.primitive, Map) else 0)
         if isinstance(box.primitive, Nesting) and deep:
             total += sum([times * _weight(program_of(term, dom)[0], deep - 1) for times, term, dom in box.primitive.programs()])
     return total

@@ -11,7 +11,7 @@ from catad.engine.cpu.run import target
 from catad.wiring import Wiring
 
 SMALL = 4096  # below this many numbers in the largest array NumPy is as fast, and stages need not be compiled
-OFTEN = 4000  # boxes that the calls of a small program have run one by one, from which on compiling all of it pays
+OFTEN = 20_000  # operations that the calls of a small program have run, from which on compiling all of it pays
 
 
 class _Compiled(Engine):

@@ -33,11 +33,13 @@ class Contraction:
             self.steps.append(own)
         there = {label for labels in c.operands for label in labels}
         self.sums = [label for label in sorted(there - set(c.out)) if c.sizes[label] != 1]
-        self.outer = [label for label in c.out if c.sizes[label] != 1]
+        self.outer = [label for label in dict.fromkeys(c.out) if c.sizes[label] != 1]
 
     def write(self) -> None:
         """Write the loops."""
         result, space = self.arrays[-1]
+        if len(set(self.c.out)) != len(self.c.out):  # zero off a diagonal
+            self.text.clear(result.pointer, space.nbytes)
         if 0 in [self.c.sizes[label] for label in (*self.sums, *self.outer)]:
             self.text.clear(result.pointer, space.nbytes)
         elif not self.sums:

@@ -14,6 +14,7 @@ from catad.linear.gather import Indexing, ScatterAdded
 from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
+from catad.vector.index import InRange
 from catad.vector.overwrite import AddedAt, OverwrittenAt
 
 Array = tuple[Buffer, Tensor]
@@ -117,6 +118,18 @@ def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence
         store(w, flat, text.at(goal.pointer, found, strides_of(space)), _INT)
 
     text.nest(space.shape, one)
+
+
+def in_range(text: Text, box: InRange, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `InRange`; an index out of range makes the array code run, which raises."""
+    w, (index, space) = text.w, read[0]
+    text.copy(index.pointer, made[0][0].pointer, space.nbytes)
+
+    def one(found: list[str]) -> None:
+        position = cast(w, load(w, text.at(index.pointer, found, [space.dtype.itemsize]), space.dtype), space.dtype, _INT)
+        w.when(w.set(f"icmp uge i64 {position}, {box.size}"), text.fail)
+
+    text.nest([space.size], one)
 
 
 def _from_the_front(text: Text, array: Array, found: Sequence[str], size: int) -> str:

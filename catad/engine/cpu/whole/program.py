@@ -14,7 +14,7 @@ import numpy as np
 from catad.boxes import Primitive
 from catad.engine.cpu.whole.contraction import write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
-from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, overwritten_at, scatter_added
+from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import DEEP, Buffer, Text
@@ -29,6 +29,7 @@ from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
+from catad.vector.index import InRange
 from catad.vector.overwrite import AddedAt, Overwritten, OverwrittenAt
 from catad.vector.shape import Concatenate
 from catad.wiring import Box, Wiring
@@ -46,22 +47,20 @@ WRITERS: dict[type[Primitive], Write] = {
     ClearedAt: cleared_at,
     ScatterAdded: scatter_added,
     FlatIndex: flat_index,
+    InRange: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
-_CHANGED: dict[type[Primitive], Callable[[Any], dict[int, int]]] = {
+CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
     Cleared: lambda box: {0: 0},
     OverwrittenAt: lambda box: {0: 1},
     AddedAt: lambda box: {0: 1},
     ClearedAt: lambda box: {0: 1},
+    InRange: lambda box: {0: 0},
 }
-
-
-def changes(kind: type[Primitive], which: Callable[[Any], dict[int, int]]) -> None:
-    """Say of a kind of box which results may lie where which arguments do."""
-    _CHANGED[kind] = which
+"""Which results of a box may lie where which arguments do, by the kind of the box."""
 
 
 def write_program(
@@ -90,6 +89,7 @@ class _Program:
         self.items = self.found.items
         self.reads = [self._reads(item) for item in self.items]
         needed = {*wiring.outputs, *[k for own in self.reads for k in own]}
+        text.checks |= text.depth > 1 and any(type(box.primitive).check is not Primitive.check for box in wiring.boxes)
         for box in wiring.boxes:
             if not box.ins:
                 self.at.update({k: text.constant(box.primitive.evaluate(np)) for k in box.outs if k in needed})
@@ -181,8 +181,8 @@ class _Program:
         """The results that may lie where an argument does, and the wire of this argument."""
         wires = self.wiring.wires
         if not isinstance(item, Stage):
-            which = _CHANGED.get(type(item.primitive))
-            return {item.outs[r]: item.ins[a] for r, a in which(item.primitive).items()} if which else {}
+            which = CHANGED.get(type(item.primitive))
+            return {item.outs[r]: item.ins[a] for r, a in which(item).items()} if which else {}
         found: dict[int, int] = {}
         if item.axis:
             return found

@@ -51,7 +51,9 @@ class Text:
         self.functions: list[str] = []
         self.constants: list[Any] = []
         self.lengths: list[int] = []
+        self.errors: list[Callable[[int], None]] = []
         self.stack = self.room = self.entries = self.depth = 0
+        self.checks = False  # whether boxes of programs within check the values of the first call
         self._free: dict[int, list[int]] = {}
         self._start: list[str] = []  # addresses that are read from the table
         self._rooms: list[str] = []  # addresses in the workspace
@@ -183,6 +185,12 @@ class Text:
     def fail(self) -> None:
         """Note that the array code must run instead, which raises or computes what this cannot."""
         self.w.do("store i64 1, ptr %error")
+
+    def raises(self, error: Callable[[int], None], about: str) -> None:
+        """Note that an error is to be raised, and the number that it is about."""
+        self.errors.append(error)
+        self.w.do(f"store i64 {1 + len(self.errors)}, ptr %error")
+        self.w.do(f"store i64 {about}, ptr {self.at('%error', (), (), 8)}")
 
 
 def strides_of(space: Tensor) -> list[int]:
