@@ -49,8 +49,8 @@ _AUGMENTED = {
     ast.RShift: "rshift",
 }  # fmt: skip
 _COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
-_UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
-             ast.Import, ast.ImportFrom, ast.Delete, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
+_UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
+             ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
 
 
 _NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
@@ -454,7 +454,8 @@ class Rewriter(ast.NodeTransformer):
 
     def read_elsewhere(self, node: ast.AST) -> set[str]:
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
-        inside = {id(n) for n in ast.walk(node)}
+        fields = [part if isinstance(part, list) else [part] for name, part in ast.iter_fields(node) if name != "orelse"]
+        inside = {id(n) for part in fields for one in part if isinstance(one, ast.AST) for n in ast.walk(one)}
         found = {
             n.id
             for n in ast.walk(self.whole)
