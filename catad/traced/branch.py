@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import errors
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
@@ -137,8 +138,13 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         region = Region(trace, trace.region, "branch")
         region.branch = site
         regions.append(region)
-        with trace.inside(region):
-            values.append(side())
+        try:
+            with trace.inside(region):
+                values.append(side())
+        except errors.CatadError:
+            raise
+        except Exception:  # Python raises it where this side is taken
+            return first() if decide(trace, test.var_) else second()
     sides = Sides(trace, test, regions[0], regions[1], site)
     try:
         build = sides.pairs.add(*values)

@@ -6,6 +6,7 @@ the factors of the domain; one parameter alone is the domain.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
@@ -22,6 +23,7 @@ from catad.recent import Recent
 from catad.spaces import Product, Space, rebuild
 from catad.terms import D
 from catad.traced.captured import Captured, bytes_around, outside, reads
+from catad.traced.decisions import give_up_merging
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
@@ -247,6 +249,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
             try:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
+                _left_early(trace, error)
                 if not trace.decisions or isinstance(error, errors.CatadError):
                     raise
                 if not isinstance(error, UnboundLocalError) and not errors.raised_by_user(error):
@@ -286,6 +289,15 @@ def _raised_on_a_path(trace: Any, error: Exception) -> None:
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
     errors.show_source(made, places[-1])
     raise made from error
+
+
+def _left_early(trace: Any, error: Exception) -> None:
+    """An exception in a branch that is merged, or in a loop that is rolled: start again without, so that it is raised where it
+    is raised in Python. A name may be bound, or a list long enough, in each step of Python's."""
+    if trace.region is trace.root or isinstance(error, errors.CatadError):
+        return
+    with contextlib.suppress(errors.CatadError):
+        give_up_merging(trace.region)
 
 
 def _variables(trace: Any, value: Any, tree: Tree) -> Any:

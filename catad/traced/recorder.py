@@ -227,6 +227,7 @@ class Trace:
         self.root = Region(self, None)
         self.region = self.root
         self.decisions: list[Any] = []
+        self.iterators: dict[int, tuple[Any, Region]] = {}  # by their identity, with the region in which they were made
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
 
