@@ -15,6 +15,7 @@ import numpy as np
 
 from catad.program import Notes
 from catad.spaces import Product, Tensor
+from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
@@ -60,6 +61,7 @@ class _Loop:
 
     what = "loop"
     can_unroll = True
+    limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -376,9 +378,10 @@ class CountedLoop(_Loop):
     def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
         self.range = items
+        self.limits = tuple([end.var_ for end in (items.start, items.stop) if isinstance(end, Traced)])
         self.state = "roll"
-        if not self.simple:
-            iter(items)  # an error: Python has no number of steps
+        if not self.simple or site in self.trace.findings.unrolled:
+            iter(items)  # an error, or a restart: Python has no number of steps
         self.counter = Slot(var_of(self.trace, items.start), int)
 
     def next(self, *stops: Any) -> bool:
@@ -390,6 +393,7 @@ class CountedLoop(_Loop):
         else:
             self.open()
         self.current = self.stand_in(self.counter)
+        note_bounds(self.current.var_, *self.range.ends)
         self.state = "rolling"
         return True
 

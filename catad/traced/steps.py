@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from catad.traced.affine import Affine, form_of, note_bounds
 from catad.traced.recorder import Trace, Var
 from catad.traced.stand_in import Traced, constant, fresh, var_of
 
@@ -38,6 +39,8 @@ class Range(Steps):
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
         var = next(entries)
         var.weak = int
+        if self.n:
+            note_bounds(var, Affine(min(self.of)), Affine(max(self.of)))
         return fresh(trace, var)
 
     def __iter__(self) -> Iterator[Any]:
@@ -91,11 +94,31 @@ class TracedRange:
     def __init__(self, start: Any, stop: Any, step: int) -> None:
         self.start, self.stop, self.step = start, stop, step
 
+    @property
+    def plain(self) -> range:
+        """The range, where its bounds are known; loops on which they depend are unrolled."""
+        return range(self.start.__index__(), self.stop.__index__(), self.step)
+
     def __iter__(self) -> Iterator[Any]:
-        return iter(range(*[end.__index__() for end in (self.start, self.stop)]))
+        return iter(self.plain)
 
     def __len__(self) -> int:
-        return len(range(*[end.__index__() for end in (self.start, self.stop)]))
+        return len(self.plain)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.plain[key]
+
+    def __contains__(self, thing: Any) -> bool:
+        return thing in self.plain
+
+    def __reversed__(self) -> Any:
+        return reversed(self.plain)
+
+    @property
+    def ends(self) -> tuple[Affine, Affine]:
+        """Between which numbers those of the range lie."""
+        first, end = [form_of(one.var_ if isinstance(one, Traced) else one.__index__()) for one in (self.start, self.stop)]
+        return (first, end - 1) if self.step > 0 else (end + 1, first)
 
 
 def steps_of(trace: Trace, items: Any) -> Steps | None:
