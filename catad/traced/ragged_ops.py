@@ -19,6 +19,7 @@ from catad.traced.operators import cast, fitted, matmul, pointwise, resolved
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
+from catad.vector.choose import choose
 
 _INNER = dict.fromkeys(("arcsin", "arccos", "arctanh", "logit", "ndtri", "erfinv", "betaln"), 0.5) | {"arccosh": 2.0}
 
@@ -150,8 +151,41 @@ def _matmul(self: Ragged, trace: Trace, a: Any, b: Any) -> Any:
         axes[0] = a.axes[0]
     if isinstance(b, Ragged) and b.ndim == 2 and 1 in b.axes:
         axes[a.ndim - 1] = b.axes[1]
-    made = matmul(trace, *[filled(x, 0) if isinstance(x, Ragged) else x for x in (a, b)])
+    made = _by_parts(trace, a, b) if len(axes) == 1 and extents == [None, None] else None
+    if made is None:
+        made = matmul(trace, *[filled(x, 0) if isinstance(x, Ragged) else x for x in (a, b)])
     return Ragged(made, axes) if axes else made
+
+
+def _by_parts(trace: Trace, a: Any, b: Any) -> Traced | None:
+    """The product of a number of whole rows or columns of a matrix from outside of a loop, which stays as it is: each step
+    would keep a copy of it with zeros elsewhere. None for other matrices.
+
+    All entries that are finite are multiplied. Where rows or columns of the slice have others, too, the matrix itself is.
+    """
+    left = isinstance(a, Ragged) and a.ndim == 2 and 0 in a.axes
+    x, other = (a, b) if left else (b, a)
+    var, region = x.full.var_, trace.region
+    while (outer := var.region.outer.get(var.wire.number)) is not None:
+        var, region = outer, outer.region
+    if region is trace.region or x.dtype.kind != "f" or isinstance(other, Ragged) or other.ndim != 1:
+        return None
+    with trace.inside(region):
+        whole = fresh(trace, var)
+        test = np.isfinite(whole)
+        finite, others = selected(trace, test, whole, 0), ~np.all(test, axis=1 if left else 0)
+    (extent,) = x.axes.values()
+    mask = mask_of(trace, {0: extent}, others.shape)
+    met = np.any(others if mask is None else others & mask)
+    pairs = ((whole, _if(trace, met, other)), (finite, other))
+    made: Traced = np.where(met, *[matmul(trace, *(pair if left else pair[::-1])) for pair in pairs])  # type: ignore[call-overload]
+    return made
+
+
+def _if(trace: Trace, test: Traced, x: Traced) -> Traced:
+    """The array where a test holds, else zeros, to which no derivative passes."""
+    term = choose(late().exl, late().exr, late().const(np.zeros(x.shape, x.dtype)))
+    return fresh(trace, computed(trace.region, term, (test.var_, x.var_)))
 
 
 def _at(trace: Trace, x: Ragged, axis: int, extent: Extent, size: int) -> Ragged:
