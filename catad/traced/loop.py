@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad.program import Notes
-from catad.spaces import Product, Tensor
+from catad.spaces import Product, Tensor, Unit
+from catad.terms import D
 from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
@@ -26,6 +27,7 @@ from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.steps import Steps, TracedRange, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
+from catad.vector.choose import choose
 from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
@@ -224,14 +226,27 @@ class _Loop:
         changed, steady, lifted = self.given()
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
-        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
-        after = tuple([_value(slot) for slot in changed]), tuple(rest)
-        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
+        most = self.most_steps()
+        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
+        dom = Product(spaces if most is None else (*spaces, Unit))
+        last = tuple(rest) if most is None else ()
+
+        def closed(title: str, results: Any) -> D:
+            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+
+        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(holds, body), args)
+        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args)
+        else:
+            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
         return changed, steady, list(made[0])
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -410,6 +425,9 @@ class CountedLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
+
+    def most_steps(self) -> int | None:
+        return self.range.most
 
     def all_slots(self) -> list[Slot]:
         return [self.counter, *super().all_slots()]

@@ -104,10 +104,10 @@ def _shown(found: _Located) -> Any:
 
 def _fixed(x: Traced, axis: int, extent: Extent, n: int) -> Traced:
     """A slice of known length: a view."""
-    start, trace = value_of(x.trace_, extent.start), x.trace_
+    start, trace = value_of(x.trace_, extent.start) if n else 0, x.trace_
     if isinstance(start, int):
         stop = start + extent.step * n
-        part: Any = x[along(axis, slice(start, None if stop < 0 else stop, extent.step))]
+        part: Any = x[along(axis, slice(start, None if stop < 0 else stop, extent.step if n else 1))]
         return part  # type: ignore[no-any-return]
     places = _places(trace, start, extent.step, n)
     key = along(axis, arg)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from catad.traced.affine import Affine, form_of, note_bounds
+from catad.traced.affine import Affine, form_of, most, note_bounds
 from catad.traced.recorder import Trace, Var
 from catad.traced.stand_in import Traced, constant, fresh, var_of
 
@@ -117,8 +118,19 @@ class TracedRange:
     @property
     def ends(self) -> tuple[Affine, Affine]:
         """Between which numbers those of the range lie."""
-        first, end = [form_of(one.var_ if isinstance(one, Traced) else one.__index__()) for one in (self.start, self.stop)]
+        first, end = self._forms
         return (first, end - 1) if self.step > 0 else (end + 1, first)
+
+    @property
+    def _forms(self) -> list[Affine]:
+        return [form_of(one.var_ if isinstance(one, Traced) else one.__index__()) for one in (self.start, self.stop)]
+
+    @property
+    def most(self) -> int | None:
+        """How many numbers the range has at most, where that is known."""
+        first, end = self._forms
+        distance = most(end - first if self.step > 0 else first - end)
+        return None if distance == math.inf else max(0, -(-int(distance) // abs(self.step)))
 
 
 def steps_of(trace: Trace, items: Any) -> Steps | None:
