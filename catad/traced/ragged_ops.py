@@ -14,6 +14,7 @@ import numpy as np
 
 from catad import errors
 from catad.late import late
+from catad.linear.clear import ClearedWhere
 from catad.traced.extents import common, mask_of, moved
 from catad.traced.operators import cast, fitted, matmul, pointwise, resolved
 from catad.traced.ragged import Extent, Ragged
@@ -37,6 +38,16 @@ def selected(trace: Trace, mask: Traced | None, x: Any, number: float) -> Any:
     return fresh(trace, computed(trace.region, late().where, (mask.var_, strong(trace, x).var_, other.var_)))
 
 
+def kept(trace: Trace, mask: Traced | None, x: Any) -> Any:
+    """An array with zeros where a mask is false, through which no derivative passes there, not even NaN: where entries are summed,
+    the entries outside get the derivatives of all."""
+    if mask is None or x.dtype.kind != "f":
+        return selected(trace, mask, x, 0)
+    over = (1,) * (x.ndim - mask.ndim) + mask.shape
+    term = ClearedWhere()
+    return fresh(trace, computed(trace.region, term, (mask.reshape(over).var_, strong(trace, x).var_)))
+
+
 def strong(trace: Trace, x: Any) -> Traced:
     """A stand-in that is no Python number, for an operand."""
     if isinstance(x, Ragged):
@@ -47,8 +58,9 @@ def strong(trace: Trace, x: Any) -> Traced:
 
 def filled(x: Ragged, number: float) -> Traced:
     """The full array, with a number outside of the slice."""
-    made: Traced = selected(x.trace_, mask_of(x.trace_, x.axes, x.full.shape), x.full, number)
-    return made
+    mask = mask_of(x.trace_, x.axes, x.full.shape)
+    made: Traced = kept(x.trace_, mask, x.full)
+    return selected(x.trace_, mask, made, number) if number else made  # type: ignore[no-any-return]
 
 
 def laid_out(trace: Trace, args: Sequence[Any], target: tuple[Mapping[int, Extent], Sequence[int]] | None = None) -> Any:
@@ -184,7 +196,7 @@ def _by_parts(trace: Trace, a: Any, b: Any) -> Traced | None:
 
 def _if(trace: Trace, test: Traced, x: Traced) -> Traced:
     """The array where a test holds, else zeros, to which no derivative passes."""
-    term = choose(late().exl, late().exr, late().const(np.zeros(x.shape, x.dtype)))
+    term = choose(late().exl, late().exr, late().const(x.dtype.type(0)) >> late().broadcast_to(x.shape))
     return fresh(trace, computed(trace.region, term, (test.var_, x.var_)))
 
 
@@ -203,9 +215,12 @@ def _assign(self: Ragged, value: Any, casting: Any = "unsafe") -> None:
     if len(_shape(value)) > self.ndim:
         self.unknown_("the length of a slice")
     (operand, _), _ = laid_out(trace, [value, self], (self.axes, full.shape))
-    new = fitted(trace, var_of(trace, operand), full.space)
+    new = fresh(trace, fitted(trace, var_of(trace, operand), full.space))
     mask = mask_of(trace, self.axes, full.shape)
-    full.write(new if mask is None else computed(trace.region, late().where, (mask.var_, new, full.var_)))
+    if mask is not None:
+        sides = [kept(trace, mask, new).var_, kept(trace, ~mask, full).var_]
+        new = fresh(trace, computed(trace.region, late().where, (mask.var_, *sides)))
+    full.write(new.var_)
 
 
 setattr(Ragged, "pointwise_", _pointwise)  # noqa: B010
