@@ -2,8 +2,8 @@
 
 They are what overwriting does to the array that is overwritten. The region of a `Clear` is an arithmetic progression of
 positions along each axis; that of a `ClearAt` is given by an index array, as the places to which a `ScatterAdd` adds; that of a
-`ClearWhere` is where a mask is false. They are diagonal, with zeros and ones, and their own transposes; no number is stored but the
-index array or the mask. Nothing passes a region, not even NaN: its entries are not multiplied by zero.
+`ClearWhere` is where a mask is false. They are diagonal, with zeros and ones, and their own transposes; no number is stored
+but the index array or the mask. Nothing passes a region, not even NaN: its entries are not multiplied by zero.
 """
 
 from __future__ import annotations
@@ -144,8 +144,10 @@ def carried(b: Builder, how: Indexing, flags: tuple[bool, ...], x: Wire, size: i
 
 @box
 class ClearedWhere(Primitive):
-    """The primitive that applies a `ClearWhere`: (mask, x) to x with zeros where the mask is false. Axes of the mask have the sizes
-    of those of x, or 1."""
+    """The primitive that applies a `ClearWhere`: (mask, x) to x with zeros where the mask is false.
+
+    The axes of the mask have the sizes of those of x, or 1.
+    """
 
     arity = 2
 

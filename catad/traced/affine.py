@@ -76,7 +76,7 @@ def form_of(value: Any) -> Affine:
 
 def note(region: Region, ufunc: np.ufunc, args: Sequence[Any], made: Var) -> None:
     """Note the form of what a universal function gives: of variables without axes (int64), and numbers."""
-    if ufunc.__name__ not in _AFFINE or made.constant is not None or made.wire.number in region.forms:
+    if ufunc.__name__ not in _SIGNS or made.constant is not None or made.wire.number in region.forms:
         return
     for arg in args:
         if isinstance(arg, Var) and (arg.space.shape or arg.space.dtype != np.int64):
@@ -90,27 +90,12 @@ def note(region: Region, ufunc: np.ufunc, args: Sequence[Any], made: Var) -> Non
             return
         found = forms[1] * factors[0] if factors[0] is not None else forms[0] * (factors[1] or 0)
     else:
-        found = {"add": _sum, "subtract": _difference, "negative": _negative}.get(ufunc.__name__, _same)(*forms)
+        signs = _SIGNS[ufunc.__name__]
+        found = forms[0] * signs[0] if len(forms) == 1 else forms[0] + forms[1] * signs[1]
     region.forms[made.wire.number] = found
 
 
-_AFFINE = frozenset(("add", "subtract", "multiply", "negative", "positive"))
-
-
-def _sum(a: Affine, b: Affine) -> Affine:
-    return a + b
-
-
-def _difference(a: Affine, b: Affine) -> Affine:
-    return a - b
-
-
-def _negative(a: Affine) -> Affine:
-    return a * -1
-
-
-def _same(a: Affine) -> Affine:
-    return a
+_SIGNS = {"add": (1, 1), "subtract": (1, -1), "negative": (-1,), "positive": (1,), "multiply": ()}
 
 
 def note_bounds(var: Var, low: Affine, high: Affine) -> None:

@@ -32,10 +32,8 @@ def value_of(trace: Trace, form: Affine) -> Any:
         part = part if var.space.dtype == np.int64 else part.astype(np.int64)
         if abs(factor) != 1:
             part = part * abs(factor)
-        if made is None:
-            made = part if factor > 0 else -part
-        else:
-            made = made + part if factor > 0 else made - part
+        signed = part if factor > 0 else -part
+        made = signed if made is None else made + part if factor > 0 else made - part
     if made is None:
         return form.constant
     return made if not form.constant else made + form.constant if form.constant > 0 else made - -form.constant

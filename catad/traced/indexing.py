@@ -17,7 +17,6 @@ from catad.spaces import Tensor
 from catad.terms import D
 from catad.traced.masked import Masked, same_mask
 from catad.traced.operators import assign, cast, fitted
-from catad.traced.ragged import Ragged
 from catad.traced.recorder import Var
 from catad.traced.slicing import getitem as slice_of
 from catad.traced.slicing import has_traced_bounds

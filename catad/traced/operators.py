@@ -361,9 +361,12 @@ for _name, _ufunc in [
 for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
     for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
-for _class in (Traced, Ragged):
-    setattr(_class, "__matmul__", lambda self, other: matmul(self.trace_, self, other))
-    setattr(_class, "__rmatmul__", lambda self, other: matmul(self.trace_, other, self))
-    setattr(_class, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))
-    setattr(_class, "__divmod__", lambda self, other: (self // other, self % other))
-    setattr(_class, "__rdivmod__", lambda self, other: (other // self, other % self))
+for _name, _method in [
+    ("matmul", lambda self, other: matmul(self.trace_, self, other)),
+    ("rmatmul", lambda self, other: matmul(self.trace_, other, self)),
+    ("imatmul", lambda self, other: in_place(operator.matmul, self, other)),
+    ("divmod", lambda self, other: (self // other, self % other)),
+    ("rdivmod", lambda self, other: (other // self, other % self)),
+]:
+    for _class in (Traced, Ragged):
+        setattr(_class, f"__{_name}__", _method)

@@ -39,8 +39,8 @@ def selected(trace: Trace, mask: Traced | None, x: Any, number: float) -> Any:
 
 
 def kept(trace: Trace, mask: Traced | None, x: Any) -> Any:
-    """An array with zeros where a mask is false, through which no derivative passes there, not even NaN: where entries are summed,
-    the entries outside get the derivatives of all."""
+    """An array with zeros where a mask is false, through which no derivative passes there, not even NaN: the derivative of a
+    sum reaches all entries."""
     if mask is None or x.dtype.kind != "f":
         return selected(trace, mask, x, 0)
     over = (1,) * (x.ndim - mask.ndim) + mask.shape
@@ -56,11 +56,11 @@ def strong(trace: Trace, x: Any) -> Traced:
     return fresh(trace, cast(trace, var, var.space.dtype)) if var.weak is not None or not isinstance(x, Traced) else x
 
 
-def filled(x: Ragged, number: float) -> Traced:
+def filled(x: Ragged, number: float) -> Any:
     """The full array, with a number outside of the slice."""
     mask = mask_of(x.trace_, x.axes, x.full.shape)
-    made: Traced = kept(x.trace_, mask, x.full)
-    return selected(x.trace_, mask, made, number) if number else made  # type: ignore[no-any-return]
+    made = kept(x.trace_, mask, x.full)
+    return selected(x.trace_, mask, made, number) if number else made
 
 
 def laid_out(trace: Trace, args: Sequence[Any], target: tuple[Mapping[int, Extent], Sequence[int]] | None = None) -> Any:
@@ -184,13 +184,13 @@ def _by_parts(trace: Trace, a: Any, b: Any) -> Traced | None:
         return None
     with trace.inside(region):
         whole = fresh(trace, var)
-        test = np.isfinite(whole)
+        test: Any = np.isfinite(whole)
         finite, others = selected(trace, test, whole, 0), ~np.all(test, axis=1 if left else 0)
     (extent,) = x.axes.values()
     mask = mask_of(trace, {0: extent}, others.shape)
-    met = np.any(others if mask is None else others & mask)
+    met: Any = np.any(others if mask is None else others & mask)
     pairs = ((whole, _if(trace, met, other)), (finite, other))
-    made: Traced = np.where(met, *[matmul(trace, *(pair if left else pair[::-1])) for pair in pairs])  # type: ignore[call-overload]
+    made: Traced = np.where(met, *[matmul(trace, *(pair if left else pair[::-1])) for pair in pairs])
     return made
 
 

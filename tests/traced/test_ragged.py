@@ -192,14 +192,16 @@ def test_programs_by_slices_have_second_derivatives() -> None:
 # -- drawn programs
 
 BOUNDS = (
-    ";i;-i;i+1;i-1;2*i;n-i;i-4;3-i;-i-1;2-i;i//2;min(i, 3);7;-3;20;-20;2;i*i;i+20;-i-20;i%4;k;k-i;-k".split(";")
+    "", "i", "-i", "i+1", "i-1", "2*i", "n-i", "i-4", "3-i", "-i-1", "2-i", "i//2", "min(i, 3)", "7", "-3", "20", "-20", "2",
+    "i*i", "i+20", "-i-20", "i%4", "k", "k-i", "-k",
 )  # fmt: skip
 STEPS = ("", "", "", "", "1", "-1", "2", "-2", "3")
 STATEMENTS = (
     "out[i] = np.sum(x[{s}])", "out[i] = x[{s}] @ y[{t}]", "z[{s}] += y[{t}]", "z[{s}] = 2.0 * x[{t}] + z[i] * 0.1",
     "out[i] = np.sum(A[i, {s}] * y[{t}])", "B[{s}, i] += x[{t}]", "B[{s}, {t}] *= 1.5", "out[i] = (A[{s}] @ y).sum()",
     "out[i] = np.sum(x[{s}][::-1] * y[{t}])", "z[{s}] = x[i]", "out[i] = np.sum(A[{s}, {t}].T @ x[{s}])",
-    "out[i] = x[{s}][{t}].sum()", "out[i] = np.mean(x[{s}][1:] - x[{s}][:-1])", "out[i] = len(x[{s}]) + np.max(x[{t}], initial=0.1)",
+    "out[i] = x[{s}][{t}].sum()", "out[i] = np.mean(x[{s}][1:] - x[{s}][:-1])",
+    "out[i] = len(x[{s}]) + np.max(x[{t}], initial=0.1)",
     "z[{s}] = z[{s}][::-1] / 2", "out[i] = np.sum(np.sqrt(np.abs(x[{s}] - y[i])) / y[{t}])",
 )  # fmt: skip
 

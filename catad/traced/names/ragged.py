@@ -1,4 +1,4 @@
-"""What functions mean on slices whose length is not a number yet (`traced/ragged.py`). Those that are not here need the number."""
+"""What functions mean on slices whose length is not a number yet (`traced/ragged.py`). Others need the number."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from catad.traced.affine import Affine, least
-from catad.traced.extents import mask_of, moved
+from catad.traced.extents import moved
 from catad.traced.names.products import dot, inner, matmul_, norm, outer, vdot
 from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product, total
 from catad.traced.operators import matmul, pointwise
 from catad.traced.ragged import Extent, Ragged
-from catad.traced.ragged_ops import elementwise, filled, selected, strong
+from catad.traced.ragged_ops import elementwise, filled, strong
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
+from catad.traced.stand_in import Traced
 from catad.traced.table import FUNCTIONS, METHODS, PYTHON, RAGGED
 
 
@@ -115,10 +115,14 @@ def _moment(root: bool) -> Callable[..., Any]:
             next(x for x in (a, out, *options.values()) if isinstance(x, Ragged)).unknown_("the length of a slice")
         axes = _axes(a, axis)
         a = a.astype(np.float64 if dtype is None and a.dtype.kind in "biu" else a.dtype if dtype is None else dtype)
-        square = np.square(a - mean_of_slice(trace, a, axis, keepdims=True))
-        sums = RAGGED[total](trace, square, axis, keepdims=keepdims)
-        variance = (sums / pointwise(trace, np.maximum, _count(a, axes) - ddof, 0)).astype(a.dtype, copy=False)
-        return np.sqrt(variance) if root else variance
+        deviation = a - mean_of_slice(trace, a, axis, keepdims=True)
+        count = pointwise(trace, np.maximum, _count(a, axes) - ddof, 0)
+        if not root:
+            return (RAGGED[total](trace, np.square(deviation), axis, keepdims=keepdims) / count).astype(a.dtype, copy=False)
+        if len(axes) not in (1, a.ndim):
+            a.unknown_("the length of a slice")
+        size = norm(trace, filled(deviation, 0), None, axes[0] if len(axes) < a.ndim else None, keepdims)  # slope 0 at 0
+        return _left((size / np.sqrt(count)).astype(a.dtype, copy=False), a, axes, keepdims)
 
     return made
 
@@ -261,8 +265,8 @@ def _like(function: Any) -> None:
     _asks_nobody(function, made)
 
 
-for _function in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
-    _like(_function)
+for _maker in (np.zeros_like, np.ones_like, np.empty_like, np.full_like):
+    _like(_maker)
 
 
 def _as_array(copies: bool) -> Callable[..., Any]:
@@ -283,7 +287,7 @@ _asks_nobody(np.asarray, _as_array(False))
 
 def _transposed(trace: Trace, a: Any, axes: Any = None) -> Any:
     order = tuple(range(a.ndim))[::-1] if axes is None else normalize_axis_tuple(axes, a.ndim)
-    return Ragged(np.transpose(a.full, order), {order.index(k): extent for k, extent in a.axes.items()})
+    return Ragged(a.full.transpose(order), {order.index(k): extent for k, extent in a.axes.items()})
 
 
 on_slices(FUNCTIONS[np.transpose], METHODS["T"])(_transposed)
