@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad.program import Notes
-from catad.spaces import Product, Tensor
+from catad.spaces import Product, Tensor, Unit
+from catad.terms import D
+from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
@@ -25,6 +27,7 @@ from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_
 from catad.traced.steps import Once, TracedRange, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
+from catad.vector.choose import choose
 from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
@@ -60,6 +63,7 @@ class _Loop:
 
     what = "loop"
     can_unroll = True
+    limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -222,14 +226,27 @@ class _Loop:
         changed, steady, lifted = self.given()
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
-        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
-        after = tuple([_value(slot) for slot in changed]), tuple(rest)
-        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
+        most = self.most_steps()
+        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
+        dom = Product(spaces if most is None else (*spaces, Unit))
+        last = tuple(rest) if most is None else ()
+
+        def closed(title: str, results: Any) -> D:
+            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+
+        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(holds, body), args)
+        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args)
+        else:
+            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
         return changed, steady, list(made[0])
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -394,9 +411,10 @@ class CountedLoop(_Loop):
     def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
         self.range = items
+        self.limits = tuple([end.var_ for end in (items.start, items.stop) if isinstance(end, Traced)])
         self.state = "roll"
-        if not self.simple:
-            iter(items)  # an error: Python has no number of steps
+        if not self.simple or site in self.trace.findings.unrolled:
+            iter(items)  # an error, or a restart: Python has no number of steps
         self.counter = Slot(var_of(self.trace, items.start), int)
 
     def next(self, *stops: Any) -> bool:
@@ -408,6 +426,7 @@ class CountedLoop(_Loop):
         else:
             self.open()
         self.current = self.stand_in(self.counter)
+        note_bounds(self.current.var_, *self.range.ends)
         self.state = "rolling"
         return True
 
@@ -424,6 +443,9 @@ class CountedLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
+
+    def most_steps(self) -> int | None:
+        return self.range.most
 
     def all_slots(self) -> list[Slot]:
         return [self.counter, *super().all_slots()]

@@ -69,6 +69,8 @@ class Region:
         self.written: set[Any] = set()  # arrays that were written into here
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
+        self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
+        self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies
         self.loop: Any = None  # of the body of a loop: its driver
         self.branch: Any = None  # of a side of a branch: where that stands
 
