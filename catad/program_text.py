@@ -21,7 +21,7 @@ import numpy as np
 from catad.errors.places import shown
 from catad.program import Line, Program, identifier
 from catad.spaces import Product, Space, flatten, rebuild
-from catad.syntax import Names, Parts, TermWriter, is_scope
+from catad.syntax import Names, Parts, TermWriter, is_scope, pattern, repeated
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
 from catad.vector.constant import Const
@@ -195,29 +195,18 @@ class _Text:
         writer = TermWriter(term, self.names)
         if not isinstance(term, Const):  # an array of one number
             number = term.factors[0].children[0].array[()]  # type: ignore[attr-defined]
-            return f"{writer(np, 'np')}.full({self.spaces[v].shape!r}, {_plain(number) or writer(number, 'number')})"
+            writer(np, "np")
+            return repeated(number, self.spaces[v].shape)
         array = term.children[0].array
         if array.ndim:
-            own = name is not None and array.size > _TINY
-            text = None if own else _range(array, writer) or writer.written(array)
+            own = name is not None and array.size > _TINY and pattern(array) is None
+            text = None if own else writer.written(array)
             return self.names.of(array, "array" if name is None else identifier(name), term) if text is None else text
         return (None if strong else _plain(array[()])) or writer(array[()], "number")
 
 
 _SHORT = 12  # characters of a value that is never taken out of a text
 _TINY = 4  # entries of an array that is written out though it has a name
-
-
-def _range(array: Any, writer: TermWriter) -> str | None:
-    """`np.arange` of integers, as of the steps of a loop; None for other arrays."""
-    if array.ndim != 1 or array.dtype != np.dtype(np.int64) or array.size <= _TINY:
-        return None
-    start, step = int(array[0]), int(array[1]) - int(array[0])
-    found = range(start, start + step * array.size, step or 1)
-    if len(found) != array.size or not np.array_equal(array, found):
-        return None
-    ends = [found.stop] if (start, step) == (0, 1) else [start, found.stop] if step == 1 else [start, found.stop, step]
-    return f"{writer(np, 'np')}.arange({', '.join(map(str, ends))})"
 
 
 def _plain(number: Any) -> str | None:
@@ -244,8 +233,9 @@ class _Expression(_Text):
 
     def __init__(self, program: Program, names: Names) -> None:
         super().__init__(program, names)
-        inside = [part for term in program.children for part in Parts(term, closed=True).order if is_scope(part)]
-        self.scope_uses = Counter([id(part) for part in inside])
+        inside = [part for term in program.children for part in Parts(term, closed=True).order]
+        self.scope_uses = Counter([id(part) for part in inside if is_scope(part)])
+        self.in_chains = {id(factor) for part in inside if isinstance(part, Compose) for factor in part.factors}
 
     def text(self) -> str:
         for name, part in self.naming.parameters:
@@ -287,7 +277,7 @@ class _Expression(_Text):
         assert isinstance(part, Program)
         if id(part) not in self.scopes:
             text = _Expression(part, self.names).text()
-            if "\n" in text or len(text) > LONGEST or self.scope_uses[id(part)] > 1:
+            if "\n" in text or len(text) > LONGEST or self.scope_uses[id(part)] > 1 or id(part) in self.in_chains:
                 name = self.names.fresh(part.title)
                 self.bind(name, text)
                 text = name

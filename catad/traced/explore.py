@@ -13,7 +13,7 @@ from catad import errors
 from catad.errors.places import Place, shown
 from catad.rearrange import exl, exr
 from catad.spaces import Product, flatten
-from catad.traced.branch import condition
+from catad.traced.branch import SIDES, condition
 from catad.traced.merge import converted, joined
 from catad.traced.recorder import Findings, Region, Restart, Trace, Var
 from catad.traced.stand_in import computed
@@ -97,8 +97,8 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
     _copy(region, found.path.trace, at, start, decision.lines)
     test = condition(region, _at(region, decision.var, at))
     sides = []
-    for side in (found.yes, found.no):
-        inner = Region(trace, region, "path")
+    for side, title in zip((found.yes, found.no), SIDES, strict=True):
+        inner = Region(trace, region, title)
         sides.append((inner, *_joined(trace, inner, side, dict(at), decision.lines)))
     (first, a, tree), (second, b, other) = sides
     if tree != other:

@@ -7,6 +7,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 import catad as ct
+from catad.boxes import Nesting
+from catad.linear.either import Choose
+from catad.syntax import is_scope, ordered
 
 
 def traced_again(text: str, p: Any) -> Any:
@@ -21,10 +24,22 @@ def boxes(wiring: Any, numbers: dict[Any, int]) -> tuple[list[int], list[Any]]:
     at: dict[int, Any] = {k: ("input", i) for i, k in enumerate(wiring.inputs)}
     found = []
     for box in wiring.boxes:
-        number = numbers.setdefault((box.primitive, *[at[k] for k in box.ins]), len(numbers))
+        number = numbers.setdefault((kind(box.primitive, numbers), *[at[k] for k in box.ins]), len(numbers))
         found.append(number)
         at.update({k: (number, i) for i, k in enumerate(box.outs)})
     return sorted(found), [at[k] for k in wiring.outputs]
+
+
+def kind(primitive: Any, numbers: dict[Any, int]) -> Any:
+    """What a box is: of one that runs programs, the boxes of these."""
+    if not isinstance(primitive, Nesting):
+        return primitive
+    if isinstance(primitive, Choose):
+        programs = [(1, side, primitive.dom) for side in (primitive.f, primitive.g)]
+    else:
+        programs = [*primitive.programs()]
+    inside = [boxes(ct.wire(term, dom), numbers) for _, term, dom in programs]
+    return type(primitive), repr([times for times, _, _ in programs]), repr(inside)
 
 
 def same_boxes(first: Any, second: Any) -> bool:
@@ -52,6 +67,7 @@ def check_record(p: Any) -> None:
 def check_point_free(p: Any) -> None:
     """The form without variables has the boxes of the program, and a text of its own."""
     f = p.point_free()
+    assert not any(map(is_scope, ordered(f))), repr(f)
     assert same_boxes(ct.wire(p, p.dom), ct.wire(f, p.dom)), repr(f)
     assert eval(repr(f), {"ct": ct, **f.names}) == f, repr(f)
 
