@@ -4,8 +4,8 @@
     f(a, b)           fork(a, b) >> f
     a shared value    one term, in several places
 
-(C. Elliott, Compiling to Categories, 2017, of which loops and branches, being closed programs, need the cartesian part only; these
-programs lose their variables, too.)
+(C. Elliott, Compiling to Categories, 2017, of which loops and branches, being closed programs, need the cartesian part only.)
+The programs in loops and branches lose their variables, too.
 
 Where all that a value reads comes through one other value, it is written relative to that: `h - max(h)` is
 `h >> fork(id, max) >> sub`. So `fork(a >> f, a >> g)` becomes `a >> fork(f, g)`. The values between the two may be read by nobody

@@ -68,7 +68,8 @@ class Program(D):
 
     `repr(p)` is an expression, `ct.function(lambda ...).at(dom)`, and `str(p)` are definitions, the last one under `p.title`;
     what they name stands in `p.names`. Tracing either gives the program: `eval(repr(p), {"ct": catad, **p.names}) == p`, and
-    after `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. `p.lines` are the lines, and
+    after `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. These give results in the same
+    trees, and take arguments as tuples. `p.lines` are the lines, and
     `p.point_free()` the same program without variables. `result` nests numbers of variables as the codomain is nested.
 
     >>> import catad as ct, numpy as np

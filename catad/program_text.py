@@ -5,7 +5,7 @@
 
 Tracing the text gives the same program, and so prints the same text: a line is written with an operator or brackets where that
 traces to its term (`traced/spelling.py`), else as a call of the term. Values that are used once and have no name of their own
-stand where they are used.
+stand where they are used. The result has its tree (`tree_text.py`); programs inside give tuples.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from catad.spaces import Product, Space, flatten, rebuild
 from catad.syntax import Names, Parts, TermWriter, is_scope, pattern, repeated
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
+from catad.tree_text import tree_text, written_parts
 from catad.vector.constant import Const
 
 LONGEST = 100  # characters of a statement, from which on its parts get statements of their own
@@ -31,7 +32,7 @@ LONGEST = 100  # characters of a statement, from which on its parts get statemen
 
 def program_code(program: Program, name: Callable[[Any, str], str]) -> str:
     """The expression that rebuilds a program; its title where a label is asked for."""
-    return _Expression(program, name.names).text() if isinstance(name, TermWriter) else program.title
+    return _Expression(program, name.names, True).text() if isinstance(name, TermWriter) else program.title
 
 
 def program_text(program: Program) -> str:
@@ -41,7 +42,7 @@ def program_text(program: Program) -> str:
     names = Names(program)
     names.values, names.given = writer.names.values, writer.names.given
     names.bound.add(program.title)
-    return _Definitions(program, names, []).text()
+    return _Definitions(program, names, [], True).text()
 
 
 def program_lines(program: Program) -> tuple[Line, ...]:
@@ -91,8 +92,9 @@ class _Text:
 
     unpacked = False
 
-    def __init__(self, program: Program, names: Names) -> None:
+    def __init__(self, program: Program, names: Names, gives_tree: bool) -> None:
         self.program, self.names = program, names
+        self.tree = program.notes.result_tree if gives_tree else None
         self.naming = Naming(program, self.unpacked)
         self.spaces = program.spaces_of_variables()
         self.statements: list[str] = []
@@ -134,7 +136,12 @@ class _Text:
             self.in_place.add(outs)
             if self.reads[outs] > 1 or (outs in self.naming.variables and outs not in returned):
                 self.name(outs)
-        return self.fitting(program.result, lambda: (self.value(program.result), LOWEST))[0]
+        return self.fitting(program.result, lambda: (self.returned(), LOWEST))[0]
+
+    def returned(self) -> str:
+        """The result; of the program that is called from outside in its tree."""
+        value = self.program.result
+        return self.value(value) if self.tree is None else tree_text(self.tree, value, self.value, self.names.of)
 
     def fitting(self, nested: Any, write: Callable[[], tuple[str, int]]) -> tuple[str, int]:
         """A text; where it is too long, the longest values in it get statements of their own."""
@@ -231,8 +238,8 @@ def space_text(dom: Space) -> str:
 class _Expression(_Text):
     """`ct.function(lambda ...).at(dom)`: statements are `name := value` in a tuple; tuples are read by indices."""
 
-    def __init__(self, program: Program, names: Names) -> None:
-        super().__init__(program, names)
+    def __init__(self, program: Program, names: Names, gives_tree: bool) -> None:
+        super().__init__(program, names, gives_tree)
         inside = [part for term in program.children for part in Parts(term, closed=True).order]
         self.scope_uses = Counter([id(part) for part in inside if is_scope(part)])
         self.in_chains = {id(factor) for part in inside if isinstance(part, Compose) for factor in part.factors}
@@ -257,8 +264,9 @@ class _Expression(_Text):
         self.statements.append(f"{target} := {text}")
 
     def several(self, outs: Any, text: str) -> None:
-        parts = set(parts_of(outs))
-        read = sum(self.read_in(nested, parts) for nested in (*self.program.args, self.program.result))
+        parts, result = set(parts_of(outs)), self.program.result
+        results = [result] if self.tree is None else written_parts(self.tree, result)
+        read = sum(self.read_in(nested, parts) for nested in (*self.program.args, *results))
         if read > 1:
             notes = self.program.notes
             said = dict.fromkeys([identifier(notes.names[v]) for v in flatten(outs) if v in notes.names and v in self.reads])
@@ -276,7 +284,7 @@ class _Expression(_Text):
     def scope(self, part: D) -> str:
         assert isinstance(part, Program)
         if id(part) not in self.scopes:
-            text = _Expression(part, self.names).text()
+            text = _Expression(part, self.names, False).text()
             if "\n" in text or len(text) > LONGEST or self.scope_uses[id(part)] > 1 or id(part) in self.in_chains:
                 name = self.names.fresh(part.title)
                 self.bind(name, text)
@@ -290,8 +298,8 @@ class _Definitions(_Text):
 
     unpacked = True
 
-    def __init__(self, program: Program, names: Names, before: list[str]) -> None:
-        super().__init__(program, names)
+    def __init__(self, program: Program, names: Names, before: list[str], gives_tree: bool) -> None:
+        super().__init__(program, names, gives_tree)
         self.before = before
 
     def text(self) -> str:
@@ -332,7 +340,7 @@ class _Definitions(_Text):
         assert isinstance(part, Program)
         if id(part) not in self.scopes:
             name = self.scopes[id(part)] = self.names.fresh(part.title)
-            own = _Definitions(part, self.names, self.before).definition(name)
+            own = _Definitions(part, self.names, self.before, False).definition(name)
             self.before.append(f"{own}\n\n\n{name} = ct.function({name}).at({space_text(part.dom)})")
         return self.scopes[id(part)]
 
@@ -341,7 +349,7 @@ class _Lines(_Definitions):
     """Each line by itself, all results named."""
 
     def __init__(self, program: Program, names: Names) -> None:
-        super().__init__(program, names, [])
+        super().__init__(program, names, [], False)
 
     def lines(self) -> tuple[Line, ...]:
         program, places = self.program, self.program.notes.places

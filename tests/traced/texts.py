@@ -52,7 +52,10 @@ def check_texts(p: Any) -> None:
     text = repr(p)
     again = eval(text, {"ct": ct, **p.names})
     assert again == p and hash(again) == hash(p), text
-    assert traced_again(str(p), p) == p, str(p)
+    defined = traced_again(str(p), p)
+    assert defined == p, str(p)
+    tree = p.notes.result_tree
+    assert tree is None or all(q.notes.result_tree.of_arrays() == tree.of_arrays() for q in (again, defined)), text
     assert p.title not in p.names
     assert len(p.lines) == len(p.children)
 
