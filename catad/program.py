@@ -154,7 +154,7 @@ class Program(D):
     def __str__(self) -> str:
         return late().program_text(self)
 
-    def draw(self, dom: Space | None = None, open: bool | str = False) -> str:
+    def draw(self, *at: Any, open: bool | str = False, **named: Any) -> str:
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
         A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
@@ -166,7 +166,7 @@ class Program(D):
         >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
         True
         """
-        return late().draw(self, dom, open)
+        return late().draw(self, at, named, open)
 
     def point_free(self) -> D:
         """The same program as a term without variables: compositions, forks and projections."""

@@ -7,9 +7,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import catad as ct
-from catad.boxes import Nesting
-from catad.linear.either import Choose
 from catad.syntax import is_scope, ordered
+from catad.testing.functions import same_boxes
 
 
 def traced_again(text: str, p: Any) -> Any:
@@ -17,34 +16,6 @@ def traced_again(text: str, p: Any) -> Any:
     scope = {"ct": ct, **p.names}
     exec(text, scope)
     return ct.function(scope[p.title]).at(p.dom)
-
-
-def boxes(wiring: Any, numbers: dict[Any, int]) -> tuple[list[int], list[Any]]:
-    """The boxes of a wiring, each as one number for the box and all that it depends on, and the results."""
-    at: dict[int, Any] = {k: ("input", i) for i, k in enumerate(wiring.inputs)}
-    found = []
-    for box in wiring.boxes:
-        number = numbers.setdefault((kind(box.primitive, numbers), *[at[k] for k in box.ins]), len(numbers))
-        found.append(number)
-        at.update({k: (number, i) for i, k in enumerate(box.outs)})
-    return sorted(found), [at[k] for k in wiring.outputs]
-
-
-def kind(primitive: Any, numbers: dict[Any, int]) -> Any:
-    """What a box is: of one that runs programs, the boxes of these."""
-    if not isinstance(primitive, Nesting):
-        return primitive
-    if isinstance(primitive, Choose):
-        programs = [(1, side, primitive.dom) for side in (primitive.f, primitive.g)]
-    else:
-        programs = [*primitive.programs()]
-    inside = [boxes(ct.wire(term, dom), numbers) for _, term, dom in programs]
-    return type(primitive), repr([times for times, _, _ in programs]), repr(inside)
-
-
-def same_boxes(first: Any, second: Any) -> bool:
-    numbers: dict[Any, int] = {}
-    return boxes(first, numbers) == boxes(second, numbers)
 
 
 def check_texts(p: Any) -> None:
