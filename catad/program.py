@@ -9,7 +9,7 @@ user's source are kept for texts and messages, and take no part in comparisons.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,11 +46,15 @@ class Line(NamedTuple):
         return said + (f"  # {self.source}" if self.source else "")
 
 
+Calls = tuple[tuple[str, Any], ...]  # from outside to inside: the name of a function, and a number for the call
+
+
 class Notes(NamedTuple):
     """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
 
     names: dict[int, str] = {}  # noqa: RUF012  nobody writes into it
     places: tuple[Place | None, ...] = ()
+    calls: tuple[Calls, ...] = ()  # for each line the calls that it comes from
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
@@ -154,12 +158,13 @@ class Program(D):
     def __str__(self) -> str:
         return late().program_text(self)
 
-    def draw(self, *at: Any, open: bool | str = False, **named: Any) -> str:
+    def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
-        A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
-        function, and those of a line of the source. With `open=True` all lines are drawn, with `open="name"` those of one
-        function. Raises `SpaceError` for another domain.
+        A program that is called inside is one box, whose text the tooltip shows; so is, in a long program, each call of a helper
+        function, with all that it calls, and if that is not enough, each line of the source. Many arrays of one tree are one thick
+        wire. With `open=True` all lines are drawn, with `open="name"` or a list of names those of some functions. Raises
+        `SpaceError` for another domain.
 
         >>> import catad as ct, numpy as np
         >>> f = ct.function(lambda x: np.exp(2 * x))
@@ -169,7 +174,7 @@ class Program(D):
         return late().draw(self, at, named, open)
 
     def point_free(self) -> D:
-        """The same program as a term without variables: compositions, forks and projections."""
+        """The same program as a term without variables: compositions, forks and projections, in loops and branches, too."""
         return late().point_free(self)
 
 

@@ -27,6 +27,7 @@ from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
 from catad.tree_text import tree_text, written_parts
 from catad.vector.constant import Const
 
+DEEPEST = 10  # brackets within brackets in a statement, from which on a part gets a statement of its own
 LONGEST = 100  # characters of a statement, from which on its parts get statements of their own
 
 
@@ -267,7 +268,7 @@ class _Expression(_Text):
         parts, result = set(parts_of(outs)), self.program.result
         results = [result] if self.tree is None else written_parts(self.tree, result)
         read = sum(self.read_in(nested, parts) for nested in (*self.program.args, *results))
-        if read > 1:
+        if read > 1 or depth_of(text) > DEEPEST:
             notes = self.program.notes
             said = dict.fromkeys([identifier(notes.names[v]) for v in flatten(outs) if v in notes.names and v in self.reads])
             name = self.names.fresh("_".join(said)) if 0 < len(said) <= 3 else self.counted()
@@ -386,6 +387,15 @@ def parts_of(nested: Any) -> Iterator[Any]:
     if isinstance(nested, tuple):
         for part in nested:
             yield from parts_of(part)
+
+
+def depth_of(text: str) -> int:
+    """How many brackets are open at once."""
+    depth = most = 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        most = max(most, depth)
+    return most
 
 
 def without_brackets(text: str) -> str:

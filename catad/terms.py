@@ -8,7 +8,7 @@ the word of its factors, so it does not depend on the bracketing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -228,7 +228,7 @@ class D:
             return late().codomain(self, at[0])
         return late().codomain(*late().at_domain(self, at, named))
 
-    def draw(self, *at: Any, open: bool | str = False, **named: Any) -> str:
+    def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text; with a space or example values, of the wiring there, with spaces on the wires.
 
         Of a Python function that is its program: `open` is as for the `draw` of programs.

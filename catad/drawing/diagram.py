@@ -9,7 +9,7 @@ and colours that can be read on a light and on a dark ground.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr
@@ -40,7 +40,9 @@ FILLS = {  # kind of box -> (fill, edge)
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def draw(term: D, at: Sequence[Any] = (), named: dict[str, Any] | None = None, opened: bool | str = False) -> str:
+def draw(
+    term: D, at: Sequence[Any] = (), named: dict[str, Any] | None = None, opened: bool | str | Collection[str] = False
+) -> str:
     """A string diagram as SVG text; with a space or example values, of the wiring there, with the spaces on the wires.
 
     Without a domain each part of the term is drawn where it stands; with one, shared work is drawn once. Long chains and

@@ -131,11 +131,13 @@ def _differ(a: Any, b: Any, place: Place | None) -> None:
 
 def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: int) -> None:
     """Record lines of a trace again."""
-    for term, args, outs, place in trace.root.lines[start:stop]:
+    for term, args, outs, place, calls in trace.root.lines[start:stop]:
+        region.trace.calls = calls
         made = region.record(term, _mapped(args, lambda var: _at(region, var, at)), place)
         for old, new in zip(flatten(outs), flatten(made), strict=True):
             new.name = new.name or old.name
             at[old.wire.number] = new
+    region.trace.calls = ()
 
 
 def _at(region: Region, var: Var, at: dict[int, Var]) -> Var:

@@ -383,6 +383,21 @@ def test_a_local_name_may_be_that_of_the_function() -> None:
     assert traced_again(str(p), p) == p
 
 
+def test_loops_after_loops_are_not_nested_without_end() -> None:
+    """Python reads no more than 200 brackets within brackets."""
+
+    def f(x):
+        for _ in range(150):
+            for _ in range(20):
+                x = x * 0.5
+        return x
+
+    p = ct.function(f, unroll=19).at(F3)
+    nested = ct.function(lambda x: [x := ct.iterate(lambda s: (s[0] * 0.5, s[1]), 3)((x, x))[0] for _ in range(300)][-1]).at(F3)
+    for program in (p, nested):
+        check_texts(program)
+
+
 def test_a_text_is_as_long_as_the_program() -> None:
     def steps(n: int) -> Any:
         def f(x, w):
