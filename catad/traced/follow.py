@@ -104,7 +104,8 @@ def follows(function: FunctionType, package: str) -> bool:
 def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     driver.trace.captured.update(captured(function))
     copy = rewritten(function, driver)
-    return (function if copy is None else copy)(*args, **kwargs)
+    with driver.trace.calling(function.__qualname__.rpartition("<locals>.")[2].removesuffix(".__call__")):
+        return (function if copy is None else copy)(*args, **kwargs)
 
 
 def followed(driver: Driver, function: Any) -> Any:
