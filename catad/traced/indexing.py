@@ -115,6 +115,8 @@ def _bound(end: Any) -> Any:
 def _positions(part: Any) -> list[Any]:
     """A static array of indices: itself, or the positions of a mask, one array for each of its axes."""
     array = np.asarray(part)
+    if array.dtype.kind == "b" and not array.ndim:
+        raise errors.TraceError(errors.unknown_function("x[True] and x[False]", "x[None] adds an axis; x[:0] is empty"))
     if array.dtype.kind == "b":
         return list(np.nonzero(array))
     if array.size == 0 and isinstance(part, (list, tuple)):

@@ -13,6 +13,7 @@ from . import (
     cases_reductions,
     cases_shapes,
     test_names_functions,
+    test_names_options,
     test_names_universal,
 )
 
@@ -44,7 +45,7 @@ FUNCTIONS = words("""
     concatenate stack vstack hstack dstack column_stack append block insert delete split array_split hsplit vsplit dsplit
     zeros ones full empty eye identity arange linspace zeros_like ones_like empty_like full_like array asarray asanyarray
     ascontiguousarray copy meshgrid tri indices logspace geomspace fromfunction
-    cumsum cumprod sort argsort lexsort diff ediff1d gradient trapezoid median quantile percentile
+    cumsum cumprod sort argsort lexsort partition argpartition lib.stride_tricks.sliding_window_view diff ediff1d gradient trapezoid median quantile percentile
     searchsorted digitize interp bincount histogram histogram_bin_edges cov corrcoef convolve correlate polyval vander
     round around fix sinc angle isposinf isneginf isreal iscomplex isrealobj iscomplexobj real imag real_if_close
     vectorize apply_along_axis shape ndim size result_type
@@ -68,7 +69,8 @@ MATH = words("""
 """)
 
 _MODULES = (
-    cases_mathematics, cases_orders, cases_products, cases_reductions, cases_shapes, test_names_functions, test_names_universal,
+    cases_mathematics, cases_orders, cases_products, cases_reductions, cases_shapes, test_names_functions, test_names_options,
+    test_names_universal,
 )  # fmt: skip
 _TEXT = "\n".join(inspect.getsource(module) for module in _MODULES)
 
