@@ -133,6 +133,14 @@ def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
 
 
+def order_of_memory(order: str) -> str:
+    return text(
+        "the order of entries in memory is not known while the function is traced",
+        given=f"order={order!r} for an array of several axes",
+        do="order='C' for the last axis first, order='F' for the first axis first",
+    )
+
+
 def whole_power() -> str:
     return text(
         "an integer to the power of integers that may be negative",
@@ -147,6 +155,14 @@ def shape_depends_on_data(what: str) -> str:
         given=what,
         expected="operations whose shapes follow from the shapes of the arguments",
         do="use np.where(mask, ..., ...), compute under one mask (x[m] = g(x[m])), or ct.at[...]",
+    )
+
+
+def length_of_bincount() -> str:
+    return text(
+        "the length of np.bincount is the greatest number, which is data",
+        expected="minlength=n, the length of the result; a number from n on raises IndexRangeError when the program runs",
+        do="np.bincount(x, minlength=n)",
     )
 
 
