@@ -1,7 +1,7 @@
-"""The programs of the corpus as they are written for JAX: with whole arrays, `scan` in place of loops, and no writes in place.
+"""The programs of the corpus as they are written for JAX: with whole arrays, with `scan` for loops, and without writes in place.
 
-Needs JAX. They share no code with the programs that they stand beside, except those that are functions of arrays already, which are
-read again with `jax.numpy` in place of NumPy.
+Needs JAX. They share no code with the programs that they stand beside, except for those that are functions of whole arrays: these
+are read again with `jax.numpy` in place of NumPy.
 """
 
 from __future__ import annotations
