@@ -1,5 +1,5 @@
-"""What a plain Python function costs that `ct.function` traces: beside JAX, where it is installed, beside the same program composed
-by hand, and beside NumPy's own run of the function.
+"""What a plain Python function costs that `ct.function` traces: beside JAX, where it is installed, beside the same program
+composed by hand, and beside NumPy's own run of the function.
 
     python examples/experiments/functions.py [--n N] [--steps N] [--no-peers] [--json FILE] [--out DIR] [--rounds N]
 
