@@ -13,6 +13,7 @@ from catad.boxes import Nesting, Primitive
 from catad.buffers import address
 from catad.engine.backend import Step
 from catad.engine.cpu.call import GRAIN
+from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
 from catad.engine.cpu.whole.program import write_program
@@ -59,7 +60,7 @@ class Whole(Compiled):
         self.made = [(space.shape, space.dtype) for space in self.outs]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
         self.constants, self.errors = text.constants, text.errors
-        self.rest = [*text.lengths, *map(address, text.constants)]
+        self.rest = [*text.lengths, *map(blas.address, text.externals), *map(address, text.constants)]
 
     @cached_property
     def code(self) -> Code:
