@@ -12,9 +12,10 @@ from catad import buffers
 from catad.boxes import Nesting, Primitive
 from catad.buffers import address
 from catad.engine.backend import Step
-from catad.engine.cpu.call import GRAIN
+from catad.engine.cpu.engine import THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.cpu.run.target import SHORT
 from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.text import Buffer, Text
@@ -36,6 +37,7 @@ class _Printed:
 
     entries = ("kernel",)
     bounds = 0
+    level = SHORT
 
     def __init__(self, what: tuple[str]) -> None:
         self.what = what
@@ -105,7 +107,7 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
 
 def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Whole | None:
     """A loop as one function; None where a part has no code, or where a step is long enough for threads."""
-    if largest(primitive) >= GRAIN:
+    if largest(primitive) >= THREADED:
         return None
     try:
         return Whole(box_as_program(primitive, ins), primitive.evaluate)
