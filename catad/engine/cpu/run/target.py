@@ -121,8 +121,8 @@ def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | Non
 
     `text` is a module without target triple and data layout; or, with a key that only the same text has, what prints it
     where no code is found under that key. `level` is that of LLVM's pipeline. The same gives the same `Module` again while that
-    is in use. Raises `EngineError` where LLVM refuses the text (it is saved to a file that the message names), where a name is not
-    defined in it, and where it calls what this process does not have.
+    is in use. Raises `EngineError` where LLVM refuses the text (it is saved to a file that the message names), where a name is
+    not defined in it, and where it calls what this process does not have.
 
     >>> import ctypes
     >>> module = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }", ["half"])
