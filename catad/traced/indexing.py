@@ -54,6 +54,8 @@ def parsed(x: Traced, key: Any) -> Key:
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, Masked):
             raise errors.TraceError(errors.shape_depends_on_data("x[...] by a masked read"))
+        if isinstance(part, (list, tuple)) and _has_stand_in(part):
+            part = late().stand_in_array(x.trace_, part)
         if isinstance(part, Traced):
             constant = part.constant
             if constant is not None:
@@ -103,6 +105,11 @@ def _check_bounds(x: Traced, parts: list[Any]) -> None:
         axis += 1
 
 
+def _has_stand_in(part: Any) -> bool:
+    """True for a list in which a stand-in is."""
+    return isinstance(part, Traced) or (isinstance(part, (list, tuple)) and any(_has_stand_in(one) for one in part))
+
+
 def _bound(end: Any) -> Any:
     """A bound of a slice: a number, since the shape of the result depends on it."""
     return end.__index__() if isinstance(end, Traced) else end
@@ -110,9 +117,9 @@ def _bound(end: Any) -> Any:
 
 def _positions(part: Any) -> list[Any]:
     """A static array of indices: itself, or the positions of a mask, one array for each of its axes."""
-    if isinstance(part, (list, tuple)) and any(isinstance(one, Traced) for one in part):
-        part = np.array([one.__index__() for one in part])
     array = np.asarray(part)
+    if array.dtype.kind == "b" and not array.ndim:
+        raise errors.TraceError(errors.unknown_function("x[True] and x[False]", "x[None] adds an axis; x[:0] is empty"))
     if array.dtype.kind == "b":
         return list(np.nonzero(array))
     if array.size == 0 and isinstance(part, (list, tuple)):

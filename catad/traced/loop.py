@@ -23,8 +23,8 @@ from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.naming import named
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Var
-from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Steps, TracedRange, steps_of
+from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
+from catad.traced.steps import Once, TracedRange, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
 from catad.vector.choose import choose
@@ -178,10 +178,10 @@ class _Loop:
 
     def appears(self, name: str, value: Any) -> bool:
         """A name that the loop binds first. It is state where it is read afterwards."""
-        if name not in self.live and not name.startswith("__catad_result"):
-            return True
         if self.start[name] is not UNBOUND:
             self.give_up()  # None before, a number after
+        if name not in self.live and not name.startswith("__catad_result"):
+            return True
         leaves = numeric_leaves(value)
         if leaves is None:
             if not is_numeric(value):
@@ -269,26 +269,44 @@ class _Loop:
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
+        self.note_aliases()
         self.merged = True
+
+    def note_aliases(self) -> None:
+        """Names that are one array in Python, or show one of before the loop, are arrays of their own after it."""
+        pairs = []
+        for name in self.slots:
+            if self.values[name] is not self.start[name]:
+                pairs += list(zip(tree_leaves(self.left_before[name]), tree_leaves(self.values[name]), strict=True))
+        arrays = [(old.root, new.root) for old, new in pairs if isinstance(old, Traced) and old.ndim]
+        for root, own in arrays:
+            known = [other for one, other in arrays if one is root and other is not own]
+            if root.region is not self.region:
+                known.append(root)
+            if known:
+                own.aliases = Aliases(self.site, [(one, one.holds(self.outer)) for one in known], self.what)
 
 
 class ForLoop(_Loop):
-    """A `for` statement."""
+    """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
 
-    def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
         super().__init__(driver, names, site)
-        steps = steps_of(self.trace, items) if self.simple else items if isinstance(items, Steps) else None
+        self.kept = kept
+        steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
+        if self.steps is not None and isinstance(items, Once):
+            items.rolled(site)
         self.items: Iterator[Any] = iter(items)
         self.state = "roll" if self.steps is not None else "python"
 
     def next(self, *stops: Any) -> bool:
         """Whether another step is to run. Flags end the loop where they are known to be set."""
         if self.state == "python":
-            if any(not isinstance(stop, Traced) and stop for stop in stops):
+            if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
                 self.exhausted = False
                 return False
             self.current = next(self.items, UNBOUND)

@@ -78,21 +78,21 @@ def supported(ufunc: np.ufunc) -> bool:
 
 
 @lru_cache(4096)
-def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dtype[Any], ...]:
+def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
     """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
     if all(isinstance(one, type) for one in types):
         types = tuple([np.dtype(one) for one in types])
     asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
-    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
+    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting=casting, **asks)
     for dtype in found:
         if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
             raise errors.TraceError(errors.unsupported_dtype(dtype))
     return tuple(found)
 
 
-def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> Any:
+def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """A universal function of stand-ins, arrays and numbers."""
-    if dtype is None:
+    if dtype is None and casting == "same_kind":
         made = direct(trace, ufunc, args)
         if made is not None:
             return made
@@ -106,15 +106,29 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> A
     special = SPECIAL.get(ufunc)
     made = NotImplemented if special is None else special(trace, *plain)
     if made is NotImplemented:
-        made = _recorded(trace, ufunc, plain, dtype)
-    elif dtype is not None:
-        made = made.astype(dtype)
+        made = _recorded(trace, ufunc, plain, dtype, casting)
+    elif dtype is not None or casting != "same_kind":
+        _dtypes_of(ufunc, _types(trace, plain), dtype, casting)
+        made = made if dtype is None else made.astype(dtype)
     return made if mask is None else Masked(mask, made)
 
 
 def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], ...]:
     """NumPy's dtypes of the operands and results of a universal function; Python numbers are weak."""
-    return _dtypes(ufunc, tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args]), None)
+    return _dtypes_of(ufunc, _types(trace, args), None, "same_kind")
+
+
+def _types(trace: Trace, args: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args])
+
+
+def _dtypes_of(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
+    try:
+        return _dtypes(ufunc, types, asked, casting)
+    except TypeError as error:
+        if isinstance(error, errors.CatadError):
+            raise
+        raise errors.SpaceError(errors.numpy_refuses(ufunc, error)) from None
 
 
 def common_dtype(trace: Trace, *args: Any) -> np.dtype[Any]:
@@ -166,7 +180,7 @@ def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None],
 _MOST = 4096
 
 
-def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) -> Traced:
+def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, casting: Any) -> Traced:
     """One line, with the operands cast to what NumPy computes in."""
     numbers = [_is_number(arg) for arg in args]
     vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
@@ -175,12 +189,7 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) ->
         all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
         and all(var is None or var.weak for var in vars_)
     )  # fmt: skip
-    try:
-        dtypes = _dtypes(ufunc, types, asked)
-    except TypeError as error:
-        if isinstance(error, errors.CatadError):
-            raise
-        raise errors.SpaceError(errors.numpy_refuses(ufunc, error)) from None
+    dtypes = _dtypes_of(ufunc, types, asked, casting)
     if all(dtype.kind == "b" for dtype in dtypes) and ufunc.__name__ in _ON_TRUTH:
         ufunc = _ON_TRUTH[ufunc.__name__] or ufunc
     at = []
@@ -261,7 +270,7 @@ def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
 cast = _cast
 
 
-def matmul(trace: Trace, a: Any, b: Any) -> Any:
+def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """The matrix product, by NumPy's rules."""
     for one in (a, b):
         if type(one) is Ragged:
@@ -269,7 +278,10 @@ def matmul(trace: Trace, a: Any, b: Any) -> Any:
     left, right = var_of(trace, a), var_of(trace, b)
     if not left.space.ndim or not right.space.ndim:
         raise errors.SpaceError(errors.matmul_of_numbers(left.space, right.space))
-    dtype = np.result_type(left.space.dtype, right.space.dtype)
+    if dtype is None and casting == "same_kind":
+        dtype = np.result_type(left.space.dtype, right.space.dtype)
+    else:
+        dtype = _dtypes_of(np.matmul, _types(trace, (a, b)), dtype, casting)[-1]
     if dtype.kind == "b":
         return fresh(trace, _cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype))
     return fresh(trace, _matmul(trace, left, right, dtype))
@@ -293,6 +305,8 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not _operand(other):
             return NotImplemented
+        if ufunc is np.power and not swapped and type(other) is int and other == 2 and self.dtype == bool:
+            return pointwise(self.trace_, np.square, self)  # so NumPy's operator, which gives another dtype than np.power
         return pointwise(self.trace_, ufunc, *((other, self) if swapped else (self, other)))
 
     return method

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
+import functools
+import heapq
+import operator
 from typing import Any
 
 import numpy as np
@@ -63,7 +67,8 @@ def min_(driver: Any, *args: Any, **kwargs: Any) -> Any:
 def _extremum(driver: Any, plain: Any, better: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     """Python's choice: the first of the best, by comparisons."""
     things = list(args[0]) if len(args) == 1 else list(args)
-    key = kwargs.get("key") or (lambda x: x)
+    key = kwargs.get("key")
+    key = kwargs["key"] = (lambda x: x) if key is None else _caller(driver, key)
     if not things or not any(_is_data(key(x)) for x in things):
         return plain(things, **kwargs)
     best = things[0]
@@ -118,6 +123,55 @@ def zip_(driver: Any, *items: Any, strict: bool = False) -> Any:
 def reversed_(driver: Any, items: Any) -> Any:
     found = backwards(driver.trace, items)
     return reversed(items) if found is None else found
+
+
+def _caller(driver: Any, function: Any) -> Any:
+    """A function that Python calls: one of the user is followed."""
+    return lambda *args: driver.call(function, *args)
+
+
+@python_meaning(map)
+def map_(driver: Any, function: Any, *items: Any) -> Any:
+    return map(_caller(driver, function), *items)
+
+
+@python_meaning(filter)
+def filter_(driver: Any, function: Any, items: Any) -> Any:
+    return filter(function if function is None else _caller(driver, function), items)
+
+
+@python_meaning(sorted)
+def sorted_(driver: Any, items: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    return sorted(items, key=None if key is None else _caller(driver, key), reverse=reverse)
+
+
+@python_meaning(functools.reduce)
+def reduce_(driver: Any, function: Any, items: Any, *start: Any) -> Any:
+    return functools.reduce(_caller(driver, function), items, *start)
+
+
+@python_meaning(functools.cmp_to_key)
+def cmp_to_key(driver: Any, function: Any) -> Any:
+    return functools.cmp_to_key(_caller(driver, function))
+
+
+@python_meaning(setattr)
+def setattr_(driver: Any, thing: Any, name: Any, value: Any) -> None:
+    driver.setattr_(thing, name, value)
+
+
+def _changing(function: Any) -> Any:
+    def meaning(driver: Any, *args: Any) -> Any:
+        driver.changes_python()
+        return function(*args)
+
+    return meaning
+
+
+_CHANGES = (delattr, heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop, heapq.heapreplace, bisect.insort,
+            bisect.insort_left, operator.setitem, operator.delitem, object.__setattr__, object.__delattr__)  # fmt: skip
+for _function in _CHANGES:
+    python_meaning(_function)(_changing(_function))
 
 
 @python_meaning(isinstance)
