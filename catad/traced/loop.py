@@ -18,7 +18,7 @@ from catad.spaces import Product, Tensor, Unit
 from catad.terms import D
 from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
-from catad.traced.decisions import give_up_merging
+from catad.traced.decisions import give_up_merging, unroll_for
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.naming import named
 from catad.traced.operators import weakened
@@ -415,6 +415,9 @@ class CountedLoop(_Loop):
         self.state = "roll"
         if not self.simple or site in self.trace.findings.unrolled:
             iter(items)  # an error, or a restart: Python has no number of steps
+        if self.trace.unroll == sys.maxsize:  # `ct.unrolled()`
+            for var in self.limits:
+                unroll_for(self.trace, var)
         self.counter = Slot(var_of(self.trace, items.start), int)
 
     def next(self, *stops: Any) -> bool:
