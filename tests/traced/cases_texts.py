@@ -196,6 +196,14 @@ for t in range(25):
     z[0, t % 5] += x[0]
 return z
 
+# a loop whose index is not used, left early
+s = x[0]
+for _ in range(25):
+    if s > 9.0:
+        break
+    s = s + y[0] ** 2
+return s
+
 # a function inside
 g = ct.function(lambda u, v: np.sin(u) * v)
 return g(x, y) + g(y, g(x, x))
