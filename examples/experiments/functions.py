@@ -1,5 +1,5 @@
-"""What a plain Python function costs that `ct.function` traces: beside JAX, where it is installed, beside the same program composed
-by hand, and beside NumPy's own run of the function.
+"""What a plain Python function costs that `ct.function` traces: beside JAX, where it is installed, beside the same program
+composed by hand, and beside NumPy's own run of the function.
 
     python examples/experiments/functions.py [--n N] [--steps N] [--no-peers] [--json FILE] [--out DIR] [--rounds N]
 
@@ -177,11 +177,12 @@ def first_gradients(programs: ModuleType, steps: int) -> list[Bound]:
 
         return effort(prepared)
 
-    first(3)
-    few, many = (min([first(n) for _ in range(5)]) for n in (200, steps))
+    first(20)
+    n = min(200, steps)
+    few, many = (min([first(count) for _ in range(5)]) for count in (n, steps))
     return [
-        Bound(f"first gradient of RK4, {steps} steps, without the run", "200 steps", many / few, 1.3),
-        Bound("first gradient of RK4, 200 steps, without the run", "unrolled", few / first(200, 10**9), 0.1),
+        Bound(f"first gradient of RK4, {steps} steps, without the run", f"{n} steps", many / few, 1.3),
+        Bound(f"first gradient of RK4, {n} steps, without the run", "unrolled", few / first(n, 10**9), 0.1),
     ]
 
 
