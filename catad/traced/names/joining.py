@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from catad import errors
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast
+from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning
@@ -19,6 +20,9 @@ from catad.vector.shape import concatenate, stack
 
 
 def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dtype: Any = None) -> Traced:
+    known = pieces(trace, arrays) if new and axis == 0 else None
+    if known is not None:
+        arrays, new = known, False
     parts = [as_traced(trace, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -29,6 +33,8 @@ def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dt
     at = axis + shadow.ndim if axis < 0 else axis
     common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
     vars_ = tuple([cast(trace, part.var_, common) for part in parts])
+    if len(vars_) == 1 and not new:
+        return fresh(trace, vars_[0])
     return fresh(trace, computed(trace.region, (stack if new else concatenate)(at), vars_))
 
 
