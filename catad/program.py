@@ -162,7 +162,7 @@ class Program(D):
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
         A program that is called inside is one box, whose text the tooltip shows; so is, in a long program, each call of a helper
-        function, with all that it calls, and if that is not enough, each line of the source. Many arrays of one tree are one thick
+        function with all that it calls, and if that is not enough, each line of the source. Many arrays of one tree are one wide
         wire. With `open=True` all lines are drawn, with `open="name"` or a list of names those of some functions. Raises
         `SpaceError` for another domain.
 
