@@ -132,7 +132,7 @@ class Nesting(Primitive):
 
     @property
     def must_run(self) -> bool:
-        return any(box.primitive.must_run for _, term, dom in self.programs() for box in late().wire(term, dom).boxes)
+        return any(late().wire(term, dom).must_run for _, term, dom in self.programs())
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return late().finished(self.running(xp, *arrays), xp)

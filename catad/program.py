@@ -183,6 +183,7 @@ def identifier(text: str) -> str:
     words = re.findall(r"[A-Za-z_]\w*", text, re.ASCII)
     has_path = "[" in text or "." in text
     found = "f" if not words or text == "<lambda>" else words[-1] if has_path else "_".join(words)
+    found = found if found.strip("_") else "i"  # "_" is what nobody reads
     return f"{found}_" if iskeyword(found) or found in ("ct", "np") else found
 
 

@@ -159,6 +159,7 @@ class Wiring:
     """
 
     __slots__ = ("__dict__", "__weakref__", "boxes", "cod", "dom", "inputs", "outputs", "wires")
+    must_run = False  # whether a box in it must run though nobody reads its results
 
     def __init__(
         self,
@@ -310,6 +311,7 @@ class Builder:
         """The wiring from inputs to outputs, without the boxes on which no output depends, but for those that must run."""
         kept, needless = self._needed(flatten(outputs))
         unread = [box for box in needless if box.primitive.must_run]
+        must_run = bool(unread) or any(box.primitive.must_run for box in kept)
         if unread and flatten(outputs):
             first, *rest = flatten(outputs)
             for box in unread:
@@ -318,7 +320,10 @@ class Builder:
             kept, _ = self._needed(flatten(outputs))
         ends = [wire.number for wire in flatten(outputs)]
         starts = tuple([wire.number for wire in flatten(inputs)])
-        return Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(kept), tuple(ends))
+        made = Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(kept), tuple(ends))
+        if must_run:
+            made.must_run = True
+        return made
 
     def _needed(self, ends: Sequence[Wire]) -> tuple[list[Box], list[Box]]:
         """The boxes on which some wires depend, and the others."""

@@ -161,7 +161,7 @@ class Choose(Nesting):
 
     @property
     def must_run(self) -> bool:
-        return any(box.primitive.must_run for side in (self.f, self.g) for box in wire(side, self.dom).boxes)
+        return any(wire(side, self.dom).must_run for side in (self.f, self.g))
 
     def programs(self) -> list[tuple[int, D, Space]]:
         sides: list[tuple[int, D, Space]] = [(1, *self._mapped(side)) for side in (self.f, self.g)]
