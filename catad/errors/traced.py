@@ -372,8 +372,17 @@ def static_argument(argnum: int, tree: Any, term: Any) -> str:
     )
 
 
-def does_not_bind(error: Exception, fn: Any) -> str:
-    return text("the arguments do not fit the function", given=str(error), where=defined(fn))
+def does_not_bind(error: Exception, fn: Any, signature: Signature) -> str:
+    name = getattr(fn, "__name__", type(fn).__name__)
+    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    signature = signature.replace(parameters=parameters, return_annotation=Signature.empty)
+    return text(
+        "the arguments do not fit the function",
+        given=str(error),
+        expected=f"{'f' if name == '<lambda>' else name}{signature}",
+        where=defined(fn),
+        do="give them by position or by name, as in a call of the Python function",
+    )
 
 
 def wrong_factor_count(signature: Signature, static: Sequence[str], space: Any, fn: Any) -> str:
@@ -429,6 +438,15 @@ def show_source(error: BaseException, place: Place | None = None) -> None:
         error.called = column(place)
     else:
         error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}")
+
+
+def are_tuples(names: Sequence[str]) -> str:
+    """What is added to an error of the user's code where arguments are tuples."""
+    one = len(names) == 1
+    return (
+        f"  given:    {', '.join(names)}, {'a tuple' if one else 'tuples'} here, as values of products are\n"
+        "  do:       give dicts and other trees as example values, f.at(*arguments): a space knows no names"
+    )
 
 
 def raised_by_user(error: BaseException) -> bool:

@@ -18,6 +18,9 @@ from catad.terms import D
 from catad.traced.masked import Masked, same_mask
 from catad.traced.operators import assign, cast, fitted
 from catad.traced.recorder import Var
+from catad.traced.slicing import getitem as slice_of
+from catad.traced.slicing import has_traced_bounds
+from catad.traced.slicing import setitem as write_slice
 from catad.traced.stand_in import Traced, View, checked_array, computed, fresh, var_of
 from catad.vector.at import at
 from catad.vector.keys import arg
@@ -137,6 +140,8 @@ def getitem(x: Any, key: Any) -> Any:
     """`x[key]`."""
     if is_mask(x, key):
         return _masked(x, key[0] if isinstance(key, tuple) else key)
+    if has_traced_bounds(key):
+        return slice_of(x, key)
     key = parsed(x, key)
     if key.is_basic and not key.is_number:
         return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
@@ -174,6 +179,9 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     trace = x.trace_
     if is_mask(x, key):
         _set_under(x, key[0] if isinstance(key, tuple) else key, value)
+        return
+    if has_traced_bounds(key):
+        write_slice(x, key, value)
         return
     if isinstance(value, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))

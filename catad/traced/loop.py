@@ -14,17 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad.program import Notes
-from catad.spaces import Product, Tensor
+from catad.spaces import Product, Tensor, Unit
+from catad.terms import D
+from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
-from catad.traced.decisions import give_up_merging
+from catad.traced.decisions import give_up_merging, unroll_for
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.naming import named
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Var
-from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Steps, TracedRange, steps_of
+from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
+from catad.traced.steps import Once, TracedRange, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
+from catad.vector.choose import choose
 from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
@@ -60,6 +63,7 @@ class _Loop:
 
     what = "loop"
     can_unroll = True
+    limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -174,10 +178,10 @@ class _Loop:
 
     def appears(self, name: str, value: Any) -> bool:
         """A name that the loop binds first. It is state where it is read afterwards."""
-        if name not in self.live and not name.startswith("__catad_result"):
-            return True
         if self.start[name] is not UNBOUND:
             self.give_up()  # None before, a number after
+        if name not in self.live and not name.startswith("__catad_result"):
+            return True
         leaves = numeric_leaves(value)
         if leaves is None:
             if not is_numeric(value):
@@ -222,14 +226,27 @@ class _Loop:
         changed, steady, lifted = self.given()
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
-        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
-        after = tuple([_value(slot) for slot in changed]), tuple(rest)
-        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
+        most = self.most_steps()
+        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
+        dom = Product(spaces if most is None else (*spaces, Unit))
+        last = tuple(rest) if most is None else ()
+
+        def closed(title: str, results: Any) -> D:
+            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+
+        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(holds, body), args)
+        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args)
+        else:
+            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
         return changed, steady, list(made[0])
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -252,26 +269,44 @@ class _Loop:
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
+        self.note_aliases()
         self.merged = True
+
+    def note_aliases(self) -> None:
+        """Names that are one array in Python, or show one of before the loop, are arrays of their own after it."""
+        pairs = []
+        for name in self.slots:
+            if self.values[name] is not self.start[name]:
+                pairs += list(zip(tree_leaves(self.left_before[name]), tree_leaves(self.values[name]), strict=True))
+        arrays = [(old.root, new.root) for old, new in pairs if isinstance(old, Traced) and old.ndim]
+        for root, own in arrays:
+            known = [other for one, other in arrays if one is root and other is not own]
+            if root.region is not self.region:
+                known.append(root)
+            if known:
+                own.aliases = Aliases(self.site, [(one, one.holds(self.outer)) for one in known], self.what)
 
 
 class ForLoop(_Loop):
-    """A `for` statement."""
+    """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
 
-    def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
         super().__init__(driver, names, site)
-        steps = steps_of(self.trace, items) if self.simple else items if isinstance(items, Steps) else None
+        self.kept = kept
+        steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
+        if self.steps is not None and isinstance(items, Once):
+            items.rolled(site)
         self.items: Iterator[Any] = iter(items)
         self.state = "roll" if self.steps is not None else "python"
 
     def next(self, *stops: Any) -> bool:
         """Whether another step is to run. Flags end the loop where they are known to be set."""
         if self.state == "python":
-            if any(not isinstance(stop, Traced) and stop for stop in stops):
+            if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
                 self.exhausted = False
                 return False
             self.current = next(self.items, UNBOUND)
@@ -376,9 +411,13 @@ class CountedLoop(_Loop):
     def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
         self.range = items
+        self.limits = tuple([end.var_ for end in (items.start, items.stop) if isinstance(end, Traced)])
         self.state = "roll"
-        if not self.simple:
-            iter(items)  # an error: Python has no number of steps
+        if not self.simple or site in self.trace.findings.unrolled:
+            iter(items)  # an error, or a restart: Python has no number of steps
+        if self.trace.unroll == sys.maxsize:  # `ct.unrolled()`
+            for var in self.limits:
+                unroll_for(self.trace, var)
         self.counter = Slot(var_of(self.trace, items.start), int)
 
     def next(self, *stops: Any) -> bool:
@@ -390,6 +429,7 @@ class CountedLoop(_Loop):
         else:
             self.open()
         self.current = self.stand_in(self.counter)
+        note_bounds(self.current.var_, *self.range.ends)
         self.state = "rolling"
         return True
 
@@ -406,6 +446,9 @@ class CountedLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
+
+    def most_steps(self) -> int | None:
+        return self.range.most
 
     def all_slots(self) -> list[Slot]:
         return [self.counter, *super().all_slots()]

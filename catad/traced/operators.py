@@ -18,7 +18,9 @@ from catad.late import late
 from catad.scalar.callables import handler_of
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.traced.affine import note
 from catad.traced.masked import Masked, common_mask
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Trace, Uniform, Var
 from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
 from catad.vector import pointwise as words
@@ -96,6 +98,9 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None, cast
             return made
     if not supported(ufunc):
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
+    for arg in args:
+        if type(arg) is Ragged:
+            return arg.pointwise_(trace, ufunc, args, dtype)
     mask = common_mask(args)
     plain = [arg.full if isinstance(arg, Masked) else arg for arg in args]
     special = SPECIAL.get(ufunc)
@@ -211,6 +216,8 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, ca
         out = _cast(trace, _line(trace, _term(ufunc, tuple(kept)), at), dtypes[-1])
     if weak:
         out = weakened(trace, out)
+    if not out.space.shape and out.space.dtype == np.int64:
+        note(trace.region, ufunc, [arg if var is None else var for arg, var in zip(args, vars_, strict=True)], out)
     return fresh(trace, out)
 
 
@@ -263,8 +270,11 @@ def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
 cast = _cast
 
 
-def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same_kind") -> Traced:
+def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """The matrix product, by NumPy's rules."""
+    for one in (a, b):
+        if type(one) is Ragged:
+            return one.matmul_(trace, a, b)
     left, right = var_of(trace, a), var_of(trace, b)
     if not left.space.ndim or not right.space.ndim:
         raise errors.SpaceError(errors.matmul_of_numbers(left.space, right.space))
@@ -286,7 +296,7 @@ def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:
 
 
 def _trace_of(*args: Any) -> Trace:
-    found = next(arg for arg in args if isinstance(arg, (Traced, Masked)))
+    found = next(arg for arg in args if isinstance(arg, (Traced, Masked, Ragged)))
     trace: Trace = found.trace_
     return trace
 
@@ -302,7 +312,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     return method
 
 
-_OPERANDS = (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
+_OPERANDS = (Traced, Masked, Ragged, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
 
 
 def _operand(other: Any) -> bool:
@@ -312,6 +322,9 @@ def _operand(other: Any) -> bool:
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
     """`target op= value`: an array is written into and keeps its dtype; a number is replaced."""
     made = op(target, value)
+    if isinstance(target, Ragged):
+        target.assign_(made, "same_kind")
+        return target
     if not isinstance(target, Traced) or not target.ndim:
         return made
     assign(target, made, "same_kind")
@@ -323,6 +336,8 @@ def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
     trace = target.trace_
     if isinstance(value, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
+    if isinstance(value, Ragged):
+        value.unknown_("the length of a slice")
     var = var_of(trace, value)
     own = target.space
     if var.weak is None and not np.can_cast(var.space.dtype, own.dtype, casting):
@@ -349,18 +364,23 @@ for _name, _ufunc in [
     ("lshift", np.left_shift), ("rshift", np.right_shift), ("lt", np.less), ("le", np.less_equal), ("gt", np.greater),
     ("ge", np.greater_equal), ("eq", np.equal), ("ne", np.not_equal),
 ]:  # fmt: skip
-    for _class in (Traced, Masked):
+    for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", _binary(_ufunc, False))
         if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
             setattr(_class, f"__r{_name}__", _binary(_ufunc, True))
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
-        setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
+        for _class in (Traced, Ragged):
+            setattr(_class, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
 for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
-    for _class in (Traced, Masked):
+    for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
-setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace_, self, other))  # noqa: B010
-setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace_, other, self))  # noqa: B010
-setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010
-setattr(Traced, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
-setattr(Traced, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010
+for _name, _method in [
+    ("matmul", lambda self, other: matmul(self.trace_, self, other)),
+    ("rmatmul", lambda self, other: matmul(self.trace_, other, self)),
+    ("imatmul", lambda self, other: in_place(operator.matmul, self, other)),
+    ("divmod", lambda self, other: (self // other, self % other)),
+    ("rdivmod", lambda self, other: (other // self, other % self)),
+]:
+    for _class in (Traced, Ragged):
+        setattr(_class, f"__{_name}__", _method)

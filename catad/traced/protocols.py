@@ -12,9 +12,10 @@ from catad import errors
 from catad.late import late
 from catad.traced.masked import Masked
 from catad.traced.operators import assign, matmul, pointwise, supported
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced
-from catad.traced.table import FUNCTIONS, MASKED_METHODS, METHODS, UFUNC_METHODS, enter_package, hint
+from catad.traced.table import FUNCTIONS, MASKED_METHODS, METHODS, RAGGED, UFUNC_METHODS, enter_package, hint
 
 
 def unknown(name: str) -> errors.TraceError:
@@ -76,8 +77,13 @@ def _written(trace: Trace, made: Any, targets: tuple[Any, ...], where: Any, name
 
 def write_out(target: Any, made: Any, casting: Any = "same_kind") -> None:
     """Write a result into the array given by `out=`."""
+    if isinstance(target, Ragged):
+        target.assign_(made, casting)
+        return
     if not isinstance(target, Traced):
         raise errors.TraceError(errors.write_to_captured("the array given by out="))
+    if isinstance(made, Ragged):
+        made.unknown_("the length of a slice")
     if made.shape != target.shape and np.broadcast_shapes(made.shape, target.shape) != target.shape:
         raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
     assign(target, made, casting)
@@ -104,6 +110,11 @@ def _module(function: Any) -> str:
 def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call the meaning of a function; a parameter that it has not is a named error."""
     kwargs = dict(kwargs)
+    ragged = _slice_in((args, kwargs))
+    if ragged is not None:
+        if found not in RAGGED:
+            ragged.unknown_("the length of a slice")
+        found = RAGGED[found]
     code = found.__code__
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     if len(args) >= code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
@@ -128,6 +139,14 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
         raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
     write_out(target, made)
     return target
+
+
+def _slice_in(value: Any) -> Ragged | None:
+    """A slice of traced length among arguments."""
+    if isinstance(value, (list, tuple, dict)):
+        parts = map(_slice_in, value.values() if isinstance(value, dict) else value)
+        return next((part for part in parts if part is not None), None)
+    return value if isinstance(value, Ragged) else None
 
 
 def _is_finer(target: Any, x: Any) -> bool:
@@ -172,9 +191,22 @@ def masked_attribute(self: Masked, name: str) -> Any:
     return _bound(self, METHODS[name], name)
 
 
+def ragged_attribute(self: Ragged, name: str) -> Any:
+    """A method of a slice of traced length."""
+    if name.startswith("__") or not hasattr(np.ndarray, name):
+        raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
+    found = METHODS.get(name)
+    if found not in RAGGED:
+        self.unknown_("the length of a slice")
+    return RAGGED[found](self.trace_, self) if getattr(found, "is_property", False) else _bound(self, found, name)
+
+
 Traced.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Traced.__array_function__ = array_function  # type: ignore[attr-defined]
 setattr(Traced, "__getattr__", attribute)  # noqa: B010
 Masked.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Masked.__array_function__ = array_function  # type: ignore[attr-defined]
 Masked.__getattr__ = masked_attribute  # type: ignore[method-assign]
+Ragged.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+Ragged.__array_function__ = array_function  # type: ignore[attr-defined]
+setattr(Ragged, "__getattr__", ragged_attribute)  # noqa: B010

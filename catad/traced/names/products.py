@@ -43,13 +43,13 @@ def _dot(trace: Trace, a: Any, b: Any) -> Traced:
         made: Traced = pointwise(trace, np.multiply, x, y)
         return made
     if y.ndim <= 2:
-        return matmul(trace, x, y)
+        return matmul(trace, x, y)  # type: ignore[no-any-return]
     return _contracted(trace, x, y, [x.ndim - 1], [y.ndim - 2])
 
 
 @meaning(np.vdot)
 def vdot(trace: Trace, a: Any, b: Any) -> Traced:
-    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))
+    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))  # type: ignore[no-any-return]
 
 
 @meaning(np.inner)
