@@ -82,6 +82,12 @@ np.lib.stride_tricks.sliding_window_view(x, 2, axis=-1)
 np.lib.stride_tricks.sliding_window_view(x, (2, 2), axis=(1, 1))
 np.lib.stride_tricks.sliding_window_view(v, 9)
 x ** 2
+np.pad(x, (2, 1), mode="reflect", reflect_type="odd")
+np.pad(x, 3, mode="symmetric", reflect_type="odd")
+np.pad(x, 1, mode="empty")[1:-1, 1:-1]
+np.pad(x, 1, mode="none")
+np.pad(x, 1, constant_values=300)
+np.pad(x, (1, 2), mode="linear_ramp", end_values=(5, -4))
 np.logspace(0, x[0, 0], 3)
 np.logspace(x[0], 1, 4, endpoint=False, base=2, axis=-1, dtype=np.float32)
 np.geomspace(v[0], v[2], 4)
