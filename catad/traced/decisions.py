@@ -33,6 +33,9 @@ def loops_behind(var: Var) -> set[Any] | None:
             continue
         seen.add(id(top))
         region = top.region
+        if top.wire.number in region.known:
+            found.add(region.known[top.wire.number])
+            continue
         args = region.writer.get(top.wire.number)
         if args is not None:
             stack.extend(args)

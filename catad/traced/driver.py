@@ -13,6 +13,7 @@ import numpy as np
 from catad import errors
 from catad.traced import iterators
 from catad.traced.branch import Branch, choose_values
+from catad.traced.comprehended import comprehended
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
 from catad.traced.indexing import getitem
@@ -20,6 +21,7 @@ from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
+from catad.traced.outputs import item, whole
 from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Trace, the_trace
 from catad.traced.slicing import has_traced_bounds
@@ -70,6 +72,10 @@ class Driver:
             return getitem(constant(self.trace, thing, origin="a captured array"), key)
         if isinstance(thing, dict) and isinstance(key, Traced):
             key = key.item()
+        if type(thing) in (list, tuple) and isinstance(key, Traced) and key.var_.constant is None and key.dtype.kind in "iu":
+            found = whole(self.trace, thing)
+            if found is not None and not key.ndim:
+                return item(self.trace, found, key, thing)
         return thing[key]
 
     def setitem(self, thing: Any, key: Any, value: Any) -> None:
@@ -185,6 +191,10 @@ class Driver:
         if isinstance(items, TracedRange):
             return CountedLoop(self, items, Names(*names), _site(sys._getframe(1)))
         return ForLoop(self, items, Names(*names), _site(sys._getframe(1)), kept and hasattr(type(items), "__next__"))
+
+    def comprehended(self, items: Any, made: Callable[[Any], list[Any]]) -> list[Any]:
+        """A list comprehension: `made` gives the list of some items."""
+        return comprehended(self, items, made, _site(sys._getframe(1)))
 
     def while_(self, *names: Any) -> WhileLoop:
         return WhileLoop(self, Names(*names), _site(sys._getframe(1)))

@@ -131,6 +131,9 @@ def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[
 def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     owner = function.__self__
     if function.__name__ in _CHANGING:
+        outputs = getattr(driver.trace.region.loop, "outputs", None)
+        if outputs is not None and function.__name__ == "append" and len(args) == 1 and outputs.append(owner, args[0]):
+            return None
         driver.changes_python()
     if hasattr(type(owner), "__next__"):
         driver.used(owner)

@@ -8,7 +8,7 @@ Python things, short loops, and loops whose steps must be known as numbers run i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,9 +19,11 @@ from catad.terms import D
 from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging, unroll_for
+from catad.traced.known import is_of, known_after
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.naming import named
 from catad.traced.operators import weakened
+from catad.traced.outputs import Outputs
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
 from catad.traced.steps import Once, TracedRange, steps_of
@@ -39,12 +41,14 @@ _PASSES = 8  # recordings of a body until its state is settled
 
 class Names(NamedTuple):
     """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
-    that the loop has nothing in it that keeps it from being recorded."""
+    that the loop has nothing in it that keeps it from being recorded; `lists` are names of lists to which it appends, and that
+    nothing else in it can read."""
 
     bound: tuple[str, ...]
     live: tuple[str, ...]
     same: tuple[str, ...]
     simple: bool
+    lists: tuple[str, ...] = ()
 
 
 class Slot:
@@ -67,7 +71,7 @@ class _Loop:
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
-        self.same = names.same
+        self.same, self.lists = names.same, names.lists
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
@@ -295,6 +299,7 @@ class ForLoop(_Loop):
     def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
         super().__init__(driver, names, site)
         self.kept = kept
+        self.outputs = Outputs(self)
         steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
@@ -312,8 +317,11 @@ class ForLoop(_Loop):
             self.current = next(self.items, UNBOUND)
             return self.current is not UNBOUND
         if self.state == "roll":
-            self.rolled = True
+            assert self.steps is not None
+            self.rolled, self.length = True, self.steps.n
             self.begin(sys._getframe(1))
+            lists = names_of(sys._getframe(1), self.lists)
+            self.outputs.lists += [one for one in lists.values() if type(one) is list]
             self.state = "rolling"
             self.take()
             return True
@@ -326,6 +334,7 @@ class ForLoop(_Loop):
     def take(self) -> None:
         """The item of a step: entries of arrays with an axis for the steps."""
         assert self.steps is not None
+        self.outputs.open()
         with self.trace.inside(self.outer):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
@@ -336,24 +345,52 @@ class ForLoop(_Loop):
 
     def leave(self) -> None:
         """The body has been recorded."""
+        with self.trace.inside(self.region):
+            outputs = self.outputs.variables(self.region)
         if not self.close(sys._getframe(1)):
             self.state = "again"
             return
         self.state = "done"
         changed, steady, lifted = self.given()
         finals: list[Var] = []
-        if changed:
+        outs: tuple[Var, ...] = ()
+        if changed or outputs:
             assert self.steps is not None
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
-            after = tuple([_value(slot) for slot in changed]), ()
+            after = tuple([_value(slot) for slot in changed]), outputs
             body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
             made = computed(self.outer, sweep(body, self.steps.n), args)
-            finals = list(made[0])
+            finals, outs = list(made[0]), made[1]
+            self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
         self.finish(changed, steady, finals)
+        self.outputs.fill(outs, [var.weak for var in outputs], self.note_outputs())
+
+    def note_known(self, changed: list[Slot], steady: list[Slot], made: Sequence[Var], values: Sequence[Var]) -> None:
+        """What the loop makes of known numbers alone."""
+        known = [one for one, array in zip(self.entries, self.arrays, strict=True) if array.constant is not None]
+        known += [_input(slot) for slot in steady if slot.start.constant is not None]
+        state = {_input(slot): _value(slot) for slot in changed if slot.start.constant is not None}
+        wires = known_after(self.region, known, state)
+        for slot, var, value in zip([*changed, *[None] * len(made)], made, values, strict=False):
+            if is_of(self.region, value, wires) and (slot is None or _input(slot).wire.number in wires):
+                self.outer.known[var.wire.number] = self.site
+
+    def note_outputs(self) -> Aliases | None:
+        """Arrays that are in lists and in the state: a write into one of them, later, is not recorded."""
+        arrays = self.outputs.roots
+        left = [leaf for name in self.slots for leaf in tree_leaves(self.left_before[name])]
+        state = {id(buffer) for buffer in (*self.replaced, *_roots(left))}
+        if not any(id(root) in state for root in arrays):
+            return None
+        starts = [root for name in self.slots for root in _roots(self.start[name])]
+        for root in [root for name in self.slots for root in _roots(self.values[name])]:
+            if root not in starts and root.aliases is None:
+                root.aliases = Aliases(self.site, [], self.what)
+        return Aliases(self.site, [(root, root.holds(self.outer)) for root in starts], self.what)
 
 
 class WhileLoop(_Loop):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 DRIVER = "__catad__"
 
 
-def later(value: ast.expr) -> ast.expr:
+def later(value: ast.expr) -> ast.Lambda:
     """A function without arguments that computes an expression."""
     none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(none, value), value)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,6 +54,14 @@ class Var:
         return self.wire.space
 
 
+class Row(NamedTuple):
+    """What a variable is of another one: its row `k`; `weak` is the type of Python number that it is."""
+
+    of: Var
+    k: int
+    weak: type | None
+
+
 class Region:
     """A program in the making; see the module."""
 
@@ -69,6 +77,8 @@ class Region:
         self.holds: dict[Any, Var] = {}  # what arrays of outer regions hold here, where they were written into
         self.written: set[Any] = set()  # arrays that were written into here
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
+        self.rows: dict[int, Row] = {}  # by the number of a wire: of what it is a row
+        self.known: dict[int, Any] = {}  # by the number of a wire: the loop whose unrolling makes it a known number
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
         self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
         self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.scalar.find_source import find_source, imports_of
+from catad.traced.appended import FreshLists
 from catad.traced.bindings import augmented_only, bound_names, contains
 from catad.traced.flags import without_jumps
 from catad.traced.nodes import (
@@ -174,7 +175,12 @@ class Rewriter(ast.NodeTransformer):
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Some statements, rewritten."""
         out: list[ast.stmt] = []
+        lists = FreshLists(self.whole, self.declared)
         for statement in statements:
+            filled = lists.before(statement)
+            lists.after(statement)
+            if filled:
+                statement.filled_lists = filled  # type: ignore[attr-defined]
             made = self.visit(statement)
             out += made if isinstance(made, list) else [made]
         return out
@@ -266,6 +272,17 @@ class Rewriter(ast.NodeTransformer):
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
         return ast.copy_location(ast.Call(ask("iterator"), [node], []), node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        first = node.generators[0]
+        plain = len(node.generators) > 1 or first.ifs or first.is_async or contains([node], (*_UNMERGED, ast.NamedExpr))
+        self.generic_visit(node)
+        if plain:
+            return node
+        items, first.iter = first.iter, load("__catad_items")
+        made = later(node)
+        made.args.args = [ast.arg("__catad_items")]
+        return ast.copy_location(ast.Call(ask("comprehended"), [items, made], []), node)
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
@@ -413,7 +430,8 @@ class Rewriter(ast.NodeTransformer):
         driver = self.fresh("loop")
         same = augmented_only([*node.body, node.target])
         kept = not isinstance(node.iter, (ast.Call, ast.GeneratorExp)) and hasattr(node, "stops")
-        args = [self.visit(node.iter), ast.Constant(kept), texts(names), texts(live), texts(same), ast.Constant(simple)]
+        said = (texts(names), texts(live), texts(same), ast.Constant(simple), texts(getattr(node, "filled_lists", ())))
+        args = [self.visit(node.iter), ast.Constant(kept), *said]
         start = assigned(driver, ast.copy_location(ast.Call(ask("for_"), args, []), node.iter))
         item = self.fresh("item")
         target = self.unpack(node.target, load(item), node)

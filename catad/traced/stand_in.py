@@ -76,6 +76,8 @@ class Aliases:
     def give_up(self, region: Region) -> None:
         if region is not region.trace.root:
             give_up_merging(region)
+        if self.site is None:
+            raise errors.TraceError(errors.write_to_captured(str(self.loop)))
         if self.loop is not None and self.loop != "for loop":
             raise errors.TraceError(errors.loop_cannot_be_unrolled(self.loop))
         findings = region.trace.findings

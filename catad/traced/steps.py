@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad.traced.affine import Affine, form_of, most, note_bounds
+from catad.traced.outputs import Whole, element, whole
 from catad.traced.recorder import Restart, Trace, Var
 from catad.traced.stand_in import Traced, constant, fresh, var_of
 
@@ -70,6 +71,20 @@ class Rows(Steps):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.array)
+
+
+class Elements(Rows):
+    """The elements of a list that are the rows of an array."""
+
+    def __init__(self, found: Whole, items: Sequence[Any]) -> None:
+        super().__init__(found.array)
+        self.found, self.items = found, items
+
+    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
+        return element(trace, next(entries), self.found, self.items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.items)
 
 
 class Pairs(Steps):
@@ -206,6 +221,9 @@ def steps_of(trace: Trace, items: Any) -> Steps | None:
         return Range(items)
     if isinstance(items, Traced) and items.ndim:
         return Rows(items)
+    if type(items) in (list, tuple):
+        found = whole(trace, items)
+        return None if found is None else Elements(found, items)
     if type(items) is np.ndarray and items.ndim and items.dtype.kind in "biuf":
         return Rows(constant(trace, items, origin="a captured array"))
     return None
@@ -227,6 +245,8 @@ def enumerated(trace: Trace, items: Any, start: int = 0) -> Once | None:
 def backwards(trace: Trace, items: Any) -> Once | None:
     """`reversed`, where it can be taken by a program."""
     found = None if isinstance(items, Once) else steps_of(trace, items)
+    if isinstance(found, Elements):
+        return Once(trace, Elements(Whole(found.array[::-1], found.found.weak), found.items[::-1]))
     if isinstance(found, Range):
         return Once(trace, Range(found.of[::-1]))
     return Once(trace, Rows(found.array[::-1])) if isinstance(found, Rows) else None
