@@ -265,7 +265,8 @@ def _turned(x: Any, made: Any, axis: int, before: int, after: int, repeats: bool
         raise errors.TraceError(errors.unknown_parameter("np.pad", "reflect_type='odd' and more entries than the axis has"))
     low, high = (along(x, axis, slice(k, k + 1)) for k in (0, n - 1))
     parts = [along(made, axis, part) for part in (slice(0, before), slice(before, before + n), slice(before + n, None))]
-    return np.concatenate([2 * low - parts[0], parts[1], 2 * high - parts[2]], axis)
+    ends = [(2 * end - part).astype(x.dtype, copy=False) for end, part in ((low, parts[0]), (high, parts[2]))]
+    return np.concatenate([ends[0], parts[1], ends[1]], axis)
 
 
 _STATISTICS: dict[str, Callable[..., Any]] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
