@@ -61,12 +61,12 @@ class Buffer:
 
 class Aliases:
     """The arrays that a merged value may be. While nobody writes into them, nor into the value, that makes no difference; where
-    somebody does, the branch is explored."""
+    somebody does, the branch is explored, and the loop unrolled."""
 
-    __slots__ = ("known", "site")
+    __slots__ = ("known", "loop", "site")
 
-    def __init__(self, site: Any, known: list[tuple[Buffer, Var]]) -> None:
-        self.site, self.known = site, known
+    def __init__(self, site: Any, known: list[tuple[Buffer, Var]], loop: str | None = None) -> None:
+        self.site, self.known, self.loop = site, known, loop
 
     def check(self, region: Region) -> None:
         """Give up where one of the arrays has been written into."""
@@ -76,7 +76,12 @@ class Aliases:
     def give_up(self, region: Region) -> None:
         if region is not region.trace.root:
             give_up_merging(region)
-        region.trace.findings.explored.add(self.site)
+        if self.site is None:
+            raise errors.TraceError(errors.write_to_captured(str(self.loop)))
+        if self.loop is not None and self.loop != "for loop":
+            raise errors.TraceError(errors.loop_cannot_be_unrolled(self.loop))
+        findings = region.trace.findings
+        (findings.explored if self.loop is None else findings.unrolled).add(self.site)
         raise Restart()
 
 

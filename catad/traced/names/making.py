@@ -12,10 +12,11 @@ from catad.traced.follow import any_traced, wrapped
 from catad.traced.masked import Masked
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import assign, cast, common_dtype
+from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, python_meaning
-from catad.vector.shape import stack
+from catad.vector.shape import concatenate, stack
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -115,8 +116,9 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
     if isinstance(thing, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("np.array(x[mask])"))
     if isinstance(thing, (list, tuple)) and any_traced(thing):
-        parts = [from_nested(trace, part) for part in thing]
-        shapes = {part.shape for part in parts}
+        known = pieces(trace, thing)
+        parts = [from_nested(trace, part) for part in (thing if known is None else known)]
+        shapes = {part.shape[known is not None :] for part in parts}
         if len(shapes) > 1:
             raise ValueError(
                 "setting an array element with a sequence. The requested array has an inhomogeneous shape: "
@@ -124,6 +126,8 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
             )
         common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
         vars_ = tuple([cast(trace, part.var_, common) for part in parts])
+        if known is not None:
+            return fresh(trace, vars_[0] if len(vars_) == 1 else computed(trace.region, concatenate(), vars_))
         return fresh(trace, computed(trace.region, stack(), vars_))
     var = var_of(trace, thing if isinstance(thing, Traced) else np.asarray(thing))
     made = cast(trace, var, np.dtype(dtype) if dtype is not None else var.space.dtype)
