@@ -24,7 +24,6 @@ from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
 from catad.traced.debug import find_nans, locate, watches
 from catad.traced.form import Form
-from catad.traced.function import Function
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
 from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
@@ -385,9 +384,3 @@ def _order(front: Front, args: Sequence[Any], kwargs: dict[str, Any]) -> list[in
     n = len(args)
     positional, named = front.function.sorted_arguments(ranges[:n], dict(zip(kwargs, ranges[n:], strict=True)))
     return [k for _, own in (*positional, *named) for k in own]
-
-
-def program_at(f: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Written:
-    """The program of a function for some arguments, of which only spaces and trees are used; a space stands for values of it."""
-    form, value = taken(f, args, kwargs)
-    return f.program(leaves_of(value)[1], form)

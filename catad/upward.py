@@ -1,7 +1,8 @@
 """The functions of upper layers that lower layers call, imported when the first of them is called (`late.py`)."""
 
-from catad.calling import call_term, program_at
+from catad.calling import call_term
 from catad.derive import linearize
+from catad.domains import at_domain, program_at
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
@@ -46,6 +47,7 @@ __all__ = [
     "Program",
     "add",
     "astype",
+    "at_domain",
     "at_space",
     "bound_names",
     "broadcast_to",

@@ -408,11 +408,11 @@ def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
             return tuple(found)
 
 
-def wire(term: MorphismLike, dom: Space) -> Wiring:
-    """Lay a term out at a space. The wiring is kept with the term.
+def wire(term: MorphismLike, *at: Any, **named: Any) -> Wiring:
+    """Lay a term out at a space, at the spaces of its arguments, or at example values. The wiring is kept with the term.
 
-    Raises `SpaceError` for an argument that is no morphism, what is no space, and where the term does not take a value of
-    it.
+    Raises `SpaceError` for an argument that is no morphism, for what is no space and no value, and where the term does not take a
+    value of the space.
 
     >>> import catad as ct
     >>> h = ct.sin >> ct.exp
@@ -420,8 +420,10 @@ def wire(term: MorphismLike, dom: Space) -> Wiring:
     2
     """
     term = morphism(term, "ct.wire")
-    if not isinstance(dom, Space):
-        raise errors.SpaceError(errors.not_spaces("ct.wire", dom, "ct.wire(f, ct.f64[1000])"))
+    if len(at) == 1 and not named and isinstance(at[0], Space):
+        (dom,) = at
+    else:
+        term, dom = late().at_domain(term, at, named)
 
     def laid_out() -> Wiring:
         b = Builder(_point_in(dom))

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
 
+SIDES = ("if_true", "if_false")  # the names of their programs
+
+
 class Branch:
     """An `if` statement. `taken` says which side runs now, `again` that names must be put back, `merged` that names have values.
 
@@ -57,7 +60,7 @@ class Branch:
             self.start = _names_of(sys._getframe(1), self.names)
         else:
             self.taken, self.again = False, True
-        side = Region(self.trace, self.trace.region, "branch")
+        side = Region(self.trace, self.trace.region, SIDES[len(self.left)])
         side.branch = self.site
         self.sides.append(side)
         self.trace.region = side
@@ -134,8 +137,8 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     if site in trace.findings.explored:
         return first() if decide(trace, test.var_) else second()
     regions, values = [], []
-    for side in (first, second):
-        region = Region(trace, trace.region, "branch")
+    for side, title in zip((first, second), SIDES, strict=True):
+        region = Region(trace, trace.region, title)
         region.branch = site
         regions.append(region)
         try:

@@ -46,6 +46,12 @@ def loops_behind(var: Var) -> set[Any] | None:
             start = region.loop.starts.get(top.wire.number)
             if start is not None:
                 stack.append(start)
+        elif region.loop is not None and region.loop.limits:
+            found.add(region.loop.site)
+            stack.extend(region.loop.limits)
+            start = region.loop.starts.get(top.wire.number)
+            if start is not None:
+                stack.append(start)
         else:
             return None
     return found
@@ -70,6 +76,9 @@ def give_up_merging(region: Region) -> None:
         if at.branch is not None:
             trace.findings.explored.add(at.branch)
             raise Restart()
+        for var in () if at.loop is None else at.loop.limits:
+            trace.findings.unrolled.add(at.loop.site)
+            unroll_for(trace, var)
         if at.loop is not None:
             raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what))
         at = at.parent

@@ -14,15 +14,18 @@ from catad import errors
 from catad.traced import iterators
 from catad.traced.branch import Branch, choose_values
 from catad.traced.comprehended import comprehended
+from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
 from catad.traced.indexing import getitem
-from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
+from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
 from catad.traced.outputs import item, whole
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Trace, the_trace
+from catad.traced.slicing import has_traced_bounds
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
@@ -79,7 +82,7 @@ class Driver:
     def setitem(self, thing: Any, key: Any, value: Any) -> None:
         if isinstance(thing, np.ndarray):
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
-        if not isinstance(thing, Traced):
+        if not isinstance(thing, (Traced, Ragged)):
             self.changes_python()
         elif isinstance(value, (list, tuple)):
             value = call(self, np.array, (value,), {})
@@ -92,7 +95,7 @@ class Driver:
 
     def aug(self, op: str, thing: Any, value: Any) -> Any:
         """`thing op= value`."""
-        if isinstance(thing, Traced):
+        if isinstance(thing, (Traced, Ragged)):
             return in_place(getattr(operator, op), thing, value)
         if isinstance(thing, np.ndarray) and thing.ndim:
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
@@ -107,7 +110,7 @@ class Driver:
             made = getattr(operator, op)(old, value)
         else:
             made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
-        if isinstance(old, Traced) and old.is_view and made is old:
+        if made is old and (isinstance(old, Ragged) or (isinstance(old, Traced) and old.is_view)):
             return  # the view has written into the array
         self.setitem(thing, key, made)
 
@@ -211,7 +214,7 @@ def _is_condition(value: Any) -> bool:
 def _has_stand_in(key: Any) -> bool:
     if isinstance(key, tuple):
         return any(_has_stand_in(part) for part in key)
-    return isinstance(key, Traced)
+    return isinstance(key, Traced) or has_traced_bounds(key)
 
 
 def _name_of(array: Any) -> str:

@@ -21,6 +21,7 @@ from catad.traced.masked import Masked
 from catad.traced.naming import captured
 from catad.traced.operators import direct
 from catad.traced.protocols import called, universal
+from catad.traced.ragged import Ragged
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import Traced, constant
 from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package
@@ -55,7 +56,7 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         return known(driver, *args, **kwargs)
     if isinstance(function, MethodType):
         owner = function.__self__
-        if isinstance(owner, (Traced, Masked, D)):
+        if isinstance(owner, (Traced, Masked, Ragged, D)):
             return function(*args, **kwargs)
         if isinstance(function.__func__, FunctionType) and follows(function.__func__, driver.package):
             return _follow(driver, function.__func__, (owner, *args), kwargs)
@@ -103,7 +104,8 @@ def follows(function: FunctionType, package: str) -> bool:
 def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     driver.trace.captured.update(captured(function))
     copy = rewritten(function, driver)
-    return (function if copy is None else copy)(*args, **kwargs)
+    with driver.trace.calling(function.__qualname__.rpartition("<locals>.")[2].removesuffix(".__call__")):
+        return (function if copy is None else copy)(*args, **kwargs)
 
 
 def followed(driver: Driver, function: Any) -> Any:
@@ -195,7 +197,7 @@ def any_traced(value: Any) -> bool:
         return any(any_traced(part) for part in value)
     if isinstance(value, dict):
         return any(any_traced(part) for part in value.values())
-    return isinstance(value, (Traced, Masked))
+    return isinstance(value, (Traced, Masked, Ragged))
 
 
 def _all_constant(value: Any) -> bool:
@@ -203,4 +205,4 @@ def _all_constant(value: Any) -> bool:
         return all(_all_constant(part) for part in value)
     if isinstance(value, dict):
         return all(_all_constant(part) for part in value.values())
-    return not isinstance(value, (Traced, Masked)) or (isinstance(value, Traced) and value.constant is not None)
+    return not isinstance(value, (Traced, Masked, Ragged)) or (isinstance(value, Traced) and value.constant is not None)

@@ -117,7 +117,7 @@ class Function(D):
         try:
             found = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise errors.ArgumentError(errors.does_not_bind(error, self.fn)) from None
+            raise errors.ArgumentError(errors.does_not_bind(error, self.fn, self.signature)) from None
         return [(name_of(self.signature, k), value) for k, value in enumerate(found.args)], list(found.kwargs.items())
 
     def form_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, list[Any]]:
@@ -176,7 +176,7 @@ class Function(D):
     # -- programs
 
     def at(self, *args: Any, **kwargs: Any) -> Program:
-        """The program at a space, or at the spaces of some values."""
+        """The program at a space, at the spaces of the arguments, or at those of example values."""
         if len(args) == 1 and not kwargs and isinstance(args[0], Space):
             return self.program(args[0])
         made: Program = late().program_at(self, args, kwargs)
@@ -260,7 +260,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
     followed: set[FunctionType] = set()
     function.captured.check()
-    path = _explored(run)
+    path = _explored(run, [name for name, tree in _named(function, form) if tree.kind is tuple and not tree.is_static])
     function.captured.add(function.fn, followed, function.free)
     root = path.trace.root
     with path.trace.inside(root):
@@ -270,8 +270,8 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     return made
 
 
-def _explored(run: Callable[[Findings], Path]) -> Any:
-    """All paths; an error shows the line of the user's source."""
+def _explored(run: Callable[[Findings], Path], tuples: Sequence[str]) -> Any:
+    """All paths; an error shows the line of the user's source, and which arguments are tuples."""
     try:
         return join(explored(run))
     except errors.CatadError as error:
@@ -280,6 +280,8 @@ def _explored(run: Callable[[Findings], Path]) -> Any:
         raise
     except Exception as error:
         errors.show_source(error)
+        if tuples and isinstance(error, (TypeError, AttributeError)):
+            error.add_note(errors.are_tuples(tuples))
         raise
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad.program import Notes
-from catad.spaces import Product, Tensor
+from catad.spaces import Product, Tensor, Unit
+from catad.terms import D
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.known import is_of, known_after
@@ -24,9 +25,10 @@ from catad.traced.operators import weakened
 from catad.traced.outputs import Outputs
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Once, TracedRange, steps_of
+from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
+from catad.vector.choose import choose
 from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
@@ -59,11 +61,12 @@ class Slot:
         self.value: Var | None = None  # what the body leaves in it
 
 
-class _Loop:
+class Loop:
     """What loops share: the state, and the passes over the body."""
 
     what = "loop"
     can_unroll = True
+    limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -226,14 +229,27 @@ class _Loop:
         changed, steady, lifted = self.given()
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
-        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
-        after = tuple([_value(slot) for slot in changed]), tuple(rest)
-        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
+        most = self.most_steps()
+        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
+        dom = Product(spaces if most is None else (*spaces, Unit))
+        last = tuple(rest) if most is None else ()
+
+        def closed(title: str, results: Any) -> D:
+            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+
+        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(holds, body), args)
+        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args)
+        else:
+            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
         return changed, steady, list(made[0])
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -274,7 +290,7 @@ class _Loop:
                 own.aliases = Aliases(self.site, [(one, one.holds(self.outer)) for one in known], self.what)
 
 
-class ForLoop(_Loop):
+class ForLoop(Loop):
     """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
@@ -376,7 +392,7 @@ class ForLoop(_Loop):
         return Aliases(self.site, [(root, root.holds(self.outer)) for root in starts], self.what)
 
 
-class WhileLoop(_Loop):
+class WhileLoop(Loop):
     """A `while` statement. It runs in Python as long as its condition is known."""
 
     what = "while loop"
@@ -420,50 +436,6 @@ class WhileLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
-
-
-class CountedLoop(_Loop):
-    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
-
-    what = "for loop over a range of data"
-    can_unroll = False
-
-    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
-        super().__init__(driver, names, site)
-        self.range = items
-        self.state = "roll"
-        if not self.simple:
-            iter(items)  # an error: Python has no number of steps
-        self.counter = Slot(var_of(self.trace, items.start), int)
-
-    def next(self, *stops: Any) -> bool:
-        if self.state == "done":
-            return False
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-        else:
-            self.open()
-        self.current = self.stand_in(self.counter)
-        self.state = "rolling"
-        return True
-
-    def item(self) -> Iterator[Any]:
-        stop, step = self.range.stop, self.range.step
-        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
-        yield self.current
-
-    def leave(self) -> None:
-        """The body has been recorded."""
-        self.counter.value = var_of(self.trace, self.current + self.range.step)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
-
-    def all_slots(self) -> list[Slot]:
-        return [self.counter, *super().all_slots()]
 
 
 def _roots(value: Any) -> list[Buffer]:

@@ -14,6 +14,7 @@ import numpy as np
 from catad.late import late
 from catad.spaces import Tensor
 from catad.traced.operators import weakened
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Trace, Var, array_of
 from catad.traced.stand_in import Aliases, Buffer, Traced, fresh, var_of
 from catad.traced.unbound import UNBOUND
@@ -136,7 +137,7 @@ def _node(value: Any) -> tuple[Any, ...] | None:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if a is UNBOUND or b is UNBOUND or type(a) is not type(b):
+    if a is UNBOUND or b is UNBOUND or type(a) is not type(b) or isinstance(a, Ragged):
         return False
     try:
         return bool(np.all(a == b)) and not callable(a)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from catad.traced.affine import Affine, form_of, most, note_bounds
 from catad.traced.outputs import Whole, element, whole
 from catad.traced.recorder import Restart, Trace, Var
 from catad.traced.stand_in import Traced, constant, fresh, var_of
@@ -44,6 +46,8 @@ class Range(Steps):
     def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
         var = next(entries)
         var.weak = int
+        if self.n:
+            note_bounds(var, Affine(min(self.of)), Affine(max(self.of)))
         return fresh(trace, var)
 
     def __iter__(self) -> Iterator[Any]:
@@ -115,11 +119,42 @@ class TracedRange:
     def __init__(self, start: Any, stop: Any, step: int) -> None:
         self.start, self.stop, self.step = start, stop, step
 
+    @property
+    def plain(self) -> range:
+        """The range, where its bounds are known; loops on which they depend are unrolled."""
+        return range(self.start.__index__(), self.stop.__index__(), self.step)
+
     def __iter__(self) -> Iterator[Any]:
-        return iter(range(*[end.__index__() for end in (self.start, self.stop)]))
+        return iter(self.plain)
 
     def __len__(self) -> int:
-        return len(range(*[end.__index__() for end in (self.start, self.stop)]))
+        return len(self.plain)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.plain[key]
+
+    def __contains__(self, thing: Any) -> bool:
+        return thing in self.plain
+
+    def __reversed__(self) -> Any:
+        return reversed(self.plain)
+
+    @property
+    def ends(self) -> tuple[Affine, Affine]:
+        """Between which numbers those of the range lie."""
+        first, end = self._forms
+        return (first, end - 1) if self.step > 0 else (end + 1, first)
+
+    @property
+    def _forms(self) -> list[Affine]:
+        return [form_of(one.var_ if isinstance(one, Traced) else one.__index__()) for one in (self.start, self.stop)]
+
+    @property
+    def most(self) -> int | None:
+        """How many numbers the range has at most, where that is known."""
+        first, end = self._forms
+        distance = most(end - first if self.step > 0 else first - end)
+        return None if distance == math.inf else max(0, -(-int(distance) // abs(self.step)))
 
 
 class Once:

@@ -10,13 +10,16 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from catad import errors
+from catad.terms import identity
 from catad.traced.names.shapes import as_traced, transposed, view, write_back
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import Traced, computed, fresh
+from catad.traced.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.table import meaning, method
 from catad.vector import pieces as words_of_pieces
 from catad.vector import repeats as repeats_words
 from catad.vector import shape as words
+from catad.vector.keys import arg
+from catad.vector.subscript import index
 
 
 @meaning(np.flip, shares=True)
@@ -90,7 +93,8 @@ def tile(trace: Trace, A: Any, reps: Any) -> Any:
     counts = [n.__index__() for n in reps] if np.ndim(reps) or isinstance(reps, (list, tuple)) else [reps.__index__()]
     if any(n < 0 for n in counts):
         raise ValueError("negative dimensions are not allowed")
-    return fresh(trace, computed(trace.region, repeats_words.tile(tuple(counts) if len(counts) > 1 else counts[0]), x.var_))
+    word = repeats_words.tile(tuple(counts) if len(counts) != 1 else counts[0]) if counts else identity
+    return fresh(trace, computed(trace.region, word, x.var_))
 
 
 @meaning(np.repeat)
@@ -106,6 +110,22 @@ def repeat(trace: Trace, a: Any, repeats: Any, axis: Any = None) -> Any:
     np.repeat(np.arange(x.shape[axis]), counts)  # NumPy's own errors
     numbers = int(counts.reshape(())) if counts.size == 1 else tuple(counts.tolist())
     return fresh(trace, computed(trace.region, repeats_words.repeat(numbers, axis), x.var_))
+
+
+@meaning(np.lib.stride_tricks.sliding_window_view, shares=True)
+def sliding_window_view(
+    trace: Trace, x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    array = as_traced(trace, x)
+    np.lib.stride_tricks.sliding_window_view(np.empty(array.shape, bool), window_shape, axis)  # NumPy's own errors
+    sizes = [n.__index__() for n in (window_shape if np.iterable(window_shape) else (window_shape,))]
+    axes = range(array.ndim) if axis is None else normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)
+    for at, size in zip(axes, sizes, strict=True):
+        starts = np.arange(array.shape[at] - size + 1)[:, None] + np.arange(size)
+        order = [k for k in range(array.ndim + 1) if k != at + 1] + [at + 1]
+        read = index[(slice(None),) * at + (arg,)] >> words.transpose(tuple(order))
+        array = Traced(trace, None, View(array, read, None, (var_of(trace, starts),), "np.lib.stride_tricks, a read-only view"))
+    return array
 
 
 @meaning(np.resize)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from catad.traced.branch import choose_values
-from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked
 from catad.traced.operators import cast, pointwise, weakened
+from catad.traced.ragged import Ragged
 from catad.traced.stand_in import Traced, fresh
 from catad.traced.steps import TracedRange, backwards, enumerated, paired
 from catad.traced.table import python_meaning
@@ -42,6 +42,11 @@ def _number(driver: Any, x: Traced, kind: type) -> Traced:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     var = x.reshape(()).var_ if x.ndim else x.var_
     return fresh(driver.trace, weakened(driver.trace, cast(driver.trace, var, np.dtype(kind))))
+
+
+@python_meaning(len)
+def len_(driver: Any, thing: Any) -> Any:
+    return thing.shape[0] if isinstance(thing, Ragged) else len(thing)
 
 
 @python_meaning(abs)
@@ -95,9 +100,6 @@ def round_(driver: Any, x: Any, ndigits: Any = None) -> Any:
 
 @python_meaning(range)
 def range_(driver: Any, *args: Any) -> Any:
-    for arg in args:
-        if _is_data(arg):
-            unroll_for(driver.trace, arg.var_)
     if any(_is_data(arg) and arg.dtype.kind in "iu" and not arg.ndim for arg in args):
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         if isinstance(step, int) and step:
@@ -174,12 +176,12 @@ for _function in _CHANGES:
 
 @python_meaning(isinstance)
 def isinstance_(driver: Any, thing: Any, kinds: Any) -> bool:
-    if not isinstance(thing, (Traced, Masked)):
+    if not isinstance(thing, (Traced, Masked, Ragged)):
         return isinstance(thing, kinds)
     weak = thing.var_.weak if isinstance(thing, Traced) else None
     if weak is not None:
         return issubclass(weak, kinds)
-    if isinstance(thing, Masked) or thing.ndim or (thing._view is not None):
+    if isinstance(thing, (Masked, Ragged)) or thing.ndim or (thing._view is not None):
         return issubclass(np.ndarray, kinds) or isinstance(thing, kinds)
     return issubclass(thing.dtype.type, kinds) or issubclass(np.ndarray, kinds) or isinstance(thing, kinds)
 

@@ -37,6 +37,7 @@ class Nest(Places):
 
     entries: tuple[str, ...] = ("kernel",)
     bounds = 4  # first row, last row, first index, last index
+    row = "row"  # the name of the function of a row
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -107,9 +108,13 @@ class Nest(Places):
     def _row_text(self, *more: str) -> str:
         given = ["ptr noalias readonly %t", *more]
         for j, array in enumerate(self.arrays):
-            given.append(f"i64 %a{j}" if is_index(array) else f"ptr noalias {self._aligned(array)} %a{j}")
+            given.append(f"i64 %a{j}" if is_index(array) else f"ptr {self._apart(j)} {self._aligned(array)} %a{j}")
         given += [f"i1 %g{guard}" for guard in self.guards]
-        return self.w.text("row", ", ".join(given), "internal", "alwaysinline")
+        return self.w.text(self.row, ", ".join(given), "internal", "alwaysinline")
+
+    def _apart(self, j: int) -> str:
+        """What LLVM is told of an array: that no other one overlaps it."""
+        return "noalias"
 
     def _aligned(self, array: Source | Sink) -> str:
         return f"align {VECTOR}" if self.shifted and isinstance(array, Sink) else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from array import array
 from collections.abc import Sequence
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
@@ -48,12 +49,13 @@ class Code:
         """The LLVM text."""
         return self.printer(self.what).text()
 
-    def run(self, name: str, table: Any, parts: Sequence[tuple[int, ...]]) -> None:
-        """A function on each part of its work, in threads where there are several; `table` is `packed`."""
+    def run(self, name: str, table: array[int], parts: Sequence[tuple[int, ...]]) -> None:
+        """A function on each part of its work, in threads where there are several; `table` has numbers of 64 bits."""
+        where = table.buffer_info()[0]
         if self.stop is None and len(parts) == 1:
-            self.calls[name](ctypes.addressof(table), *parts[0])
+            self.calls[name](where, *parts[0])
         else:
-            run_all(self.calls[name], self.stop, ctypes.addressof(table), parts)
+            run_all(self.calls[name], self.stop, where, parts)
 
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it
@@ -67,6 +69,6 @@ def code_of(printer: type[Printer], what: Any) -> Code:
     return found
 
 
-def packed(numbers: Sequence[int]) -> Any:
+def packed(numbers: Sequence[int]) -> array[int]:
     """A table as compiled code reads it."""
-    return (ctypes.c_int64 * len(numbers))(*numbers)
+    return array("q", numbers)
