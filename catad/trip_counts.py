@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, TypeVar
 
 from catad.recent import Recent
@@ -99,6 +99,18 @@ def assuming(numbers: dict[Hashable, TripCount] | None) -> Iterator[None]:
         yield
     finally:
         _here.own = outer
+
+
+class _FirstMet(dict[Hashable, TripCount]):
+    """What is assumed of loops that nobody has run."""
+
+    def get(self, loop: Hashable, default: object = None) -> TripCount:
+        return _FIRST
+
+
+def as_first_met() -> AbstractContextManager[None]:
+    """Inside, loops are laid out as if they had not been run yet."""
+    return assuming(_FirstMet())
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from catad.traced.affine import note_bounds
+from catad.traced.decisions import unroll_for
 from catad.traced.loop import Loop, Names, Slot
 from catad.traced.stand_in import Traced, var_of
 from catad.traced.steps import TracedRange
@@ -28,6 +29,9 @@ class CountedLoop(Loop):
         self.state = "roll"
         if not self.simple or site in self.trace.findings.unrolled:
             iter(items)  # an error, or a restart: Python has no number of steps
+        if self.trace.unroll == sys.maxsize:  # `ct.unrolled()`
+            for var in self.limits:
+                unroll_for(self.trace, var)
         self.counter = Slot(var_of(self.trace, items.start), int)
 
     def next(self, *stops: Any) -> bool:

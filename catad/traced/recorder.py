@@ -46,7 +46,7 @@ class Var:
 
     @name.setter
     def name(self, name: str | None) -> None:
-        if name is not None:
+        if name is not None and name.strip("_"):  # texts say `_` for what is not used
             self.region.names.setdefault(self.wire.number, name)
 
     @property

@@ -168,6 +168,11 @@ class Counted(Sweep):
     test: D = it
     step: D = it
 
+    @property
+    def must_run(self) -> bool:
+        """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
+        return self.n == 0 or super().must_run
+
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
@@ -268,6 +273,27 @@ class After(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
+
+
+@box
+class Ran(Integers):
+    """Any array to the number 0, which is there when what makes the array has run."""
+
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor((), "int64"),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.asarray(0, dtype=np.int64)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return (spread_over(b, b.add(self, *ins)[0], size),)
+
+
+def after(b: Builder, ran: Wire, leaf: Wire) -> Wire:
+    """A leaf, which is there when what makes another one has run."""
+    return b.add(After(), *b.add(Ran(), ran), leaf)[0]
 
 
 def _scaled(number: Tensor, space: Tensor) -> Structure:

@@ -3,8 +3,8 @@ composed by hand, and beside NumPy's own run of the function.
 
     python examples/experiments/functions.py [--n N] [--steps N] [--no-peers] [--json FILE] [--out DIR] [--rounds N]
 
-Everything runs on one core. A figure is the ratio of the best times of two calls that take turns, so that work of others on the
-machine matters little. What a first call costs is processor time of laying out and compiling, without a run.
+Everything runs on one core. A figure is the ratio of the least processor times of two calls that take turns, so that the work of
+others on the machine matters little. What a first call costs is the time of tracing, laying out and compiling, without a run.
 """
 
 from __future__ import annotations
@@ -103,14 +103,11 @@ def module(text: str, numpy: str) -> ModuleType:
 
 
 def ratio(rounds: int, one: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """The best time of a call over that of another; they take turns, after two calls of each."""
+    """The least processor time of a call over that of another; they take turns, after two calls of each."""
     best = [np.inf, np.inf]
     for k in range(-2, rounds):
         for j, call in enumerate((one, other)):
-            start = time.perf_counter()
-            result = call()
-            taken = time.perf_counter() - start
-            del result
+            taken = effort(call)
             if k >= 0:
                 best[j] = min(best[j], taken)
     return best[0] / best[1]
@@ -177,11 +174,12 @@ def first_gradients(programs: ModuleType, steps: int) -> list[Bound]:
 
         return effort(prepared)
 
-    first(3)
-    few, many = (min([first(n) for _ in range(5)]) for n in (200, steps))
+    first(20)
+    n = min(200, steps)
+    few, many = (min([first(count) for _ in range(5)]) for count in (n, steps))
     return [
-        Bound(f"first gradient of RK4, {steps} steps, without the run", "200 steps", many / few, 1.3),
-        Bound("first gradient of RK4, 200 steps, without the run", "unrolled", few / first(200, 10**9), 0.1),
+        Bound(f"first gradient of RK4, {steps} steps, without the run", f"{n} steps", many / few, 1.3),
+        Bound(f"first gradient of RK4, {n} steps, without the run", "unrolled", few / first(n, 10**9), 0.1),
     ]
 
 

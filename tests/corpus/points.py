@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.corpus import models, simulations
+from tests.corpus import algorithms, grids, models, simulations
 
 
 class Program(NamedTuple):
@@ -69,4 +69,38 @@ def _programs() -> dict[str, Program]:
     }
 
 
-PROGRAMS = _programs()
+def _algorithms() -> dict[str, Program]:
+    rng = np.random.default_rng(11)
+    draw = rng.standard_normal
+
+    def plain(fn: Callable[..., Any], *args: Any, smooth: bool = True) -> Program:
+        return Program(fn, args, jax=False, smooth=smooth)
+
+    weights = np.array([3, 2, 5, 4, 2])
+    return {
+        "elimination": plain(algorithms.eliminate, draw((4, 4)) + np.eye(4), draw(4)),
+        "insertion sort": plain(algorithms.insertion_sort, draw(18)),
+        "time warp": plain(algorithms.time_warp, draw(18), draw(5)),
+        "viterbi": plain(algorithms.viterbi, draw(3), draw((3, 3)), draw((3, 4)), np.array([0, 3, 1, 1, 2] * 4)),
+        "knapsack": plain(_knapsack, 1 + rng.random(len(weights))),
+        "nearest first": plain(algorithms.nearest_first, rng.uniform(1, 5, (5, 5))),
+        "isotonic": plain(algorithms.isotonic, draw(18), smooth=False),
+        "golden section": plain(algorithms.golden_section, 0.5, 2.5, 1.7),
+        "fourier": plain(algorithms.fourier, draw(8), draw(8)),
+        "nelder-mead": plain(algorithms.nelder_mead, np.array([-0.5, 0.8]), 1.0),
+        "cavity": plain(grids.cavity, draw((6, 6)) * 0.1, draw((6, 6)) * 0.1, np.zeros((6, 6))),
+        "reaction": plain(grids.reaction, rng.random((5, 5)), rng.random((5, 5))),
+        "multigrid": plain(grids.multigrid, draw(9)),
+        "plasma": plain(grids.plasma, rng.uniform(0, 6, 8), draw(8)),
+        "pendulum on a cart": plain(grids.pendulum_on_cart, draw(4) * 0.1, np.array([1.0, 1.5, 20.0, 3.0])),
+        "ray march": plain(grids.march, draw((3, 3)), draw((3, 3)), 1.1),
+        "sparse product": plain(grids.sparse_product, draw(12), draw(5)),
+        "median filter": plain(grids.median_filter, draw((4, 5)), smooth=False),
+    }
+
+
+def _knapsack(values: Any) -> Any:
+    return algorithms.knapsack(np.array([3, 2, 5, 4, 2]), values)
+
+
+PROGRAMS = {**_programs(), **_algorithms()}

@@ -417,6 +417,19 @@ def test_a_loop_over_a_range_by_data_stays_a_loop() -> None:
         assert compare(f, VECTOR, k) == "equal"
 
 
+def test_ranges_in_an_unrolled_block_are_unrolled() -> None:
+    def f(x):
+        y = x.copy()
+        for i in range(len(x)):
+            with ct.unrolled():
+                for j in range(i):
+                    y[i] += x[j] * y[j]
+        return y
+
+    assert compare(f, VECTOR) == "equal"
+    assert not [line for line in ct.function(f).at(VECTOR).lines if type(line.term).__name__ == "Swept"]
+
+
 def test_float32_stays_and_weak_numbers_are_weak() -> None:
     def f(x, c):
         y = np.zeros_like(x)

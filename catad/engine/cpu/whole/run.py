@@ -12,8 +12,10 @@ from catad import buffers
 from catad.boxes import Nesting, Primitive
 from catad.buffers import address
 from catad.engine.backend import Step
-from catad.engine.cpu.call import GRAIN
+from catad.engine.cpu.engine import THREADED
+from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.cpu.run.target import SHORT
 from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.text import Buffer, Text
@@ -35,6 +37,7 @@ class _Printed:
 
     entries = ("kernel",)
     bounds = 0
+    level = SHORT
 
     def __init__(self, what: tuple[str]) -> None:
         self.what = what
@@ -59,7 +62,7 @@ class Whole(Compiled):
         self.made = [(space.shape, space.dtype) for space in self.outs]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
         self.constants, self.errors = text.constants, text.errors
-        self.rest = [*text.lengths, *map(address, text.constants)]
+        self.rest = [*text.lengths, *map(blas.address, text.externals), *map(address, text.constants)]
 
     @cached_property
     def code(self) -> Code:
@@ -104,7 +107,7 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
 
 def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Whole | None:
     """A loop as one function; None where a part has no code, or where a step is long enough for threads."""
-    if largest(primitive) >= GRAIN:
+    if largest(primitive) >= THREADED:
         return None
     try:
         return Whole(box_as_program(primitive, ins), primitive.evaluate)

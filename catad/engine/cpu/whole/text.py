@@ -51,6 +51,7 @@ class Text:
         self.functions: list[str] = []
         self.constants: list[Any] = []
         self.lengths: list[int] = []
+        self.externals: list[str] = []
         self.errors: list[Callable[[int], None]] = []
         self.stack = self.room = self.entries = self.depth = 0
         self.checks = False  # whether boxes of programs within check the values of the first call
@@ -74,6 +75,12 @@ class Text:
         self.lengths.append(n)
         return f"%n{len(self.lengths) - 1}"
 
+    def external(self, name: str) -> str:
+        """The address of a function of BLAS, an entry of the table."""
+        if name not in self.externals:
+            self.externals.append(name)
+        return f"%x_{name}"
+
     def constant(self, array: Any) -> Buffer:
         """A constant array, whose address follows the other entries of the table."""
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
@@ -83,7 +90,8 @@ class Text:
         """The module: `kernel(table)`."""
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
-        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *constants]):
+        functions = [f"%x_{name}" for name in self.externals]
+        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *functions, *constants]):
             kind = "i64" if name.startswith("%n") else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
         self.w.slots += [*start, *self._rooms]
