@@ -14,10 +14,11 @@ from catad import errors
 from catad.traced import iterators
 from catad.traced.branch import Branch, choose_values
 from catad.traced.comprehended import comprehended
+from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
 from catad.traced.indexing import getitem
-from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
+from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise

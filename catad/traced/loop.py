@@ -16,9 +16,8 @@ import numpy as np
 from catad.program import Notes
 from catad.spaces import Product, Tensor, Unit
 from catad.terms import D
-from catad.traced.affine import note_bounds
 from catad.traced.branch import condition, is_condition, names_of
-from catad.traced.decisions import give_up_merging, unroll_for
+from catad.traced.decisions import give_up_merging
 from catad.traced.known import is_of, known_after
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.naming import named
@@ -26,7 +25,7 @@ from catad.traced.operators import weakened
 from catad.traced.outputs import Outputs
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Once, TracedRange, steps_of
+from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
 from catad.vector.choose import choose
@@ -62,7 +61,7 @@ class Slot:
         self.value: Var | None = None  # what the body leaves in it
 
 
-class _Loop:
+class Loop:
     """What loops share: the state, and the passes over the body."""
 
     what = "loop"
@@ -291,7 +290,7 @@ class _Loop:
                 own.aliases = Aliases(self.site, [(one, one.holds(self.outer)) for one in known], self.what)
 
 
-class ForLoop(_Loop):
+class ForLoop(Loop):
     """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
@@ -393,7 +392,7 @@ class ForLoop(_Loop):
         return Aliases(self.site, [(root, root.holds(self.outer)) for root in starts], self.what)
 
 
-class WhileLoop(_Loop):
+class WhileLoop(Loop):
     """A `while` statement. It runs in Python as long as its condition is known."""
 
     what = "while loop"
@@ -437,58 +436,6 @@ class WhileLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
-
-
-class CountedLoop(_Loop):
-    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
-
-    what = "for loop over a range of data"
-    can_unroll = False
-
-    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
-        super().__init__(driver, names, site)
-        self.range = items
-        self.limits = tuple([end.var_ for end in (items.start, items.stop) if isinstance(end, Traced)])
-        self.state = "roll"
-        if not self.simple or site in self.trace.findings.unrolled:
-            iter(items)  # an error, or a restart: Python has no number of steps
-        if self.trace.unroll == sys.maxsize:  # `ct.unrolled()`
-            for var in self.limits:
-                unroll_for(self.trace, var)
-        self.counter = Slot(var_of(self.trace, items.start), int)
-
-    def next(self, *stops: Any) -> bool:
-        if self.state == "done":
-            return False
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-        else:
-            self.open()
-        self.current = self.stand_in(self.counter)
-        note_bounds(self.current.var_, *self.range.ends)
-        self.state = "rolling"
-        return True
-
-    def item(self) -> Iterator[Any]:
-        stop, step = self.range.stop, self.range.step
-        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
-        yield self.current
-
-    def leave(self) -> None:
-        """The body has been recorded."""
-        self.counter.value = var_of(self.trace, self.current + self.range.step)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
-
-    def most_steps(self) -> int | None:
-        return self.range.most
-
-    def all_slots(self) -> list[Slot]:
-        return [self.counter, *super().all_slots()]
 
 
 def _roots(value: Any) -> list[Buffer]:
