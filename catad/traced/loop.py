@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad.errors.places import called
 from catad.program import Notes
 from catad.spaces import Product, Tensor
 from catad.traced.branch import condition, is_condition, names_of
@@ -64,6 +65,7 @@ class _Loop:
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
         self.same = names.same
+        self.place = called()
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
@@ -122,9 +124,9 @@ class _Loop:
         """What a name holds after the loop."""
         return self.values[name]
 
-    def give_up(self) -> None:
+    def give_up(self, reason: str = "") -> None:
         """Unroll the loop, or the one around it."""
-        give_up_merging(self.region)
+        give_up_merging(self.region, reason)
 
     # -- the end of a pass
 
@@ -154,14 +156,14 @@ class _Loop:
         slots = self.slots[name]
         leaves = numeric_leaves(value)
         if leaves is None or len(leaves) != len(slots) or not _alike(self.inside[name], value):
-            self.give_up()
+            self.give_up(f"{name}, which holds other things after a step than before it")
         assert leaves is not None
         same = True
         for slot, leaf in zip(slots, leaves, strict=True):
             var = self.region.own(var_of(self.trace, leaf))
             assert slot.input is not None
             if var.space.shape != slot.input.space.shape:
-                self.give_up()
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             dtype, weak = joined(slot.input, var)
             if dtype != slot.input.space.dtype or weak != slot.weak:
                 slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
@@ -228,7 +230,7 @@ class _Loop:
         body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
         args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(holds, body), args)
+        made = computed(self.outer, while_loop(holds, body), args, self.place)
         return changed, steady, list(made[0])
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
@@ -316,7 +318,7 @@ class ForLoop(_Loop):
             body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
-            made = computed(self.outer, sweep(body, self.steps.n), args)
+            made = computed(self.outer, sweep(body, self.steps.n), args, self.place)
             finals = list(made[0])
         self.finish(changed, steady, finals)
 

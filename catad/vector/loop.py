@@ -205,7 +205,7 @@ class Counted(Sweep):
                     continue
                 count = count + live
             if taken == self.loop[0].max_steps and going:
-                raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+                raise errors.EndlessLoop(errors.endless_loop(taken, self.loop[0]), self.loop[0])
             made = yield (body if taken < self.n else further), [*state, *given]
             state = made[:k]
             if taken < self.n:
