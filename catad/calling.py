@@ -70,7 +70,7 @@ def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
     leaves, dom = leaves_of(value)
     made, tree = specialised(term, form, dom)
     found = Point(made, form, leaves, dom, tree)
-    order = _order(front, args, kwargs) if kwargs else None
+    order = _order(front, args, kwargs) if kwargs and key is not None else None
     if key is not None and not found.is_symbolic and _in_order(read, order, leaves):
         cached(term, ("point", key), lambda: _Kind(made, form, dom, tree, order))
     return found
@@ -370,7 +370,7 @@ def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: 
     at = point(term, args, kwargs)
     if at.is_symbolic:
         return restored(at.tree, applied(at.term, at.value))
-    order = _order(term._front, args, kwargs) if kwargs else None
+    order = _order(term._front, args, kwargs) if kwargs and key is not None else None
     if key is not None and not _in_order(read, order, at.leaves):
         key = None
     xp = common_module(at.leaves)
