@@ -3,8 +3,9 @@ composed by hand, and beside NumPy's own run of the function.
 
     python examples/experiments/functions.py [--n N] [--steps N] [--no-peers] [--json FILE] [--out DIR] [--rounds N]
 
-Everything runs on one core. A figure is the ratio of the least processor times of two calls that take turns, so that the work of
-others on the machine matters little. What a first call costs is the time of tracing, laying out and compiling, without a run.
+catad and JAX have one thread. A figure is the ratio of the least times of two calls that take turns: processor time, so that the
+work of others on the machine matters little, but time on the clock where several threads work or wait. What a first call costs is
+tracing, laying out and compiling, without a run.
 """
 
 from __future__ import annotations
@@ -102,22 +103,22 @@ def module(text: str, numpy: str) -> ModuleType:
     return made
 
 
-def ratio(rounds: int, one: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """The least processor time of a call over that of another; they take turns, after two calls of each."""
+def ratio(rounds: int, one: Callable[[], Any], other: Callable[[], Any], threads: bool = False) -> float:
+    """The least time of a call over that of another; they take turns, after two calls of each."""
     best = [np.inf, np.inf]
     for k in range(-2, rounds):
         for j, call in enumerate((one, other)):
-            taken = effort(call)
+            taken = seconds(call, time.perf_counter if threads else time.process_time)
             if k >= 0:
                 best[j] = min(best[j], taken)
     return best[0] / best[1]
 
 
-def effort(call: Callable[[], Any]) -> float:
-    """The processor time of a call."""
-    start = time.process_time()
+def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """What a call takes."""
+    start = clock()
     call()
-    return time.process_time() - start
+    return clock() - start
 
 
 def has_jax() -> bool:
@@ -172,7 +173,7 @@ def first_gradients(programs: ModuleType, steps: int) -> list[Bound]:
             forget()
             ct.compile(ct.grad(ct.function(programs.rk4, static="n", unroll=unroll).bind(n=n)), ct.f64[2])
 
-        return effort(prepared)
+        return seconds(prepared)
 
     first(20)
     n = min(200, steps)
@@ -202,7 +203,7 @@ def loops(programs: ModuleType, rounds: int, peers: bool) -> list[Bound]:
         if peers:
             theirs = rk4_in_jax(y, 200) if static else lstm_in_jax(weights, sequence)
             why = "each step runs its boxes one by one: steps are not compiled as a whole"
-            rows.append(Bound(f"{name}: gradient", "JAX, jit", ratio(rounds, lambda: g(*args), theirs), 5.0, why=why))  # noqa: B023
+            rows.append(Bound(f"{name}: gradient", "JAX, jit", ratio(rounds, lambda: g(*args), theirs, True), 5.0, why=why))  # noqa: B023
     return rows
 
 
@@ -256,7 +257,7 @@ def mixture(programs: ModuleType, n: int, rounds: int, peers: bool) -> list[Boun
 
         theirs = jax.jit(jax.value_and_grad(module(GMM, "jax.numpy").gmm, argnums=(0, 1, 2)))
         given = [jax.numpy.asarray(a) for a in (*args, x)]
-        figure = ratio(rounds, lambda: g(*args, x), lambda: jax.block_until_ready(theirs(*given)))
+        figure = ratio(rounds, lambda: g(*args, x), lambda: jax.block_until_ready(theirs(*given)), True)
         rows.append(Bound(f"gmm, n = {n}: value and gradient", "JAX, jit", figure, 5.0))
     return rows
 
@@ -266,15 +267,13 @@ def branches(rounds: int, n: int) -> list[Bound]:
     a = np.random.default_rng(0).standard_normal((n, n))
     side = ct.dup >> ct.matmul
     f = ct.choose(ct.sum() >> ct.isfinite, side, side >> side)
-    return [Bound("a branch", f"the side taken, a matmul of {n}", ratio(rounds, lambda: f(a), lambda: side(a)), 1.1)]
+    return [Bound("a branch", f"the side taken, a matmul of {n}", ratio(rounds, lambda: f(a), lambda: side(a), True), 1.1)]
 
 
-def on_one_core() -> None:
-    """Keep this process, and the threads that libraries start in it, on one core."""
+def with_one_thread() -> None:
+    """One thread for catad, and for JAX, which is not imported yet."""
     ct.set_num_threads(1)
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def main() -> None:
@@ -286,7 +285,7 @@ def main() -> None:
         no_peers={"action": "store_true", "help": "without JAX"},
     )
     peers = has_jax() and not found.no_peers
-    on_one_core()
+    with_one_thread()
     if peers:
         import jax
 

@@ -169,7 +169,8 @@ def branching(x):
     s = 0.0
     for t in x:
         if t > 0:
-            s = s + np.sin(t)
+            t = np.sin(t)
+            s = s + t
         else:
             s = s * t
     return s
@@ -193,7 +194,7 @@ def looked_up(table, x):
 
 
 def in_integers(k, x):
-    for i in range(N):
+    for _ in range(N):
         k = (k * 5 + 3) % 7
         x = x * 0.9 + k
     return k, x

@@ -10,6 +10,7 @@ from catad import errors
 from catad.late import late
 from catad.traced.follow import any_traced, wrapped
 from catad.traced.masked import Masked
+from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import assign, cast, common_dtype
 from catad.traced.outputs import pieces
@@ -209,6 +210,42 @@ def linspace(
     made = np.floor(made) if dtype.kind in "iu" else made
     made = np.moveaxis(made, 0, axis).astype(dtype)
     return (made, step) if retstep else made
+
+
+@meaning(np.logspace)
+def logspace(
+    trace: Trace, start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    if np.ndim(base):
+        raise errors.TraceError(errors.unknown_parameter("np.logspace", "base of several entries"))
+    made = np.power(base, as_traced(trace, linspace(trace, start, stop, num, endpoint, axis=axis)))
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+@meaning(np.geomspace)
+def geomspace(
+    trace: Trace, start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    kind = np.result_type(common_dtype(trace, start, stop), np.float64, np.empty(0, dtype))
+    ends = [as_traced(trace, end).astype(kind) for end in (start, stop)]
+    first, last = (only_if(np.all(end != 0), end) for end in ends)  # zero is an error
+    sign = np.sign(first)
+    first, last = first / sign, last / sign
+    made = logspace(trace, np.log10(first), np.log10(last), num, endpoint)
+    if num > 0:
+        made[0] = first
+    if num > 1 and endpoint:
+        made[-1] = last
+    made = np.moveaxis(made * sign, 0, axis)
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+@python_meaning(np.ndenumerate)
+def ndenumerate(driver: Any, arr: Any) -> Any:
+    if not any_traced(arr):
+        return np.ndenumerate(arr)
+    x = as_traced(driver.trace, arr)
+    return iter([(at, x[at]) for at in np.ndindex(*x.shape)])
 
 
 @meaning(np.meshgrid)
