@@ -6,6 +6,7 @@ import builtins
 import operator
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from catad.traced.branch import Bound, Branch, choose_values
 from catad.traced.comprehended import comprehended
 from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
-from catad.traced.follow import call
+from catad.traced.follow import call, follows
 from catad.traced.indexing import getitem
 from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
@@ -66,6 +67,9 @@ class Driver:
 
     def used(self, items: Any) -> Any:
         """What Python takes items of."""
+        method = getattr(type(items), "__iter__", None)
+        if isinstance(method, FunctionType) and follows(method, self.package):
+            items = self.call(method, items)
         return iterators.used(self.trace, items) if hasattr(type(items), "__next__") else items
 
     def getitem(self, thing: Any, key: Any) -> Any:

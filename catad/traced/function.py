@@ -29,7 +29,7 @@ from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
-from catad.traced.opened import Open
+from catad.traced.opened import Open, measuring
 from catad.traced.pickling import Reference
 from catad.traced.recorder import Findings, Restart, Var, the_trace, tracing
 from catad.traced.rewrite import rewritten
@@ -244,7 +244,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
     names = [name for name, _ in _named(function, form)]
 
     def run(findings: Findings) -> Path:
-        with tracing(findings, function.unroll) as trace:
+        with measuring(False), tracing(findings, function.unroll) as trace:
             trace.captured, trace.wanted = captured(function.fn), wanted
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
