@@ -376,7 +376,7 @@ def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: 
     at = point(term, args, kwargs)
     if at.is_symbolic:
         return restored(at.tree, applied(at.term, at.value))
-    order = _order(term._front, args, kwargs) if kwargs else None
+    order = _order(term._front, args, kwargs) if kwargs and key is not None else None
     if key is not None and not _in_order(read, order, at.leaves):
         key = None
     xp = common_module(at.leaves)
