@@ -60,14 +60,14 @@ class Driver:
         if isinstance(thing, np.ndarray):
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
         if not isinstance(thing, Traced):
-            self.changes_python()
+            self.changes_python(thing)
         elif isinstance(value, (list, tuple)):
             value = call(self, np.array, (value,), {})
         thing[key] = value
 
     def setattr_(self, thing: Any, name: str, value: Any) -> None:
         if not isinstance(thing, Traced):
-            self.changes_python()
+            self.changes_python(thing)
         setattr(thing, name, value)
 
     def aug(self, op: str, thing: Any, value: Any) -> Any:
@@ -77,7 +77,7 @@ class Driver:
         if isinstance(thing, np.ndarray) and thing.ndim:
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
         if isinstance(thing, (list, set, dict)):
-            self.changes_python()
+            self.changes_python(thing)
         return getattr(operator, "i" + op.rstrip("_"))(thing, value)
 
     def aug_item(self, op: str, thing: Any, key: Any, value: Any) -> None:
@@ -98,9 +98,19 @@ class Driver:
         if made is not old:
             self.setattr_(thing, name, made)
 
-    def changes_python(self) -> None:
-        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it."""
-        give_up_merging(self.trace.region)
+    def new(self, thing: Any) -> Any:
+        """A list, a dict, a set or an object that is made here."""
+        region = self.trace.region
+        if region.parent is not None:
+            region.things[id(thing)] = thing
+        return thing
+
+    def changes_python(self, thing: Any) -> None:
+        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it, unless
+        the thing itself is made inside."""
+        region = self.trace.region
+        if id(thing) not in region.things:
+            give_up_merging(region)
 
     # -- conditions
 

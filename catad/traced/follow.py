@@ -104,16 +104,17 @@ def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[
     init = kind.__init__
     plain: Any = object.__new__
     if kind.__new__ is plain and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
-        made = plain(kind)
+        made = driver.new(plain(kind))
         _follow(driver, init, (made, *args), kwargs)
         return made
-    return _plain(driver, kind, args, kwargs)
+    made = _plain(driver, kind, args, kwargs)
+    return driver.new(made) if kind in (list, dict, set) or (kind.__new__ is plain and type(made) is kind) else made
 
 
 def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     owner = function.__self__
     if isinstance(owner, (list, dict, set)) and function.__name__ in _CHANGING:
-        driver.changes_python()
+        driver.changes_python(owner)
     if isinstance(owner, (np.random.Generator, np.random.RandomState)):
         raise errors.TraceError(errors.random_numbers())
     if isinstance(owner, np.ufunc) and any_traced((args, kwargs)):

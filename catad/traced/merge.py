@@ -16,7 +16,7 @@ from catad.spaces import Tensor
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Trace, Var, array_of
 from catad.traced.stand_in import Aliases, Buffer, Traced, fresh, var_of
-from catad.traced.unbound import UNBOUND
+from catad.traced.unbound import UNBOUND, Undecided
 from catad.trees import entries_of, is_tree, put_together, tree_leaves
 
 Build = Callable[[Sequence[Var]], Any]
@@ -136,7 +136,7 @@ def _node(value: Any) -> tuple[Any, ...] | None:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if a is UNBOUND or b is UNBOUND or type(a) is not type(b):
+    if a is UNBOUND or isinstance(a, Undecided) or type(a) is not type(b):
         return False
     try:
         return bool(np.all(a == b)) and not callable(a)

@@ -69,6 +69,7 @@ class Region:
         self.written: set[Any] = set()  # arrays that were written into here
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
+        self.things: dict[int, Any] = {}  # lists and objects that were made here, by their identity
         self.loop: Any = None  # of the body of a loop: its driver
         self.branch: Any = None  # of a side of a branch: where that stands
 
@@ -248,7 +249,6 @@ class Findings:
         self.unrolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
-        self.paths = 0
 
 
 class Restart(BaseException):

@@ -8,6 +8,7 @@ The statements of the function keep their places, and run as Python. Only these 
     x += v                      x = __catad__.aug("add", x, v)
     a and b, a or b, not a      __catad__.and_, or_, not_ of functions without arguments
     a if c else b, a < b < c    __catad__.either, chain
+    [a, b], {k: a}              __catad__.new([a, b])
     if, while, for              a loop that asks the driver how often, and with which values of the names that it binds
 
 `break`, `continue` and `return` in loops become flags first (`flags.py`), so that what remains has one entry and one exit.
@@ -140,9 +141,8 @@ class Rewriter(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.count = 0
-        self.whole: ast.AST = ast.Module([], [])  # the function around
+        self.reads: list[tuple[ast.AST, str]] = []  # of the function around: where it reads which names
         self.declared: set[str] = set()
-        self.made_names: set[str] = set()  # flags, which only statements read that are made for them
 
     def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statements of a function, rewritten."""
@@ -150,10 +150,10 @@ class Rewriter(ast.NodeTransformer):
             self.declared,
             {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
         )
-        outer_whole, self.whole = self.whole, node
         body = without_jumps(node.body, self.fresh)
+        outer_reads, self.reads = self.reads, _reads(body)
         made = self.block(body)
-        self.declared, self.whole = outer, outer_whole
+        self.declared, self.reads = outer, outer_reads
         return made
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -167,9 +167,7 @@ class Rewriter(ast.NodeTransformer):
     def fresh(self, what: str) -> str:
         """A name that no user has."""
         self.count += 1
-        made = f"__catad_{what}{self.count}"
-        self.made_names.add(made)
-        return made
+        return f"__catad_{what}{self.count}"
 
     # -- expressions
 
@@ -226,6 +224,16 @@ class Rewriter(ast.NodeTransformer):
         for op, right in zip(node.ops, node.comparators, strict=True):
             pairs += [ast.Constant(_COMPARED[type(op)]), _later(right)]
         return ast.copy_location(ast.Call(_driver("chain"), [node.left, *pairs], []), node)
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        return self.made(node) if isinstance(node.ctx, ast.Load) else node
+
+    def made(self, node: Any) -> ast.expr:
+        """A list, a dict or a set: what is made here may be changed here."""
+        self.generic_visit(node)
+        return ast.copy_location(ast.Call(_driver("new"), [node], []), node)
+
+    visit_Dict = visit_Set = visit_ListComp = visit_DictComp = visit_SetComp = made
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         node.value = _named(node.target, self.visit(node.value))
@@ -390,12 +398,14 @@ class Rewriter(ast.NodeTransformer):
     def read_elsewhere(self, node: ast.AST) -> set[str]:
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
         inside = {id(n) for n in ast.walk(node)}
-        found = {
-            n.id
-            for n in ast.walk(self.whole)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        }
-        return found | self.made_names
+        return {name for n, name in self.reads if id(n) not in inside}
+
+
+def _reads(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
+    """Where statements read names; `x += 1` reads x."""
+    nodes = [n for statement in body for n in ast.walk(statement)]
+    targets = {id(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
+    return [(n, n.id) for n in nodes if isinstance(n, ast.Name) and (isinstance(n.ctx, ast.Load) or id(n) in targets)]
 
 
 def _later(value: ast.expr) -> ast.expr:
