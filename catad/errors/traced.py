@@ -182,6 +182,14 @@ def loop_cannot_be_unrolled(what: str) -> str:
     )
 
 
+def may_be_one_array(what: str, names: Sequence[str]) -> str:
+    return text(
+        f"two names may be one array after a {what} on data, and somebody writes into one and reads the other",
+        given=f"the loop leaves {', '.join(names)}",
+        do="copy() the array: before the loop, in it, or before writing into it",
+    )
+
+
 def too_many_branches(places: Sequence[str | None]) -> str:
     return text(
         "the function has more than 64 paths that data choose",

@@ -93,6 +93,7 @@ class Branch:
                 built[name] = lambda outs: Undecided(self.trace, self.site)
         outs = sides.recorded()
         self.values = {name: named(name, build(outs)) for name, build in built.items()}
+        sides.pairs.link()
         self.merged = True
 
 
@@ -144,7 +145,9 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         build = sides.pairs.add(*values)
     except CannotMerge:
         return first() if decide(trace, test.var_) else second()
-    return build(sides.recorded())
+    made = build(sides.recorded())
+    sides.pairs.link()
+    return made
 
 
 def condition(region: Region, var: Var) -> Var:

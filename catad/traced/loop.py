@@ -8,13 +8,14 @@ Python things, short loops, and loops whose steps must be known as numbers run i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from catad.program import Notes
 from catad.spaces import Product, Tensor
+from catad.traced.aliases import Left, is_same, link_loop, refusing, unrolling
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
@@ -60,6 +61,7 @@ class _Loop:
 
     what = "loop"
     can_unroll = True
+    may_not_run = True  # for all that is known
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
@@ -67,9 +69,12 @@ class _Loop:
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
+        can = self.can_unroll
+        self.alias = unrolling(self.trace, site) if can else refusing(self.what, self.live)  # of its arrays with one another
         self.slots: dict[str, list[Slot]] = {}
         self.buffers: dict[Buffer, Slot] = {}
         self.starts: dict[int, Var] = {}
+        self.region: Any = None  # of the body
         self.values: dict[str, Any] = {}
 
     # -- the state
@@ -91,7 +96,9 @@ class _Loop:
         self.passes += 1
         if self.passes > _PASSES:
             self.give_up()
-        region = self.region = Region(self.trace, self.outer, self.what)
+        if self.region is not None:
+            self.region.dropped = True
+        self.region = region = Region(self.trace, self.outer, self.what)
         region.loop = self
         self.starts = {}
         self.trace.region = region
@@ -240,25 +247,48 @@ class _Loop:
             var = self.outer.own(at[id(slot)])
             return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
 
+        left: list[Left] = []
         for name in self.names:
-            if name not in self.slots:
-                self.values[name] = UNBOUND if self.start[name] is UNBOUND else self.start[name]
-                continue
-            if self.start[name] is not UNBOUND and all(slot in steady for slot in self.slots[name]):
-                self.values[name] = self.start[name]
-                continue
-            parts = iter([made(slot) for slot in self.slots[name]])
-            self.values[name] = named(name, tree_map(lambda _, parts=parts: next(parts), self.left_before[name]))  # type: ignore[misc]
+            self.values[name] = self.start[name]
+            if name in self.slots:
+                self.values[name] = self.left_in(name, made, steady, left)
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
+        link_loop(self.outer, self.alias, left, self.may_not_run)
         self.merged = True
+
+    def left_in(self, name: str, made: Callable[[Slot], Traced], steady: list[Slot], left: list[Left]) -> Any:
+        """What a name holds after the loop; arrays among it are noted."""
+        value, start, slots = self.left_before[name], self.start[name], self.slots[name]
+        leaves, inside = tree_leaves(value), tree_leaves(self.inside[name])
+        starts = [None] * len(slots) if start is UNBOUND else tree_leaves(start)
+        same = zip(leaves, inside, slots, strict=True)
+        if start is not UNBOUND and all(slot in steady and (a is b or not slot.start.space.ndim) for a, b, slot in same):
+            arrays, value = starts, start
+        else:
+            arrays = [self.array_left(made(slot), leaf, one, left) for slot, leaf, one in zip(slots, leaves, starts, strict=True)]
+        parts = zip(arrays, leaves, starts, inside, strict=True)
+        left += [Left(*one) for one in parts if isinstance(one[0], Traced) and one[0].ndim]
+        if value is start:
+            return start
+        it = iter(arrays)
+        return named(name, tree_map(lambda _: next(it), value))
+
+    def array_left(self, made: Traced, value: Any, start: Any, left: list[Left]) -> Traced:
+        """The array that a loop leaves, or the one that another name has for it."""
+        for one in left:
+            was = is_same(one.start, start) or (one.start is None and start is None) or not self.may_not_run
+            if is_same(one.value, value) and was and one.made.dtype == made.dtype:
+                return one.made
+        return made
 
 
 class ForLoop(_Loop):
     """A `for` statement."""
 
     what = "for loop"
+    may_not_run = False
 
     def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
         super().__init__(driver, names, site)
@@ -294,13 +324,16 @@ class ForLoop(_Loop):
         with self.trace.inside(self.outer):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
-        self.current = self.steps.item(self.trace, iter(self.entries))
+        self.current = self.steps.item(self.trace, iter(self.entries), self.alias)
 
     def item(self) -> Iterator[Any]:
         yield self.current
 
     def leave(self) -> None:
         """The body has been recorded."""
+        assert self.steps is not None
+        if not self.region.written.isdisjoint(self.steps.memory):
+            self.give_up()  # the rows of later steps change
         if not self.close(sys._getframe(1)):
             self.state = "again"
             return
@@ -308,7 +341,6 @@ class ForLoop(_Loop):
         changed, steady, lifted = self.given()
         finals: list[Var] = []
         if changed:
-            assert self.steps is not None
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))

@@ -70,8 +70,14 @@ class Region:
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
         self.things: dict[int, Any] = {}  # lists and objects that were made here, by their identity
+        self.dropped = False  # it has been recorded again
         self.loop: Any = None  # of the body of a loop: its driver
         self.branch: Any = None  # of a side of a branch: where that stands
+
+    @property
+    def is_dropped(self) -> bool:
+        """True where this region, or one around it, has been recorded again."""
+        return self.dropped or (self.parent is not None and self.parent.is_dropped)
 
     def input(self, space: Tensor, weak: type | None = None, name: str | None = None) -> Var:
         """A new argument of the region."""
