@@ -216,11 +216,11 @@ def paths_differ(a: Any, b: Any, place: str | None) -> str:
     )
 
 
-def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
+def raised_on_a_path(error: BaseException | None, places: Sequence[str | None]) -> str:
     unbound = isinstance(error, UnboundLocalError)
     return text(
         "the function raises an exception on a path that data choose",
-        given=f"{type(error).__name__}: {error}",
+        given="one that somebody catches" if error is None else f"{type(error).__name__}: {error}",
         where=", ".join(dict.fromkeys([place or "?" for place in places])),
         do="bind the variable on both sides of the branch" if unbound else "test before the call, or return NaN on that path",
     )

@@ -6,6 +6,7 @@ the loop is recorded. That makes no difference until somebody writes into one of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple, NoReturn
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 from catad import errors
 from catad.traced.recorder import Region, Restart, Trace, Var
 from catad.traced.stand_in import Buffer, Traced
+from catad.trees import entries_of
 
 GiveUp = Callable[[], NoReturn]
 
@@ -116,10 +118,10 @@ def link_loop(region: Region, give_up: GiveUp, arrays: Sequence[Left], may_not_r
     """The same for the arrays that a loop leaves; what stood for one in the body is what another one was before the step."""
     n = range(len(arrays))
     direct = [possible(one.value) for one in arrays]
-    start = [possible(one.start) for one in arrays]
+    start = [{buffer for buffer in possible(one.start) if reaches(region, buffer)} for one in arrays]
     stood = {one.inside.root: k for k, one in enumerate(arrays) if isinstance(one.inside, Traced)}
     previous = [[stood[buffer] for buffer in memory if buffer in stood] for memory in direct]
-    outer = [{b for b in direct[k] | (start[k] if may_not_run else set()) if reaches(region, b)} for k in n]
+    outer = [{b for b in direct[k] if reaches(region, b)} | (start[k] if may_not_run else set()) for k in n]
     first = {pair for pair in combinations(n, 2) if not start[pair[0]].isdisjoint(start[pair[1]])}
     same = {pair for pair in combinations(n, 2) if not direct[pair[0]].isdisjoint(direct[pair[1]])}
     same |= first if may_not_run else set()
@@ -136,3 +138,72 @@ def link_loop(region: Region, give_up: GiveUp, arrays: Sequence[Left], may_not_r
     for k in n:
         shared = [arrays[sum(pair) - k].made.root for pair in same if k in pair]
         _note(region, give_up, arrays[k].made, {*outer[k], *shared})
+
+
+class Containers:
+    """The lists, dicts and objects that two regions leave in one name. What is put together of them is another object; that makes
+    no difference until one is changed that was made elsewhere, or that has other names."""
+
+    def __init__(self, *regions: Region) -> None:
+        self.regions = regions
+        self.built: dict[tuple[int, ...], tuple[tuple[Any, ...], Callable[[Any], Any]]] = {}
+        self.made: dict[tuple[int, ...], Any] = {}
+
+    def __contains__(self, parts: tuple[Any, ...]) -> bool:
+        return tuple(map(id, parts)) in self.built
+
+    def __getitem__(self, parts: tuple[Any, ...]) -> Callable[[Any], Any]:
+        return self.built[tuple(map(id, parts))][1]
+
+    def add(self, a: Any, b: Any, build: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """How a container is put together: once for all its names."""
+        key = id(a), id(b)
+
+        def built(outs: Any) -> Any:
+            if key not in self.made:
+                self.made[key] = build(outs)
+            return self.made[key]
+
+        if not isinstance(a, tuple):
+            self.built[key] = (a, b), built
+            return built
+        return build
+
+    def link(self, trace: Trace, give_up: GiveUp) -> None:
+        """Note what may be one thing."""
+        count = [Counter(key[k] for key in self.built) for k in range(len(self.regions))]
+        for key, (parts, _) in self.built.items():
+            made = self.made.get(key)
+            pairs = list(zip(parts, self.regions, count, strict=True))
+            if made is None:
+                continue
+            if all(id(part) in region.things and counted[id(part)] == 1 for part, region, counted in pairs):
+                if trace.region.parent is not None:
+                    trace.region.things[id(made)] = made  # it is new
+                continue
+            for thing in (made, *parts):
+                trace.suspects[id(thing)] = thing, give_up
+
+
+def link_trees(region: Region, give_up: GiveUp, pairs: Sequence[tuple[Any, Any]], starts: Sequence[Any]) -> None:
+    """Note which of the lists, dicts and objects that the body of a loop leaves in names may be others: what is put together in
+    place of them is new, as they are, only where each is new and has one name."""
+    both = [one for left, made in pairs for one in zip(_containers(left), _containers(made), strict=True)]
+    count = Counter(id(left) for left, _ in both)
+    others = [thing for start in starts for thing in _containers(start)]
+    trace, outer = region.trace, region.parent
+    for left, made in both:
+        if id(left) in region.things and count[id(left)] == 1 and not others:
+            if outer is not None and outer.parent is not None:
+                outer.things[id(made)] = made
+            continue
+        for thing in (left, made, *others):
+            trace.suspects[id(thing)] = thing, give_up
+
+
+def _containers(value: Any) -> list[Any]:
+    """The lists, dicts and objects in a tree; tuples are never changed."""
+    entries = None if isinstance(value, Traced) else entries_of(value)
+    if entries is None:
+        return []
+    return [*([] if isinstance(value, tuple) else [value]), *[one for part in entries[1] for one in _containers(part)]]

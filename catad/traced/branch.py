@@ -15,7 +15,7 @@ import numpy as np
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
-from catad.traced.decisions import decide
+from catad.traced.decisions import decide, decided
 from catad.traced.merge import Build, CannotMerge, Pairs, is_numeric, zeros_like
 from catad.traced.naming import named
 from catad.traced.recorder import Region, Trace, Var
@@ -41,7 +41,8 @@ class Branch:
         self.sides: list[Region] = []
         self.left: list[dict[str, Any]] = []
         self.done = False
-        self.follows_data = is_condition(test) and site not in self.trace.findings.explored
+        explored = is_condition(test) and (site in self.trace.findings.explored or decided(self.trace, test.var_) is not None)
+        self.follows_data = is_condition(test) and not explored
         self.taken = True if self.follows_data else bool(test)
 
     def side(self) -> bool:
@@ -131,15 +132,16 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     trace = driver.trace
     frame = sys._getframe(2)
     site = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
-    if site in trace.findings.explored:
+    if site in trace.findings.explored or decided(trace, test.var_) is not None:
         return first() if decide(trace, test.var_) else second()
     regions, values = [], []
     for side in (first, second):
         region = Region(trace, trace.region, "branch")
         region.branch = site
         regions.append(region)
-        with trace.inside(region):
-            values.append(side())
+        trace.region, outer = region, trace.region
+        values.append(side())
+        trace.region = outer  # after an exception it stays, which says where that was raised
     sides = Sides(trace, test, regions[0], regions[1], site)
     try:
         build = sides.pairs.add(*values)

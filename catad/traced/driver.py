@@ -19,7 +19,7 @@ from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
-from catad.traced.recorder import Trace, the_trace
+from catad.traced.recorder import Region, Restart, Trace, the_trace
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
@@ -87,8 +87,8 @@ class Driver:
             made = getattr(operator, op)(old, value)
         else:
             made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
-        if isinstance(old, Traced) and old.is_view and made is old:
-            return  # the view has written into the array
+        if made is old and (not isinstance(thing, Traced) or (isinstance(old, Traced) and old.is_view)):
+            return  # the array has been written into
         self.setitem(thing, key, made)
 
     def aug_attr(self, op: str, thing: Any, name: str, value: Any) -> None:
@@ -108,9 +108,16 @@ class Driver:
     def changes_python(self, thing: Any) -> None:
         """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it, unless
         the thing itself is made inside."""
-        region = self.trace.region
+        region, known = self.trace.region, self.trace.suspects.get(id(thing))
+        if known is not None:
+            known[1]()
         if id(thing) not in region.things:
             give_up_merging(region)
+
+    def shared(self, value: Any) -> Any:
+        """A value for a global name, or for one of a function around."""
+        give_up_merging(self.trace.region)
+        return value
 
     # -- conditions
 
@@ -161,6 +168,20 @@ class Driver:
         return True if _is_condition(value) else value
 
     # -- statements
+
+    @property
+    def region(self) -> Region:
+        """The region that is recorded; the one before a `try`."""
+        return self.trace.region
+
+    def caught(self, region: Region) -> None:
+        """An exception has come to a handler. Those that NumPy does not raise go on; one of a branch or a loop on data depends on
+        the path."""
+        error = sys.exception()
+        if isinstance(error, (Restart, errors.TraceError)):
+            raise error
+        if self.trace.region is not region:
+            give_up_merging(self.trace.region)
 
     def branch(self, test: Any, names: tuple[str, ...], filled: tuple[str, ...]) -> Branch:
         return Branch(self, test, names, filled, _site(sys._getframe(1)))

@@ -22,6 +22,7 @@ from catad.recent import Recent
 from catad.spaces import Product, Space, rebuild
 from catad.terms import D
 from catad.traced.captured import Captured, bytes_around, outside, reads
+from catad.traced.decisions import on_a_path
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
@@ -90,7 +91,7 @@ class Function(D):
         self.fn, self.static, self.free, self.unroll, self.bound = fn, static, free, unroll, bound
         self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
-        self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
+        self.programs: Recent[tuple[Form, Space, Any], Program] = Recent(PROGRAMS)
         self.captured = Captured()
         self.version = 0
         functools.update_wrapper(self, fn, updated=())
@@ -183,9 +184,10 @@ class Function(D):
     def program(self, dom: Space, form: Form | None = None) -> Program:
         """The program at a domain, for a form of the arguments; it is traced once."""
         form = self.form_at(dom) if form is None else form
-        found = self.programs.get((form, dom))
+        key = form, dom, tuple([tree.orders for tree in form.trees])
+        found = self.programs.get(key)
         if found is None:
-            found = self.programs[form, dom] = traced(self, dom, form)
+            found = self.programs[key] = traced(self, dom, form)
         return found
 
     def constants(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -247,11 +249,13 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
             try:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
-                if not trace.decisions or isinstance(error, errors.CatadError):
+                if isinstance(error, errors.TraceError) or not on_a_path(trace):
                     raise
-                if not isinstance(error, UnboundLocalError) and not errors.raised_by_user(error):
+                if isinstance(error, AssertionError) and not errors.raised_by_user(error):
                     raise
                 _raised_on_a_path(trace, error)
+            if trace.region is not trace.root:
+                raise errors.TraceError(errors.raised_on_a_path(None, []))  # somebody has caught it
             value, tree = plain(settled(result))
             return Path(trace, _variables(trace, value, tree), tree)
 
@@ -281,8 +285,8 @@ def _explored(run: Callable[[Findings], Path]) -> Any:
 
 
 def _raised_on_a_path(trace: Any, error: Exception) -> None:
-    """An exception of the user on a path that data choose."""
-    places = [decision.place for decision in trace.decisions]
+    """An exception on a path that data choose."""
+    places = [decision.place for decision in trace.decisions] or [errors.places.innermost(error)]
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
     errors.show_source(made, places[-1])
     raise made from error
@@ -374,7 +378,7 @@ def function(
     >>> loss(p, np.array([1.0, 3.0])), loss(p, x=np.array([1.0, 3.0]), power=3)
     (np.float64(25.0), np.float64(125.0))
     >>> ct.grad(loss, argnums=0)(p, np.array([1.0, 3.0]))
-    {'b': np.float64(-10.0), 'w': array([ 0., 30.])}
+    {'w': array([ 0., 30.]), 'b': np.float64(-10.0)}
     """
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)

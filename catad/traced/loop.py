@@ -15,7 +15,7 @@ import numpy as np
 
 from catad.program import Notes
 from catad.spaces import Product, Tensor
-from catad.traced.aliases import Left, is_same, link_loop, refusing, unrolling
+from catad.traced.aliases import Left, is_same, link_loop, link_trees, refusing, unrolling
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
@@ -256,6 +256,9 @@ class _Loop:
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
         link_loop(self.outer, self.alias, left, self.may_not_run)
+        new = {name: value for name, value in self.values.items() if name in self.slots and value is not self.start[name]}
+        starts = [self.start[name] for name in new if self.may_not_run]
+        link_trees(self.region, self.alias, [(self.left_before[name], value) for name, value in new.items()], starts)
         self.merged = True
 
     def left_in(self, name: str, made: Callable[[Slot], Traced], steady: list[Slot], left: list[Left]) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from catad.late import late
 from catad.spaces import Tensor
-from catad.traced.aliases import exploring, link, possible
+from catad.traced.aliases import Containers, exploring, link, possible
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Trace, Var, array_of
 from catad.traced.stand_in import Buffer, Traced, fresh, var_of
@@ -36,6 +36,7 @@ class Pairs:
         self.weak: list[type | None] = []
         self.arrays: list[tuple[int, set[Buffer]]] = []  # with the memory that each may be
         self.made: dict[int, Traced] = {}
+        self.containers = Containers(first, second)
         self.known: dict[tuple[Buffer | None, Buffer | None], Build] = {}
 
     def add(self, a: Any, b: Any) -> Build:
@@ -49,9 +50,13 @@ class Pairs:
             if not is_numeric(a) and not is_numeric(b) and _equal(a, b):
                 return lambda outs: a
             raise CannotMerge
+        if (a, b) in self.containers:
+            return self.containers[a, b]  # another name of a list
         kind, keys, parts = entries[0]
+        if isinstance(a, dict) and list(a) != list(b):
+            raise CannotMerge
         built = [self.add(one, other) for one, other in zip(parts, entries[1][2], strict=True)]
-        return lambda outs: put_together(kind, keys, [build(outs) for build in built])
+        return self.containers.add(a, b, lambda outs: put_together(kind, keys, [build(outs) for build in built]))
 
     def _number(self, a: Any, b: Any) -> Build:
         if not isinstance(a, Traced) and not isinstance(b, Traced) and type(a) is type(b) and _equal(a, b):
@@ -91,7 +96,8 @@ class Pairs:
         return build
 
     def link(self) -> None:
-        """Note which of the merged arrays may be one array."""
+        """Note which of the merged arrays, and of the merged lists, may be one."""
+        self.containers.link(self.trace, exploring(self.trace, self.site))
         made = [(self.made[k], memory) for k, memory in self.arrays if k in self.made]
         link(self.trace.region, exploring(self.trace, self.site), made)
 

@@ -234,6 +234,7 @@ class Trace:
         self.root = Region(self, None)
         self.region = self.root
         self.decisions: list[Any] = []
+        self.suspects: dict[int, tuple[Any, Any]] = {}  # containers that may be others, and what to do when one is changed
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
 

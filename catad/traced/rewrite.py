@@ -9,6 +9,7 @@ The statements of the function keep their places, and run as Python. Only these 
     a and b, a or b, not a      __catad__.and_, or_, not_ of functions without arguments
     a if c else b, a < b < c    __catad__.either, chain
     [a, b], {k: a}              __catad__.new([a, b])
+    try: ... except E: ...      __catad__.caught(__catad__.region) in the handler, of the region before
     if, while, for              a loop that asks the driver how often, and with which values of the names that it binds
 
 `break`, `continue` and `return` in loops become flags first (`flags.py`), so that what remains has one entry and one exit.
@@ -143,6 +144,7 @@ class Rewriter(ast.NodeTransformer):
         self.count = 0
         self.reads: list[tuple[ast.AST, str]] = []  # of the function around: where it reads which names
         self.declared: set[str] = set()
+        self.guarded = False  # an exception is caught around
 
     def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statements of a function, rewritten."""
@@ -151,9 +153,10 @@ class Rewriter(ast.NodeTransformer):
             {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
         )
         body = without_jumps(node.body, self.fresh)
-        outer_reads, self.reads = self.reads, _reads(body)
+        before = self.reads, self.guarded
+        self.reads, self.guarded = _reads(body), False
         made = self.block(body)
-        self.declared, self.reads = outer, outer_reads
+        self.declared, (self.reads, self.guarded) = outer, before
         return made
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -236,7 +239,7 @@ class Rewriter(ast.NodeTransformer):
     visit_Dict = visit_Set = visit_ListComp = visit_DictComp = visit_SetComp = made
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-        node.value = _named(node.target, self.visit(node.value))
+        node.value = self.shared([node.target], _named(node.target, self.visit(node.value)))
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -259,7 +262,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         node.value = self.visit(node.value)
-        node.value = _named(node.targets[0], node.value)
+        node.value = self.shared(node.targets, _named(node.targets[0], node.value))
         if all(isinstance(target, ast.Name) for target in node.targets):
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
@@ -267,6 +270,13 @@ class Rewriter(ast.NodeTransformer):
         name = self.fresh("value")
         first: ast.stmt = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
         return [first, *[part for target in node.targets for part in self.unpack(target, _load(name), node)]]
+
+    def shared(self, targets: Sequence[ast.expr], value: ast.expr) -> ast.expr:
+        """A value for names of which some are not the function's own: that happens once for each time that it runs."""
+        names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+        if self.declared.isdisjoint(names):
+            return value
+        return ast.copy_location(ast.Call(_driver("shared"), [value], []), value)
 
     def unpack(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[ast.stmt]:
         """`target = value`, with stores into items and attributes inside it through the driver."""
@@ -302,7 +312,7 @@ class Rewriter(ast.NodeTransformer):
         target = node.target
         if isinstance(target, ast.Name):
             made: ast.expr = ast.copy_location(ast.Call(_driver("aug"), [op, _load(target.id), value], []), node)
-            return ast.copy_location(ast.Assign([target], _named(target, made)), node)
+            return ast.copy_location(ast.Assign([target], self.shared([target], _named(target, made))), node)
         if isinstance(target, ast.Subscript):
             args = [op, self.visit(target.value), _key(self.visit(target.slice)), value]
             return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_item"), args, []), node)), node)
@@ -315,6 +325,20 @@ class Rewriter(ast.NodeTransformer):
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     # -- control flow
+
+    def visit_Try(self, node: Any) -> list[ast.stmt]:
+        """Handlers tell the driver what they catch: it may not be one of NumPy's exceptions, or data may choose whether it comes."""
+        name, outer = self.fresh("try"), self.guarded
+        self.guarded = outer or bool(node.handlers)
+        node.body = self.block(node.body)
+        self.guarded = outer
+        for handler in node.handlers:
+            caught = ast.copy_location(ast.Expr(ast.Call(_driver("caught"), [_load(name)], [])), handler)
+            handler.body = [caught, *self.block(handler.body)]
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
+        return [ast.copy_location(_assign(name, _driver("region")), node), node]
+
+    visit_TryStar = visit_Try
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.generic_visit(node)
@@ -352,7 +376,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
         names = bound_names([*node.body, node.target])
-        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
+        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED) and not self.guarded
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
         same = augmented_only([*node.body, node.target])

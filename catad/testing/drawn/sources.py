@@ -69,6 +69,7 @@ def fill(v, k):
 """
 PLAIN = 10  # the first so many expressions stand inside others
 DEEPEST = 3  # statements inside statements
+MOST_TRIPS = 60  # of a body, in all loops around it, up to which one more loop is long
 
 
 def draw_source(choose: Choose) -> str:
@@ -84,10 +85,10 @@ def _indented(lines: list[str]) -> str:
 
 
 class _Writer:
-    """Writes statements; `level` is how deep they stand."""
+    """Writes statements; `level` is how deep they stand, and `trips` how often they run."""
 
     def __init__(self, choose: Choose) -> None:
-        self.choose, self.count, self.level, self.in_loop = choose, 0, 0, False
+        self.choose, self.count, self.level, self.trips = choose, 0, 0, 1
 
     def fill(self, templates: Sequence[str], names: Names, index: str | None = None) -> str:
         """One of some templates, with names, indices and inner expressions."""
@@ -120,7 +121,7 @@ class _Writer:
         kinds = ["assign", "assign", "write", "write", "view", "augment"]
         if self.level < DEEPEST:
             kinds += ["if", "for", "loop", "while", "rows", "pairs", "list", "dict"]
-        if self.in_loop:
+        if self.trips > 1:
             kinds += ["break", "continue", "return"]
         kind = self.choose(kinds)
         if kind in ("assign", "view", "augment"):
@@ -154,7 +155,7 @@ class _Writer:
         name, step, total = self.new("l"), self.new("q"), self.new("s")
         value = self.fill(SCALARS, names, index)
         names["s"] = [*names["s"], total]
-        trips = self.choose([3, 20] if not self.in_loop else [3])
+        trips = self.choose([3, 20] if self.trips == 1 else [3])
         return [
             f"{name} = []",
             f"for {step} in range({trips}):",
@@ -190,10 +191,10 @@ class _Writer:
     def loop(self, kind: str, names: Names, index: str | None) -> list[str]:
         """A loop. Names that it alone binds are not used afterwards."""
         k = self.new("i")
-        before, step, own = [], "", dict(names)
+        before, step, own, trips = [], "", dict(names), 3
         if kind == "while":
-            before, step = [f"{k} = 0"], f"    {k} += 1"
-            head = f"while {k} < 6 and ({self.fill(CONDITIONS, names, index)}):"
+            before, step, trips = [f"{k} = 0"], f"    {k} += 1", self.choose([3, 6])
+            head = f"while {k} < {trips} and ({self.fill(CONDITIONS, names, index)}):"
         elif kind == "rows":
             row = self.new("v")
             head, own["v"] = f"for {row} in {self.choose(names['m'])}:", [*names["v"], row]
@@ -202,8 +203,9 @@ class _Writer:
             head = f"for {k}, ({a}, {b}) in enumerate(zip({self.choose(names['v'])}, {self.choose(names['v'])})):"
             own["s"] = [*names["s"], a, b]
         else:
-            head = f"for {k} in range({self.choose([2, 3] if kind == 'for' else [18, 20])}):"
-        outer, self.in_loop = self.in_loop, True
+            trips = self.choose([2, 3] if kind == "for" or self.trips * 20 > MOST_TRIPS else [18, 20])
+            head = f"for {k} in range({trips}):"
+        self.trips *= trips
         body = self.inner(own, self.choose(range(1, 4)), index if kind == "rows" else k)
-        self.in_loop = outer
+        self.trips //= trips
         return [*before, head, *([step] if step else []), *body]
