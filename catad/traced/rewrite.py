@@ -327,7 +327,7 @@ class Rewriter(ast.NodeTransformer):
     # -- control flow
 
     def visit_Try(self, node: Any) -> list[ast.stmt]:
-        """Handlers tell the driver what they catch: it may not be one of NumPy's exceptions, or data may choose whether it comes."""
+        """Handlers tell the driver what they catch: NumPy may not raise it, and data may choose whether it is raised."""
         name, outer = self.fresh("try"), self.guarded
         self.guarded = outer or bool(node.handlers)
         node.body = self.block(node.body)
