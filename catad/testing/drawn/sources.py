@@ -118,7 +118,7 @@ class _Writer:
         return [line for _ in range(length) for line in self.statement(names, index)]
 
     def statement(self, names: Names, index: str | None) -> list[str]:
-        kinds = ["assign", "assign", "write", "write", "view", "augment"]
+        kinds = ["assign", "assign", "write", "write", "view", "augment"] * (1 + self.level)
         if self.level < DEEPEST:
             kinds += ["if", "for", "loop", "while", "rows", "pairs", "list", "dict"]
         if self.trips > 1:
@@ -179,7 +179,7 @@ class _Writer:
     def branch(self, names: Names, index: str | None) -> list[str]:
         """A branch. Names that it alone binds are not used afterwards."""
         lines = [f"if {self.fill(CONDITIONS, names, index)}:"]
-        lines += self.inner(names, self.choose(range(1, 4)), index)
+        lines += self.inner(names, self.choose(range(1, 3)), index)
         if self.choose([True, False]):
             lines += ["else:", *self.inner(names, self.choose(range(1, 3)), index)]
         return lines
@@ -206,6 +206,6 @@ class _Writer:
             trips = self.choose([2, 3] if kind == "for" or self.trips * 20 > MOST_TRIPS else [18, 20])
             head = f"for {k} in range({trips}):"
         self.trips *= trips
-        body = self.inner(own, self.choose(range(1, 4)), index if kind == "rows" else k)
+        body = self.inner(own, self.choose((1, 2, 2, 3)), index if kind == "rows" else k)
         self.trips //= trips
         return [*before, head, *([step] if step else []), *body]
