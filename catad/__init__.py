@@ -80,6 +80,7 @@ from catad.spaces import (
 from catad.terms import D, compose, cross, fork
 from catad.traced.debug import debug_nans, debug_print
 from catad.traced.function import function
+from catad.traced.unrolled import unrolled
 from catad.vector.at import at
 from catad.vector.axes import expand_dims, moveaxis, squeeze
 from catad.vector.checkpoint import checkpoint
@@ -104,18 +105,7 @@ from catad.vector.reduce import all, any, argmax, argmin, max, min, prod
 from catad.vector.repeats import repeat, tile
 from catad.vector.scan import recurrence, scan
 from catad.vector.segmented import segmented_fold, segmented_scan
-from catad.vector.shape import (
-    broadcast_to,
-    concatenate,
-    flip,
-    pad,
-    replicate,
-    reshape,
-    slice,
-    stack,
-    sum,
-    transpose,
-)
+from catad.vector.shape import broadcast_to, concatenate, flip, pad, replicate, reshape, slice, stack, sum, transpose
 from catad.vector.softmax import logsumexp, softmax
 from catad.vector.sort import argsort, sort
 from catad.vector.stencil import stencil
@@ -488,6 +478,7 @@ __all__ = [
     "u16",
     "u32",
     "u64",
+    "unrolled",
     "unstack",
     "use_engine",
     "value_and_grad",

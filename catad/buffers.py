@@ -7,7 +7,10 @@ in use never more than five quarters of the most that was; `release()` gives all
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import math
+import sys
 import threading
 from collections import OrderedDict
 from typing import Any, Literal
@@ -21,6 +24,7 @@ _STEPS = (
     64  # results begin at different places of a page: a pass over many arrays else finds all of them in one set of a cache
 )
 _turns = itertools.count()
+_word_at = ctypes.c_size_t.from_address
 
 _lock = threading.RLock()  # a block may die while this thread holds it
 _idle: OrderedDict[int, Any] = OrderedDict()  # by identity, the longest idle first
@@ -36,9 +40,9 @@ class _Block:
 
     def __init__(self, raw: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
         self.raw = raw
-        at = -raw.__array_interface__["data"][0] % _ALIGNED + _ALIGNED * ((9 * next(_turns) + 4) % _STEPS)
-        address = raw.__array_interface__["data"][0] + at
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
+        at = address(raw)
+        at += -at % _ALIGNED + _ALIGNED * ((9 * next(_turns) + 4) % _STEPS)
+        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (at, False), "version": 3}
 
     def __del__(self) -> None:
         _give_back(self.raw)
@@ -50,10 +54,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     >>> empty((2, 3), np.dtype("float32")).shape
     (2, 3)
     """
-    count = 1
-    for n in shape:
-        count *= n
-    size = count * dtype.itemsize
+    size = math.prod(shape) * dtype.itemsize
     if size < LARGE:
         return np.empty(shape, dtype)
     return np.asarray(_Block(_raw(size + _ALIGNED * _STEPS), shape, dtype))
@@ -111,6 +112,32 @@ def release() -> None:
 
 
 def address(array: Any) -> int:
-    """The address at which an array begins in memory."""
+    """The address at which an array begins in memory.
+
+    >>> x = np.arange(3.0)
+    >>> address(x[1:]) - address(x)
+    8
+    """
+    if _HEAD and type(array) is np.ndarray:
+        return _word_at(id(array) + _HEAD).value
     found: int = array.__array_interface__["data"][0]
     return found
+
+
+def _head() -> int:
+    """How far in an array of NumPy the address of its numbers lies behind the address of the object; 0 where that is not known.
+
+    The address is the first field after the head of any object, on which compiled extensions rely, too (`PyArray_DATA`). Reading
+    it takes a tenth of the time that NumPy's dictionary `__array_interface__` takes.
+    """
+    if sys.implementation.name != "cpython":
+        return 0
+    whole = np.arange(6.0).reshape(2, 3)
+    for array in (whole, whole[1:, ::2], whole[::-1], np.broadcast_to(np.float32(1.0), (2, 2)), np.zeros((0, 2)), np.array(1)):
+        found = _word_at(id(array) + object.__basicsize__).value
+        if found != array.__array_interface__["data"][0]:
+            return 0
+    return object.__basicsize__
+
+
+_HEAD = _head()

@@ -24,7 +24,6 @@ from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
 from catad.traced.debug import find_nans, locate, watches
 from catad.traced.form import Form
-from catad.traced.function import Function
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
 from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
@@ -58,12 +57,41 @@ class Point(NamedTuple):
 
 
 def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
-    """A call of a term that speaks trees, taken apart."""
-    term._front.check()
+    """A call of a term that speaks trees, taken apart; what is the same for all calls of a kind is kept with the term."""
+    front: Front = term._front
+    front.check()
+    read: list[Any] = []
+    key = _key(front, args, kwargs, read)
+    entry = None if key is None else cache_of(term).get(("point", key))
+    if entry is not None:
+        kind: _Kind = entry.value
+        return Point(kind.term, kind.form, read if kind.order is None else [read[k] for k in kind.order], kind.dom, kind.tree)
     form, value = taken(term, args, kwargs)
     leaves, dom = leaves_of(value)
     made, tree = specialised(term, form, dom)
-    return Point(made, form, leaves, dom, tree)
+    found = Point(made, form, leaves, dom, tree)
+    order = _order(front, args, kwargs) if kwargs else None
+    if key is not None and not found.is_symbolic and _in_order(read, order, leaves):
+        cached(term, ("point", key), lambda: _Kind(made, form, dom, tree, order))
+    return found
+
+
+class _Kind(NamedTuple):
+    """What calls of one kind have in common; `order` as in `Called`."""
+
+    term: D
+    form: Form
+    dom: Space
+    tree: Tree | None
+    order: list[int] | None
+
+
+def _in_order(read: Sequence[Any], order: Sequence[int] | None, leaves: Sequence[Any]) -> bool:
+    """True where the arrays that were read are the leaves, and none has been converted first."""
+    if len(read) != len(leaves):
+        return False
+    ordered = read if order is None else [read[k] for k in order]
+    return not any(a is not b and isinstance(a, np.ndarray) for a, b in zip(ordered, leaves, strict=True))
 
 
 def leaves_of(value: Any) -> tuple[list[Any], Space]:
@@ -338,11 +366,7 @@ def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: 
     if at.is_symbolic:
         return restored(at.tree, applied(at.term, at.value))
     order = _order(term._front, args, kwargs) if kwargs else None
-    if key is not None and len(read) == len(at.leaves):
-        ordered = read if order is None else [read[k] for k in order]
-        if any(a is not b and isinstance(a, np.ndarray) for a, b in zip(ordered, at.leaves, strict=True)):
-            key = None  # arrays are converted first
-    else:
+    if key is not None and not _in_order(read, order, at.leaves):
         key = None
     xp = common_module(at.leaves)
 
@@ -385,9 +409,3 @@ def _order(front: Front, args: Sequence[Any], kwargs: dict[str, Any]) -> list[in
     n = len(args)
     positional, named = front.function.sorted_arguments(ranges[:n], dict(zip(kwargs, ranges[n:], strict=True)))
     return [k for _, own in (*positional, *named) for k in own]
-
-
-def program_at(f: Function, args: Sequence[Any], kwargs: dict[str, Any]) -> Written:
-    """The program of a function for some arguments, of which only spaces and trees are used; a space stands for values of it."""
-    form, value = taken(f, args, kwargs)
-    return f.program(leaves_of(value)[1], form)

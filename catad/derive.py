@@ -96,7 +96,7 @@ def coefficients_at(f: D, at: Point, aux: D | None = None, by: tuple[int, ...] |
     return with_trip_counts(call)
 
 
-def linearize(f: MorphismLike, *primals: Value) -> tuple[Result, LinearMap]:
+def linearize(f: MorphismLike, *primals: Value, **named: Value) -> tuple[Result, LinearMap]:
     """The value at a point, and the derivative there as a linear map from tangents to tangents.
 
     The map is a product of structured maps that is not multiplied out; `L(dx)` is forward mode, `L.T(w)` reverse mode.
@@ -109,7 +109,7 @@ def linearize(f: MorphismLike, *primals: Value) -> tuple[Result, LinearMap]:
     >>> L(np.ones(3)), L.T(1.0)
     (np.float64(3.0), array([1., 1., 1.]))
     """
-    at = taken_point(morphism(f, "ct.linearize"), primals)
+    at = taken_point(morphism(f, "ct.linearize"), primals, named)
     if at.is_symbolic:
         raise errors.TraceError(errors.no_linear_map("ct.linearize", "ct.jvp and ct.vjp"))
     found = coefficients_at(at.term, at)

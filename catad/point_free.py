@@ -5,6 +5,7 @@
     a shared value    one term, in several places
 
 (C. Elliott, Compiling to Categories, 2017, of which loops and branches, being closed programs, need the cartesian part only.)
+The programs in loops and branches lose their variables, too.
 
 Where all that a value reads comes through one other value, it is written relative to that: `h - max(h)` is
 `h >> fork(id, max) >> sub`. So `fork(a >> f, a >> g)` becomes `a >> fork(f, g)`. The values between the two may be read by nobody
@@ -20,6 +21,7 @@ from typing import Any
 from catad.program import Program
 from catad.rearrange import Proj, dup, exl, exr, it, swap
 from catad.spaces import flatten, rebuild
+from catad.syntax import with_scopes
 from catad.terms import D, Fork, Id, identity, then
 from catad.vector.constant import Const
 
@@ -69,7 +71,7 @@ class _Graph:
         self.at: dict[Any, int] = {}  # by variable, or nested tuple of variables
         self.add(rebuild(program.dom, list(range(program.inputs))), (), identity)
         for term, args, outs in zip(program.children, program.args, program.outs, strict=True):
-            own = point_free(term) if isinstance(term, Program) else term
+            own = with_scopes(term, point_free)  # type: ignore[arg-type]
             self.add(outs, self.resolved(args), it >> own if args == () and not isinstance(own, Const) else own)
         self.end = self.node(self.resolved(program.result), it if program.result == () else identity)
 

@@ -9,7 +9,7 @@ user's source are kept for texts and messages, and take no part in comparisons.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,11 +46,15 @@ class Line(NamedTuple):
         return said + (f"  # {self.source}" if self.source else "")
 
 
+Calls = tuple[tuple[str, Any], ...]  # from outside to inside: the name of a function, and a number for the call
+
+
 class Notes(NamedTuple):
     """What a program knows for texts and messages alone: names of variables by number, places of lines, trees."""
 
     names: dict[int, str] = {}  # noqa: RUF012  nobody writes into it
     places: tuple[Place | None, ...] = ()
+    calls: tuple[Calls, ...] = ()  # for each line the calls that it comes from
     arguments: tuple[str, ...] = ()
     tree: Tree | None = None  # of the argument
     result_tree: Tree | None = None
@@ -68,7 +72,8 @@ class Program(D):
 
     `repr(p)` is an expression, `ct.function(lambda ...).at(dom)`, and `str(p)` are definitions, the last one under `p.title`;
     what they name stands in `p.names`. Tracing either gives the program: `eval(repr(p), {"ct": catad, **p.names}) == p`, and
-    after `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. `p.lines` are the lines, and
+    after `exec(str(p), scope)` in the same names `ct.function(scope[p.title]).at(p.dom) == p`. These give results in the same
+    trees, and take arguments as tuples. `p.lines` are the lines, and
     `p.point_free()` the same program without variables. `result` nests numbers of variables as the codomain is nested.
 
     >>> import catad as ct, numpy as np
@@ -153,22 +158,23 @@ class Program(D):
     def __str__(self) -> str:
         return late().program_text(self)
 
-    def draw(self, dom: Space | None = None, open: bool | str = False) -> str:
+    def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
-        A program that is called inside is one box, whose text the tooltip shows; so are, in a long program, the lines of a helper
-        function, and those of a line of the source. With `open=True` all lines are drawn, with `open="name"` those of one
-        function. Raises `SpaceError` for another domain.
+        A program that is called inside is one box, whose text the tooltip shows; so is, in a long program, each call of a helper
+        function with all that it calls, and if that is not enough, each line of the source. Many arrays of one tree are one wide
+        wire. With `open=True` all lines are drawn, with `open="name"` or a list of names those of some functions. Raises
+        `SpaceError` for another domain.
 
         >>> import catad as ct, numpy as np
         >>> f = ct.function(lambda x: np.exp(2 * x))
         >>> "x: f64[3]" in f.at(ct.f64[3]).draw()
         True
         """
-        return late().draw(self, dom, open)
+        return late().draw(self, at, named, open)
 
     def point_free(self) -> D:
-        """The same program as a term without variables: compositions, forks and projections."""
+        """The same program as a term without variables: compositions, forks and projections, in loops and branches, too."""
         return late().point_free(self)
 
 
@@ -177,6 +183,7 @@ def identifier(text: str) -> str:
     words = re.findall(r"[A-Za-z_]\w*", text, re.ASCII)
     has_path = "[" in text or "." in text
     found = "f" if not words or text == "<lambda>" else words[-1] if has_path else "_".join(words)
+    found = found if found.strip("_") else "i"  # "_" is what nobody reads
     return f"{found}_" if iskeyword(found) or found in ("ct", "np") else found
 
 

@@ -5,7 +5,7 @@
 
 Tracing the text gives the same program, and so prints the same text: a line is written with an operator or brackets where that
 traces to its term (`traced/spelling.py`), else as a call of the term. Values that are used once and have no name of their own
-stand where they are used.
+stand where they are used. The result has its tree (`tree_text.py`); programs inside give tuples.
 """
 
 from __future__ import annotations
@@ -21,17 +21,19 @@ import numpy as np
 from catad.errors.places import shown
 from catad.program import Line, Program, identifier
 from catad.spaces import Product, Space, flatten, rebuild
-from catad.syntax import Names, Parts, TermWriter, is_scope
+from catad.syntax import Names, Parts, TermWriter, is_scope, pattern, repeated
 from catad.terms import Compose, D
 from catad.traced.spelling import CALL, LOWEST, UNARY, Operand, filled, spelled
+from catad.tree_text import tree_text, written_parts
 from catad.vector.constant import Const
 
+DEEPEST = 10  # brackets within brackets in a statement, from which on a part gets a statement of its own
 LONGEST = 100  # characters of a statement, from which on its parts get statements of their own
 
 
 def program_code(program: Program, name: Callable[[Any, str], str]) -> str:
     """The expression that rebuilds a program; its title where a label is asked for."""
-    return _Expression(program, name.names).text() if isinstance(name, TermWriter) else program.title
+    return _Expression(program, name.names, True).text() if isinstance(name, TermWriter) else program.title
 
 
 def program_text(program: Program) -> str:
@@ -41,7 +43,7 @@ def program_text(program: Program) -> str:
     names = Names(program)
     names.values, names.given = writer.names.values, writer.names.given
     names.bound.add(program.title)
-    return _Definitions(program, names, []).text()
+    return _Definitions(program, names, [], True).text()
 
 
 def program_lines(program: Program) -> tuple[Line, ...]:
@@ -91,8 +93,9 @@ class _Text:
 
     unpacked = False
 
-    def __init__(self, program: Program, names: Names) -> None:
+    def __init__(self, program: Program, names: Names, gives_tree: bool) -> None:
         self.program, self.names = program, names
+        self.tree = program.notes.result_tree if gives_tree else None
         self.naming = Naming(program, self.unpacked)
         self.spaces = program.spaces_of_variables()
         self.statements: list[str] = []
@@ -134,7 +137,12 @@ class _Text:
             self.in_place.add(outs)
             if self.reads[outs] > 1 or (outs in self.naming.variables and outs not in returned):
                 self.name(outs)
-        return self.fitting(program.result, lambda: (self.value(program.result), LOWEST))[0]
+        return self.fitting(program.result, lambda: (self.returned(), LOWEST))[0]
+
+    def returned(self) -> str:
+        """The result; of the program that is called from outside in its tree."""
+        value = self.program.result
+        return self.value(value) if self.tree is None else tree_text(self.tree, value, self.value, self.names.of)
 
     def fitting(self, nested: Any, write: Callable[[], tuple[str, int]]) -> tuple[str, int]:
         """A text; where it is too long, the longest values in it get statements of their own."""
@@ -195,29 +203,18 @@ class _Text:
         writer = TermWriter(term, self.names)
         if not isinstance(term, Const):  # an array of one number
             number = term.factors[0].children[0].array[()]  # type: ignore[attr-defined]
-            return f"{writer(np, 'np')}.full({self.spaces[v].shape!r}, {_plain(number) or writer(number, 'number')})"
+            writer(np, "np")
+            return repeated(number, self.spaces[v].shape)
         array = term.children[0].array
         if array.ndim:
-            own = name is not None and array.size > _TINY
-            text = None if own else _range(array, writer) or writer.written(array)
+            own = name is not None and array.size > _TINY and pattern(array) is None
+            text = None if own else writer.written(array)
             return self.names.of(array, "array" if name is None else identifier(name), term) if text is None else text
         return (None if strong else _plain(array[()])) or writer(array[()], "number")
 
 
 _SHORT = 12  # characters of a value that is never taken out of a text
 _TINY = 4  # entries of an array that is written out though it has a name
-
-
-def _range(array: Any, writer: TermWriter) -> str | None:
-    """`np.arange` of integers, as of the steps of a loop; None for other arrays."""
-    if array.ndim != 1 or array.dtype != np.dtype(np.int64) or array.size <= _TINY:
-        return None
-    start, step = int(array[0]), int(array[1]) - int(array[0])
-    found = range(start, start + step * array.size, step or 1)
-    if len(found) != array.size or not np.array_equal(array, found):
-        return None
-    ends = [found.stop] if (start, step) == (0, 1) else [start, found.stop] if step == 1 else [start, found.stop, step]
-    return f"{writer(np, 'np')}.arange({', '.join(map(str, ends))})"
 
 
 def _plain(number: Any) -> str | None:
@@ -242,10 +239,11 @@ def space_text(dom: Space) -> str:
 class _Expression(_Text):
     """`ct.function(lambda ...).at(dom)`: statements are `name := value` in a tuple; tuples are read by indices."""
 
-    def __init__(self, program: Program, names: Names) -> None:
-        super().__init__(program, names)
-        inside = [part for term in program.children for part in Parts(term, closed=True).order if is_scope(part)]
-        self.scope_uses = Counter([id(part) for part in inside])
+    def __init__(self, program: Program, names: Names, gives_tree: bool) -> None:
+        super().__init__(program, names, gives_tree)
+        inside = [part for term in program.children for part in Parts(term, closed=True).order]
+        self.scope_uses = Counter([id(part) for part in inside if is_scope(part)])
+        self.in_chains = {id(factor) for part in inside if isinstance(part, Compose) for factor in part.factors}
 
     def text(self) -> str:
         for name, part in self.naming.parameters:
@@ -267,9 +265,10 @@ class _Expression(_Text):
         self.statements.append(f"{target} := {text}")
 
     def several(self, outs: Any, text: str) -> None:
-        parts = set(parts_of(outs))
-        read = sum(self.read_in(nested, parts) for nested in (*self.program.args, self.program.result))
-        if read > 1:
+        parts, result = set(parts_of(outs)), self.program.result
+        results = [result] if self.tree is None else written_parts(self.tree, result)
+        read = sum(self.read_in(nested, parts) for nested in (*self.program.args, *results))
+        if read > 1 or depth_of(text) > DEEPEST:
             notes = self.program.notes
             said = dict.fromkeys([identifier(notes.names[v]) for v in flatten(outs) if v in notes.names and v in self.reads])
             name = self.names.fresh("_".join(said)) if 0 < len(said) <= 3 else self.counted()
@@ -286,8 +285,8 @@ class _Expression(_Text):
     def scope(self, part: D) -> str:
         assert isinstance(part, Program)
         if id(part) not in self.scopes:
-            text = _Expression(part, self.names).text()
-            if "\n" in text or len(text) > LONGEST or self.scope_uses[id(part)] > 1:
+            text = _Expression(part, self.names, False).text()
+            if "\n" in text or len(text) > LONGEST or self.scope_uses[id(part)] > 1 or id(part) in self.in_chains:
                 name = self.names.fresh(part.title)
                 self.bind(name, text)
                 text = name
@@ -300,8 +299,8 @@ class _Definitions(_Text):
 
     unpacked = True
 
-    def __init__(self, program: Program, names: Names, before: list[str]) -> None:
-        super().__init__(program, names)
+    def __init__(self, program: Program, names: Names, before: list[str], gives_tree: bool) -> None:
+        super().__init__(program, names, gives_tree)
         self.before = before
 
     def text(self) -> str:
@@ -342,7 +341,7 @@ class _Definitions(_Text):
         assert isinstance(part, Program)
         if id(part) not in self.scopes:
             name = self.scopes[id(part)] = self.names.fresh(part.title)
-            own = _Definitions(part, self.names, self.before).definition(name)
+            own = _Definitions(part, self.names, self.before, False).definition(name)
             self.before.append(f"{own}\n\n\n{name} = ct.function({name}).at({space_text(part.dom)})")
         return self.scopes[id(part)]
 
@@ -351,7 +350,7 @@ class _Lines(_Definitions):
     """Each line by itself, all results named."""
 
     def __init__(self, program: Program, names: Names) -> None:
-        super().__init__(program, names, [])
+        super().__init__(program, names, [], False)
 
     def lines(self) -> tuple[Line, ...]:
         program, places = self.program, self.program.notes.places
@@ -388,6 +387,15 @@ def parts_of(nested: Any) -> Iterator[Any]:
     if isinstance(nested, tuple):
         for part in nested:
             yield from parts_of(part)
+
+
+def depth_of(text: str) -> int:
+    """How many brackets are open at once."""
+    depth = most = 0
+    for letter in text:
+        depth += (letter in "([{") - (letter in ")]}")
+        most = max(most, depth)
+    return most
 
 
 def without_brackets(text: str) -> str:

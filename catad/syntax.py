@@ -290,8 +290,11 @@ def _data(value: Any) -> str | None:
         return f"np.dtype({value.str!r})"
     if isinstance(value, float) and not isinstance(value, np.generic):
         return repr(value) if math.isfinite(value) else _nonfinite(value)
-    if value.dtype.kind not in "biuf" or value.size > _ENTRIES:
+    if value.dtype.kind not in "biuf":
         return None
+    found = pattern(value)
+    if found is not None or value.size > _ENTRIES:
+        return found
     if isinstance(value, np.generic):
         number = str(value) if value.dtype.kind != "f" or np.isfinite(value) else _nonfinite(float(value))
         return f"np.{value.dtype.name}({number})" if value.dtype.kind != "b" else f"np.bool_({number})"
@@ -305,6 +308,36 @@ def _data(value: Any) -> str | None:
 
     plain = value.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
     return f"np.array({nested(value)}{'' if plain else f', {value.dtype.name!r}'})"
+
+
+_TINY = 4  # entries of an array that is written out though it follows a pattern
+
+
+def pattern(array: Any) -> str | None:
+    """`np.arange`, `np.zeros`, `np.ones` or `np.full`, where one of them makes the array; None for other arrays."""
+    if not array.ndim or array.size <= _TINY:
+        return None
+    flat = array.ravel()
+    if np.full(flat.shape, flat[0]).tobytes() == flat.tobytes():
+        return repeated(flat[0], array.shape)
+    if array.ndim > 1 or array.dtype != np.dtype(np.int64):
+        return None
+    start, step = int(flat[0]), int(flat[1]) - int(flat[0])
+    found = range(start, start + step * flat.size, step or 1)
+    if len(found) != flat.size or not np.array_equal(flat, found):
+        return None
+    ends = [found.stop] if (start, step) == (0, 1) else [start, found.stop] if step == 1 else [start, found.stop, step]
+    return f"np.arange({', '.join(map(str, ends))})"
+
+
+def repeated(number: Any, shape: tuple[int, ...]) -> str:
+    """The text of an array of one number."""
+    said = repr(shape[0] if len(shape) == 1 else shape)
+    usual = number.dtype in (np.dtype(np.float64), np.dtype(np.int64), np.dtype(bool))
+    dtype = "" if usual else f", {number.dtype.name!r}"
+    if number.dtype.kind == "f" and number.tobytes() in (number.dtype.type(0).tobytes(), number.dtype.type(1).tobytes()):
+        return f"np.{'ones' if number else 'zeros'}({said}{dtype})"
+    return f"np.full({said}, {number.item() if np.isfinite(number) else _nonfinite(float(number))}{dtype})"
 
 
 def _nonfinite(number: float) -> str:
@@ -353,13 +386,18 @@ def _record(part: D, children: list[int]) -> tuple[Any, ...]:
         return "call", *own
     if isinstance(part, Compose):
         return "state", Compose, {}, tuple(children)
+    return "state", type(part), _state(part), tuple(children)
+
+
+def _state(part: D) -> dict[str, Any]:
+    """The fields of a part, without its children and what is computed from them."""
     state = {}
     for cls in type(part).__mro__:
         for slot in cls.__dict__.get("__slots__", ()):
             if slot not in _CACHES and hasattr(part, slot):
                 state[slot] = getattr(part, slot)
     state.update({k: v for k, v in getattr(part, "__dict__", {}).items() if k not in _CACHES})
-    return "state", type(part), state, tuple(children)
+    return state
 
 
 def unpacked(records: tuple[Any, ...]) -> D:
@@ -374,11 +412,37 @@ def unpacked(records: tuple[Any, ...]) -> D:
         if cls is Compose:
             parts.append(compose(*below))
         else:
-            part = object.__new__(cls)
-            part._place = None  # it was composed in another process
-            for key, value in state.items():
-                setattr(part, key, value)
-            if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):
-                part.children = below
-            parts.append(part)
+            parts.append(_made(cls, state, below, None))  # it was composed in another process
     return parts[-1]
+
+
+def _made(cls: type[D], state: dict[str, Any], children: tuple[D, ...], place: Any) -> D:
+    """A part of its fields and its children."""
+    part = object.__new__(cls)
+    part._place = place
+    for key, value in state.items():
+        setattr(part, key, value)
+    if any("children" in base.__dict__.get("__slots__", ()) for base in cls.__mro__):
+        part.children = children  # type: ignore[misc]
+    return part
+
+
+# -- other parts in a term
+
+
+def with_scopes(term: D, replaced: Callable[[D], D]) -> D:
+    """The term with others in place of the programs in it; a program itself is replaced as a whole."""
+    parts = Parts(term, closed=True)
+    made: dict[int, D] = {}
+    for part in parts.order:
+        own = parts.of(part)
+        below = tuple([made[id(child)] for child in own])
+        if is_scope(part):
+            made[id(part)] = replaced(part)
+        elif all(one is child for one, child in zip(below, own, strict=True)):
+            made[id(part)] = part
+        elif isinstance(part, Compose):
+            made[id(part)] = compose(*below)
+        else:
+            made[id(part)] = _made(type(part), _state(part), below, getattr(part, "_place", None))
+    return made[id(term)]

@@ -8,7 +8,7 @@ the word of its factors, so it does not depend on the bracketing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -212,31 +212,41 @@ class D:
             errors.made_at(error, self)
             raise
 
-    def spaces(self, dom: Space) -> Space:
-        """The codomain at a domain, without data.
+    def spaces(self, *at: Any, **named: Any) -> Space:
+        """The codomain at a domain, without data: at a space, at the spaces of the arguments, or at example values.
 
-        >>> import catad as ct
+        Of values only the spaces are used; Python functions take them as in a call. Raises `SpaceError` where the morphism does
+        not take them.
+
+        >>> import catad as ct, numpy as np
         >>> (ct.dup >> ct.mul).spaces(ct.f32[5])
         ct.f32[5]
+        >>> ct.function(lambda p, x: p["w"] @ x).spaces({"w": np.zeros((2, 3))}, ct.f64[3])
+        ct.f64[2]
         """
-        return late().codomain(self, dom)
+        if len(at) == 1 and not named and hasattr(at[0], "leaves"):
+            return late().codomain(self, at[0])
+        return late().codomain(*late().at_domain(self, at, named))
 
-    def draw(self, dom: Space | None = None) -> str:
-        """A string diagram as SVG text; with a domain, of the wiring at that space, with spaces on the wires."""
-        return late().draw(self, dom)
+    def draw(self, *at: Any, open: bool | str | Collection[str] = False, **named: Any) -> str:
+        """A string diagram as SVG text; with a space or example values, of the wiring there, with spaces on the wires.
+
+        Of a Python function that is its program: `open` is as for the `draw` of programs.
+        """
+        return late().draw(self, at, named, open)
 
     def _repr_svg_(self) -> str:
         return self.draw()
 
-    def source(self, language: str, *spaces: Space) -> str:
-        """The code that the CPU engine compiles at these spaces: "llvm", the LLVM IR of each stage; "steps", one line a
-        stage.
+    def source(self, language: str, *at: Any, **named: Any) -> str:
+        """The code that the CPU engine compiles at a space, or at example values: "llvm", the LLVM IR of each stage; "steps",
+        one line a stage.
 
         >>> import catad as ct
         >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))
         0: Map Contract, compiled
         """
-        return late().source(self, language, *spaces)
+        return late().source(self, language, *at, **named)
 
     # -- chains
 

@@ -183,10 +183,11 @@ def is_tree(value: Any) -> bool:
 class Static:
     """A static value in a form: equal by value and type where it is hashable, by identity where not."""
 
-    __slots__ = ("value",)
+    __slots__ = ("key", "value")
 
     def __init__(self, value: Any) -> None:
         self.value = value
+        self.key = (value.start, value.stop, value.step) if isinstance(value, slice) else value  # hashable in every Python
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static) or type(self.value) is not type(other.value):
@@ -194,13 +195,13 @@ class Static:
         if self.value is other.value:
             return True
         try:
-            return hash(self.value) == hash(other.value) and bool(self.value == other.value)
+            return hash(self.key) == hash(other.key) and bool(self.key == other.key)
         except (TypeError, ValueError):
             return False
 
     def __hash__(self) -> int:
         try:
-            return hash((type(self.value), self.value))
+            return hash((type(self.value), self.key))
         except TypeError:
             return id(self.value)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, TypeVar
 
 from catad.recent import Recent
@@ -23,8 +23,9 @@ T = TypeVar("T")
 class TripCount(NamedTuple):
     """The way in which a while loop is laid out.
 
-    `exactness` is "exact", all its steps are taken; "lanes", a batch takes as many as its longest lane needs; or "bound", it is
-    met several times with other numbers, and takes the most.
+    `exactness` is "free", nothing depends on the number of steps, since no derivative is taken; "exact", all its steps are taken;
+    "lanes", a batch takes as many as its longest lane needs; or "bound", it is met several times with other numbers, and takes
+    the most.
     """
 
     steps: int
@@ -32,7 +33,8 @@ class TripCount(NamedTuple):
 
 
 Loops = tuple[tuple[Hashable, TripCount], ...]  # loops, and what is assumed of them
-_FIRST = TripCount(0, "exact")
+_FIRST, _NONE = TripCount(0, "free"), TripCount(0, "exact")
+UNKNOWN = -1  # a number of steps that a program needs and that only a run can tell
 _last: Recent[Hashable, TripCount] = Recent(1024)  # what the last call assumed of each loop
 
 
@@ -64,8 +66,9 @@ def trip_count(loop: Hashable) -> TripCount:
 
 def _trip_count(loop: Hashable) -> TripCount:
     own = _here.own
-    if own is None:
-        return _last.get(loop) or _FIRST
+    if own is None:  # nothing runs, so nobody would hear that a number is needed
+        found = _last.get(loop)
+        return _NONE if found is None or found.exactness == "free" else found
     found = own.get(loop)
     if found is None:
         found = own[loop] = _last.get(loop) or _FIRST
@@ -96,6 +99,18 @@ def assuming(numbers: dict[Hashable, TripCount] | None) -> Iterator[None]:
         yield
     finally:
         _here.own = outer
+
+
+class _FirstMet(dict[Hashable, TripCount]):
+    """What is assumed of loops that nobody has run."""
+
+    def get(self, loop: Hashable, default: object = None) -> TripCount:
+        return _FIRST
+
+
+def as_first_met() -> AbstractContextManager[None]:
+    """Inside, loops are laid out as if they had not been run yet."""
+    return assuming(_FirstMet())
 
 
 @contextmanager
@@ -136,8 +151,11 @@ def with_trip_counts(call: Callable[[], T], found: TripCountChanged | None = Non
 def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[Hashable]) -> None:
     """Assume what was found; of a loop that is found again within one call the number only grows from there on."""
     steps, exactness = _trip_count(found.loop)
+    if found.steps == UNKNOWN:
+        own[found.loop] = TripCount(0, "exact")
+        return
     if found.steps is None:
         own[found.loop] = TripCount(steps, "lanes")
         return
-    own[found.loop] = TripCount(found.steps, "bound" if found.loop in seen else exactness)
+    own[found.loop] = TripCount(found.steps, "bound" if found.loop in seen else "exact" if exactness == "free" else exactness)
     seen.add(found.loop)

@@ -1,7 +1,8 @@
 """The functions of upper layers that lower layers call, imported when the first of them is called (`late.py`)."""
 
-from catad.calling import call_term, program_at
+from catad.calling import call_term
 from catad.derive import linearize
+from catad.domains import at_domain, program_at
 from catad.drawing.diagram import draw
 from catad.drawing.pattern import cells_of, pattern
 from catad.engine.ahead import source
@@ -34,6 +35,7 @@ from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
+from catad.vector.loop import after
 from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
@@ -45,7 +47,9 @@ __all__ = [
     "Constant",
     "Program",
     "add",
+    "after",
     "astype",
+    "at_domain",
     "at_space",
     "bound_names",
     "broadcast_to",

@@ -9,6 +9,8 @@ and colours that can be read on a light and on a dark ground.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
+from typing import Any
 from xml.sax.saxutils import escape as _escape
 from xml.sax.saxutils import quoteattr
 
@@ -18,8 +20,8 @@ from catad.drawing.labels import space_label
 from catad.drawing.layout import MARGIN, Item, Layout, Link, laid_out
 from catad.drawing.of_program import of_program
 from catad.drawing.untyped import of_term
+from catad.late import late
 from catad.program import Program
-from catad.spaces import Space
 from catad.terms import D
 from catad.wiring import wire
 
@@ -38,8 +40,10 @@ FILLS = {  # kind of box -> (fill, edge)
 _NOT_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
-def draw(term: D, dom: Space | None = None, opened: bool | str = False) -> str:
-    """A string diagram as SVG text; with a domain, of the wiring at that space, with the spaces on the wires.
+def draw(
+    term: D, at: Sequence[Any] = (), named: dict[str, Any] | None = None, opened: bool | str | Collection[str] = False
+) -> str:
+    """A string diagram as SVG text; with a space or example values, of the wiring there, with the spaces on the wires.
 
     Without a domain each part of the term is drawn where it stands; with one, shared work is drawn once. Long chains and
     wide layers keep their ends and say how much is left out. The same term always gives the same text. Raises `SpaceError`
@@ -49,9 +53,12 @@ def draw(term: D, dom: Space | None = None, opened: bool | str = False) -> str:
     >>> ct.fork(ct.sin, ct.cos).draw(ct.f64[3]).count("<rect")
     2
     """
-    program = getattr(term, "program", None)
-    if dom is not None and program is not None:  # a traced function
-        term = program(dom)
+    dom = None
+    if named or (at and not (len(at) == 1 and at[0] is None)):
+        term, dom = late().at_domain(term, at, named or {})
+        program = getattr(term, "program", None)
+        if program is not None:  # a traced function
+            term = program(dom)
     if isinstance(term, Program):
         if dom is not None and dom != term.dom:
             raise errors.SpaceError(errors.not_in_domain(dom, term.dom, term))

@@ -117,7 +117,7 @@ def narrowed(graph: Graph) -> Graph:
     return _fewer_outputs(graph) if len(graph.outputs) > LAYERS else graph
 
 
-def _renamed(graph: Graph, name: dict[int, int]) -> None:
+def renamed(graph: Graph, name: dict[int, int]) -> None:
     """Replace wires by the bundle they are part of; a box reads a bundle once."""
 
     def again(wires: list[int]) -> list[int]:
@@ -137,7 +137,7 @@ def _renamed(graph: Graph, name: dict[int, int]) -> None:
 def _fewer_inputs(graph: Graph) -> Graph:
     middle = graph.inputs[KEEP:-KEEP]
     kept = [*graph.inputs[:KEEP], middle[0], *graph.inputs[-KEEP:]]
-    _renamed(graph, dict.fromkeys(middle, middle[0]))
+    renamed(graph, dict.fromkeys(middle, middle[0]))
     graph.labels[middle[0]] = f"... {len(middle):,} more ..."
     return Graph(kept, graph.nodes, graph.outputs, graph.labels, graph.bundles)
 
@@ -191,5 +191,5 @@ def _grouped(graph: Graph, layer: list[int], group: Callable[[int], int | None])
             name |= dict.fromkeys(outs, outs[0])
     nodes.sort(key=lambda entry: entry[:2])
     new = Graph(graph.inputs, [node for _, _, node in nodes], graph.outputs, dict(graph.labels), set(graph.bundles))
-    _renamed(new, name)
+    renamed(new, name)
     return new, [rank for rank, _, _ in nodes]

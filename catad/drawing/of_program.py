@@ -1,49 +1,35 @@
 """The graph of a program: its lines as boxes, the user's names on the wires.
 
-A program that is called inside is one box, and is opened on demand. Of a long program, neighbouring lines that come from one
-helper function are one box, too, and if that is not enough, those of one line of the source. Lines stand in an order in which
-they can run, so boxes of neighbours make no cycle.
+A program that is called inside is one box, and is opened on demand. Of a long program, the lines of a call of a helper function
+are one box, too (`groups.py`). Many arguments that are parts of one tree are one thick wire.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import Any, NamedTuple
+import re
+from collections.abc import Collection, Iterator, Sequence
 
-from catad.drawing.graph import Graph, Node, box_node, trimmed
+from catad.drawing.graph import LAYERS, Graph, Node, box_node, renamed, trimmed
+from catad.drawing.groups import Group, Step, grouped
 from catad.drawing.labels import shortened, space_label
-from catad.errors.places import Place, shown, source_line
-from catad.program import Program
+from catad.errors.places import shown, source_line
+from catad.program import Calls, Program
 from catad.spaces import Tensor, flatten
-from catad.terms import D
 
-MOST = 40  # boxes; of more lines, neighbours become groups
-
-
-class _Step(NamedTuple):
-    """One line with the numbers of wires in place of those of variables."""
-
-    term: D
-    ins: list[int]
-    outs: list[int]
-    place: Place | None
-    within: str  # the function that it comes from
+FEW = 12  # inputs, to which parts of trees among many become one each, where they can
 
 
-def of_program(program: Program, opened: bool | str) -> Graph:
-    """The graph of a program; groups are `opened` all, or those of one function by its name."""
+def of_program(program: Program, opened: bool | str | Collection[str]) -> Graph:
+    """The graph of a program; groups are `opened` all, or those of some functions by their names."""
+    names = () if isinstance(opened, bool) else (opened,) if isinstance(opened, str) else opened
     wires = _Wires()
     inputs = [wires.add(space, program.notes.names.get(v)) for v, space in enumerate(program.dom.leaves)]
-    steps: list[_Step] = []
-    results = wires.lines(program, inputs, opened, steps)
-    groups = [[step] for step in steps]
-    for key in () if opened is True else (_function, _source):
-        if len(groups) > MOST:
-            groups = [[*found] for _, found in groupby(steps, lambda step, key=key: step if step.within == opened else key(step))]  # type: ignore[misc]
-    read_later = _reads(groups, results)
-    nodes = [wires.node(group, later) for group, later in zip(groups, read_later, strict=True)]
-    graph = trimmed(Graph(inputs, nodes, results))
+    steps: list[Step] = []
+    results = wires.lines(program, inputs, True if opened is True else names, steps, ())
+    unnamed = {k for step in steps for k in step.outs if not step.ins and wires.names[k] is None} - {*results}
+    groups = [Group([step]) for step in steps] if opened is True else grouped(steps, names, unnamed)
+    nodes = [wires.node(group, later) for group, later in zip(groups, _reads(groups, results), strict=True)]
+    graph = trimmed(wires.bundled(Graph(inputs, nodes, results)))
     graph.nodes = [node.named() for node in graph.nodes]
     for k in {*graph.inputs, *(k for node in graph.nodes for k in node.outs)} - graph.bundles:
         graph.labels.setdefault(k, wires.label(k))
@@ -66,66 +52,79 @@ class _Wires:
         name, space = self.names[k], space_label(self.spaces[k])
         return space if name is None else f"{shortened(name)}: {space}"
 
-    def lines(self, program: Program, inputs: Sequence[int], opened: bool | str, steps: list[_Step]) -> list[int]:
-        """Add the lines of a program, applied to wires, to the steps; the wires of its result."""
+    def lines(
+        self, program: Program, inputs: Sequence[int], opened: bool | Collection[str], steps: list[Step], outer: Calls
+    ) -> list[int]:
+        """Add the lines of a program, applied to wires, to the steps; the wires of its result. `outer` are calls around it."""
         notes, spaces = program.notes, program.spaces_of_variables()
         at = dict(enumerate(inputs))
         for k, (term, args, outs) in enumerate(zip(program.children, program.args, program.outs, strict=True)):
             ins = [at[v] for v in flatten(args)]
-            if isinstance(term, Program) and opened in (True, term.title):
-                made = self.lines(term, ins, opened, steps)
+            calls = (*outer, *(notes.calls[k] if k < len(notes.calls) else ()))
+            if isinstance(term, Program) and (opened is True or term.title in opened):  # type: ignore[operator]
+                made = self.lines(term, ins, opened, steps, (*calls, (term.title, (len(steps), k))))
                 for wire, v in zip(made, flatten(outs), strict=True):
                     self.names[wire] = self.names[wire] or notes.names.get(v)
             else:
                 made = [self.add(spaces[v], notes.names.get(v)) for v in flatten(outs)]
                 place = notes.places[k] if k < len(notes.places) else None
-                steps.append(_Step(term, ins, made, place, _origin(place, notes.title)))
+                steps.append(Step(term, ins, made, place, calls))
             at.update(zip(flatten(outs), made, strict=True))
         return [at[v] for v in flatten(program.result)]
 
-    def node(self, group: Sequence[_Step], read_later: set[int]) -> Node:
+    def node(self, group: Group, read_later: set[int]) -> Node:
         """The box of a group of lines."""
-        ins = list(dict.fromkeys([k for step in group for k in step.ins]))
-        outs = [k for step in group for k in step.outs]
-        if len(group) > 1:
-            label, title = self.said(group, [k for k in outs if k in read_later])
-            ins = [k for k in ins if k not in outs]
-            return Node(label, title, "group", ins, [k for k in outs if k in read_later], len(group))
-        (step,) = group
+        steps = group.steps
+        outs = [k for step in steps for k in step.outs]
+        if len(steps) > 1 or group.name:
+            outs = [k for k in outs if k in read_later]
+            label, title = self.said(group, outs)
+            return Node(label, title, "group", group.ins, outs, len(steps))
+        (step,) = steps
         if isinstance(step.term, Program):
             return Node(shortened(step.term.title), str(step.term), "group", step.ins, outs, len(step.term.children))
         constant = self.names[outs[0]] if not step.ins and len(outs) == 1 else None
         return box_node(step.term, step.ins, outs) if constant is None else Node(constant, constant, "constant", [], outs)
 
-    def said(self, group: Sequence[_Step], outs: Sequence[int]) -> tuple[str, str]:
+    def said(self, group: Group, outs: Sequence[int]) -> tuple[str, str]:
         """The label of some lines, and what they are."""
         names = [name for name in dict.fromkeys([self.names[k] for k in outs]) if name is not None]
-        within = {step.within for step in group}
-        first = group[0].place
+        first = group.steps[0].place
         where, text = shown(first), "" if first is None else source_line(first)
-        label = within.pop() if len(within) == 1 and group[0].within else ", ".join(names) or text
-        return shortened(label or f"{len(group)} lines"), f"{len(group)} lines, {where}: {text}"
+        label, count = group.name or ", ".join(names) or text, len(group.steps)
+        lines = f"{count} line{'s' * (count > 1)}"
+        return shortened(label or lines), lines if where is None else f"{lines}, {where}: {text}"
+
+    def bundled(self, graph: Graph) -> Graph:
+        """The graph with parts of one tree among many inputs as one thick wire, as few as can be read."""
+        if len(graph.inputs) <= LAYERS:
+            return graph
+        found = [tuple(_path(self.names[k] or "")) for k in graph.inputs]
+        for depth in range(max([len(path) for path in found]) - 1, 0, -1):
+            if len(set(found)) <= FEW:
+                break
+            found = [path[:depth] for path in found]
+        members: dict[tuple[str, ...], list[int]] = {}
+        for path, k in zip(found, graph.inputs, strict=True):
+            members.setdefault(path, []).append(k)
+        several = {path: own for path, own in members.items() if len(own) > 1 and path != ("",)}
+        if several:
+            renamed(graph, {k: own[0] for own in several.values() for k in own})
+            graph.inputs = list(dict.fromkeys([own[0] if path in several else k for path, own in members.items() for k in own]))
+            graph.labels |= {own[0]: f"{shortened(''.join(path), 40)}: {len(own)} arrays" for path, own in several.items()}
+        return graph
 
 
-def _reads(groups: Sequence[Sequence[_Step]], results: Sequence[int]) -> Iterator[set[int]]:
+def _path(name: str) -> list[str]:
+    """A name and the steps from it into a tree: `params`, `['blocks']`, `[0]`."""
+    return [part for part in re.split(r"(\[(?:'[^']*'|\"[^\"]*\"|\d+)\]|\.\w+)", name) if part] or [""]
+
+
+def _reads(groups: Sequence[Group], results: Sequence[int]) -> Iterator[set[int]]:
     """For each group the wires that are read after it."""
     later = set(results)
     found = []
     for group in reversed(groups):
         found.append(set(later))
-        later.update([k for step in group for k in step.ins])
+        later.update(group.ins)
     return reversed(found)
-
-
-def _origin(place: Place | None, title: str) -> str:
-    """The helper function from which a line comes; nothing for the function itself."""
-    name = "" if place is None else place[0].co_name
-    return "" if name == title or name.startswith("<") else name
-
-
-def _function(step: _Step) -> Any:
-    return step.within or step
-
-
-def _source(step: _Step) -> Any:
-    return step.within or (step if step.place is None else shown(step.place))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from catad.linear.block import Block, Chain, Sum, Zero
-from catad.linear.clear import Clear, ClearAt
+from catad.linear.clear import Clear, ClearAt, ClearWhere
 from catad.linear.delta import Delta
 from catad.linear.gather import Gather, ScatterAdd
 from catad.linear.matrix_free import Batched
@@ -134,8 +134,9 @@ def _clear(structure: Clear, slots: Any) -> Mask:
     return entries
 
 
-@mask.register
-def _clear_at(structure: ClearAt, slots: Any) -> Mask:
+@mask.register(ClearAt)
+@mask.register(ClearWhere)
+def _clear_at(structure: ClearAt | ClearWhere, slots: Any) -> Mask:
     return lambda i, j: i[:, None] == j[None, :]
 
 
@@ -293,7 +294,8 @@ def _of_reindex(structure: Reindex, slots: Any, count: int) -> Positions:
 
 @samples.register(Clear)
 @samples.register(ClearAt)
-def _of_projection(structure: Clear | ClearAt, slots: Any, count: int) -> Positions:
+@samples.register(ClearWhere)
+def _of_projection(structure: Clear | ClearAt | ClearWhere, slots: Any, count: int) -> Positions:
     n = _spread(structure.columns, count)
     kept = np.diagonal(mask(structure, slots)(n, n)) if len(n) <= BETWEEN else np.ones(len(n), dtype=bool)
     return n[kept], n[kept]

@@ -7,14 +7,16 @@ from typing import Any
 from catad import errors
 from catad.engine.choice import compiling, languages
 from catad.engine.program import program_of
-from catad.spaces import Space, product
+from catad.late import late
+from catad.spaces import Space
 from catad.terms import D, MorphismLike, morphism
 
 
-def compile(f: MorphismLike, *spaces: Space) -> D:
-    """Compile the stages of `f` on contiguous NumPy arrays in these spaces; `f` itself, whose calls there then need not.
+def compile(f: MorphismLike, *at: Any, **named: Any) -> D:
+    """Compile the stages of `f` on contiguous NumPy arrays in a space; `f` itself, whose calls there then need not.
 
-    Several spaces are the factors of the domain, as several arguments are. Compiled code is kept on disk across processes, too.
+    Several spaces are the factors of the domain, as several arguments are. Example values may stand for their spaces: Python
+    functions take them, and dicts and other trees, as in a call. Compiled code is kept on disk across processes, too.
     The engine is the one in force where `ct.use_engine` names one that compiles, else that of the CPU.
     Raises `SpaceError` where `f` does not take such a value.
 
@@ -22,23 +24,15 @@ def compile(f: MorphismLike, *spaces: Space) -> D:
     >>> f = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000])
     """
     f = morphism(f, "ct.compile")
-    _check(spaces, "ct.compile", "ct.compile(f, ct.f64[1000])")
-    _texts(f, spaces)
+    _texts(*late().at_domain(f, at, named))
     return f
 
 
-def _check(spaces: tuple[Space, ...], who: str, example: str) -> None:
-    for space in spaces:
-        if not isinstance(space, Space):
-            raise errors.SpaceError(errors.not_spaces(who, space, example))
-
-
-def source(f: D, language: str, *spaces: Space) -> str:
+def source(f: D, language: str, *at: Any, **named: Any) -> str:
     """See `D.source`."""
     if language not in languages():
         raise errors.ArgumentError(errors.no_such_language(language, languages()))
-    _check(spaces, "f.source", f'f.source("{language}", ct.f64[1000])')
-    made = _texts(f, spaces, None if language == "steps" else language)
+    made = _texts(*late().at_domain(f, at, named), None if language == "steps" else language)
     if language == "steps":
         return "\n".join(
             f"{k}: {name}, {'array code' if text is None else 'compiled'}" for k, (name, text) in enumerate(made)
@@ -46,9 +40,9 @@ def source(f: D, language: str, *spaces: Space) -> str:
     return "\n".join(f"; stage {k}: {name}\n{text}" for k, (name, text) in enumerate(made) if text is not None)
 
 
-def _texts(f: D, spaces: tuple[Space, ...], language: str | None = None) -> list[tuple[str, str | None]]:
-    """The steps of `f` at some spaces: what they are, and their text where they are compiled."""
-    program, _ = program_of(f, spaces[0] if len(spaces) == 1 else product(*spaces))
+def _texts(f: D, dom: Space, language: str | None = None) -> list[tuple[str, str | None]]:
+    """The steps of `f` at a space: what they are, and their text where they are compiled."""
+    program, _ = program_of(f, dom)
     boxes = {box.outs: type(box.primitive).__name__ for box in program.wiring.boxes}
     run = program.on(compiling(language))
     return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]

@@ -8,12 +8,11 @@ from typing import Any
 
 from catad import errors
 from catad.engine.backend import Engine
-from catad.engine.cpu.engine import CPU
+from catad.engine.cpu.engine import CPU, WHOLE
 from catad.engine.reference import REFERENCE
 
 AUTO = "auto"
-_engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, REFERENCE)}
-_automatic: tuple[tuple[int, Engine], ...] = ((CPU.smallest, CPU),)  # those that "auto" chooses from, and from which size on
+_engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, REFERENCE)}
 _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
@@ -43,11 +42,9 @@ def register(engine: Engine) -> None:
     missing += [what for what in ("runs", "steps") if getattr(type(engine), what, None) is getattr(Engine, what)]
     if missing:
         raise errors.EngineError(errors.no_engine(engine, missing))
-    if not isinstance(engine.name, str) or engine.name in (AUTO, CPU.name, REFERENCE.name, ""):
+    if not isinstance(engine.name, str) or engine.name in (AUTO, CPU.name, WHOLE.name, REFERENCE.name, ""):
         raise errors.EngineError(errors.reserved_engine(engine.name))
-    global _automatic
     _engines[engine.name] = engine
-    _automatic = tuple([(one.smallest, one) for one in _engines.values() if one.smallest is not None])
 
 
 def chosen() -> str:
@@ -60,14 +57,17 @@ def chosen() -> str:
     return found
 
 
-def engine_of(xp: Any, largest: int) -> Engine:
-    """The engine that runs a program on arrays of a library now, given the number of numbers in its largest array."""
+def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
+    """The engine that runs a program on arrays of a library now.
+
+    Given are the number of numbers in its largest array, and about the operations that a call runs, and all its calls have run.
+    """
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]
         return engine if engine.runs(xp) and engine.available() else REFERENCE
-    for smallest, engine in _automatic:
-        if largest >= smallest and engine.runs(xp) and engine.available():
+    for engine in _engines.values():
+        if engine.takes(largest, once, ran) and engine.runs(xp) and engine.available():
             return engine
     return REFERENCE
 
@@ -95,10 +95,11 @@ def languages() -> tuple[str, ...]:
 class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 
-    "reference" is the array code that says what everything means; "cpu" compiles stages of NumPy programs with LLVM, whatever
-    their size; "auto", the default, does so where the largest array of its boxes has at least 4096 numbers, and runs the array
-    code below. Programs inside loops choose by themselves. Arrays that the engine does not run, such as those of CuPy on the
-    CPU, run on the array code. `ct.engine.register` adds names.
+    "reference" is the array code that says what everything means. "cpu" compiles stages of NumPy programs with LLVM, whatever
+    their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "auto", the default,
+    takes "cpu" where the largest array of a program's boxes has at least 4096 numbers, "whole" for smaller programs whose calls
+    have run thousands of operations, and the array code before. Arrays that the engine does not run, such as those of CuPy on
+    the CPU, run on the array code. `ct.engine.register` adds names.
     The choice holds in this thread. Raises `EngineError` for another name.
 
     >>> import catad as ct

@@ -1,14 +1,14 @@
 """Boxes that run programs merge, where they run the same ones: sweeps over the same states, and choices by the same condition.
 
 A value, the coefficients of its derivative and those of its second derivative are sweeps whose bodies differ in what they give
-at each step, and agree in the next state. Whether two bodies agree is seen in their common wiring, where equal boxes are one.
+at each step, and agree in the next state: the same boxes give it, on the same wires.
 So a loop that is met with its derivatives runs once, in whatever order they were composed. Two choices on the same wires are
 one choice between all that both would run. What no box reads of the results is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from catad.linear.cut import cut
@@ -16,6 +16,7 @@ from catad.linear.either import Choose
 from catad.linear.sweep import Sweep
 from catad.rearrange import it, proj
 from catad.spaces import Product, Space, Unit
+from catad.term_cache import cached
 from catad.terms import D, fork
 from catad.wiring import Box, Wiring, wire
 
@@ -25,7 +26,7 @@ def merged(wiring: Wiring) -> Wiring:
     if not any(isinstance(box.primitive, (Sweep, Choose)) for box in wiring.boxes):
         return wiring
     same: dict[int, int] = {}  # a wire, and the equal one that stays
-    alike: dict[Any, list[list[Box]]] = {}  # the boxes on equal wires, those together that merge
+    alike: dict[Any, list[Box]] = {}  # the boxes that merge
     groups: list[list[Box]] = []
     for box in wiring.boxes:
         box = Box(box.primitive, tuple([same.get(k, k) for k in box.ins]), box.outs)
@@ -51,24 +52,38 @@ def merged(wiring: Wiring) -> Wiring:
     return made
 
 
-def _known(alike: dict[Any, list[list[Box]]], box: Box) -> list[Box]:
+def _known(alike: dict[Any, list[Box]], box: Box) -> list[Box]:
     """The boxes met so far that merge with this one, which is now the last of them."""
     p: Any = box.primitive
-    key = p.giving(it, Unit, Unit) if isinstance(p, Sweep) else (p.dom, p.lanes, p.shared)
-    classes = alike.setdefault((box.ins, key), [])
-    for found in classes:
-        if isinstance(p, Choose) or _agree(found[0].primitive, p):
-            found.append(box)
-            return found
-    classes.append([box])
-    return classes[-1]
+    key = (p.giving(it, Unit, Unit), _next_state(p)) if isinstance(p, Sweep) else (p.dom, p.lanes, p.shared)
+    found = alike.setdefault((box.ins, key), [])
+    found.append(box)
+    return found
 
 
-def _agree(one: Any, other: Any) -> bool:
-    """Whether the next states of two bodies are the same wires where both are laid out together."""
-    outputs = wire(fork(one.body >> proj(0), other.body >> proj(0)), one.dom).outputs
-    k = len(one.state.leaves)
-    return outputs[:k] == outputs[k:]
+def _next_state(sweep: Sweep) -> Hashable:
+    """What gives the next state of a body: the boxes, each after those that it reads from the left to the right, and the ends."""
+
+    def made() -> Hashable:
+        wiring = wire(sweep.body >> proj(0), sweep.dom)
+        number = {k: i for i, k in enumerate(wiring.inputs)}
+        writer = {k: box for box in wiring.boxes for k in box.outs}
+        boxes = []
+        stack = [*wiring.outputs[::-1]]
+        while stack:
+            if stack[-1] in number:
+                stack.pop()
+                continue
+            box = writer[stack[-1]]
+            missing = [k for k in box.ins[::-1] if k not in number]
+            if missing:
+                stack += missing
+                continue
+            boxes.append((box.primitive, tuple([number[k] for k in box.ins])))
+            number |= {k: len(number) + i for i, k in enumerate(box.outs)}
+        return tuple(boxes), tuple([number[k] for k in wiring.outputs])
+
+    return cached(sweep.body, ("next state", sweep.dom), made)
 
 
 def _shared(box: Box) -> list[int]:

@@ -22,11 +22,13 @@ from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
+from catad.scalar import operations
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
 from catad.trip_counts import TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
+from catad.vector.map import Map
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
 
 
@@ -36,13 +38,14 @@ class Program:
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
     """
 
-    __slots__ = ("_runs", "boxes", "checked", "largest", "wiring")
+    __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "wiring")
 
     def __init__(self, wiring: Wiring) -> None:
         wiring = fuse(erased(wiring), horizontal=True)
         self.wiring = wiring
         self.boxes = tuple([box for box in wiring.boxes if box.ins])
         self.checked = False
+        self.ran, self._weight = 0, -1
         self._runs: dict[Engine, Run] = {}
         own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
         self.largest = max([wiring.wires[k].size for box in own for k in (*box.ins, *box.outs)], default=0)  # numbers
@@ -67,6 +70,13 @@ class Program:
         """The scalar operations of one run, dimensionless."""
         return cost_of_wiring(self.wiring)
 
+    @property
+    def weight(self) -> int:
+        """About the operations on arrays that a call runs, those of programs within it each time that they run."""
+        if self._weight < 0:
+            self._weight = _weight(self, DEEP)
+        return self._weight
+
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         return apart(self.inside(xp, leaves), leaves)
 
@@ -83,7 +93,8 @@ class Program:
         """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
-        engine = engine_of(xp, self.largest)
+        self.ran += self.weight
+        engine = engine_of(xp, self.largest, self.weight, self.ran)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
@@ -114,6 +125,19 @@ class Program:
             return () if kernel is None else kernel(xp, *arrays)
 
         return run, box.ins, box.outs if runs else ()
+
+
+DEEP = 8  # levels of programs within programs that are counted
+BOX = 5  # operations of NumPy that running a box takes as long as, itself
+
+
+def _weight(program: Program, deep: int) -> int:
+    total = 0
+    for box in program.boxes:
+        total += BOX + (operations(box.primitive.function) if isinstance(box.primitive, Map) else 0)
+        if isinstance(box.primitive, Nesting) and deep:
+            total += sum([times * _weight(program_of(term, dom)[0], deep - 1) for times, term, dom in box.primitive.programs()])
+    return total
 
 
 def program_of(term: D, dom: Space) -> tuple[Program, Space]:

@@ -71,11 +71,12 @@ class StageRunner:
         self.place = [ins.index(p.wire) if p.wire >= 0 else -1 for p in stage.reads]
         self.needs = [(ins.index(k), machine.checks[what]) for k, what in stage.needs]
         self.results = [(out.shape, np.dtype(sink.dtype)) for out, sink in zip(outs, stage.body.sinks, strict=True)]
+        self.nothing = 0 in stage.shape  # there is no number to compute
         self.ways: dict[Any, Way | None] = {}
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         outs = [self.empty(shape, dtype) for shape, dtype in self.results]
-        if 0 in self.stage.shape:
+        if self.nothing:
             return outs[0] if len(outs) == 1 else outs
         given = self.given(arrays)
         key = tuple([a.strides for a in given])
@@ -83,7 +84,7 @@ class StageRunner:
             way = self.ways[key]
         except KeyError:
             way = self.ways[key] = self._way(given, outs)
-        if way is None or not all(holds(given[at]) for at, holds in self.needs):
+        if way is None or (self.needs and not all(holds(given[at]) for at, holds in self.needs)):
             return self.fallback(xp, *given)
         if profile.active():
             with _timed(self.machine, self.name) as found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from catad.errors.places import called, shown
+from catad.errors.places import called, excerpt, shown
 
 
 class CatadError(Exception):
@@ -36,7 +36,9 @@ class CatadError(Exception):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        self.called = shown(called())  # file and line of the call, in the first frame outside this package
+        place = called()
+        self.called = shown(place)  # file and line of the call, in the first frame outside this package
+        self.calling = excerpt(place) if place is not None and self.called is not None else None  # that line, with a caret
 
     @property
     def message(self) -> str:
@@ -46,7 +48,8 @@ class CatadError(Exception):
     def __str__(self) -> str:
         places = [("composed", self.composed), ("made", self.made), ("called", self.called)]
         lines = [f"  {label + ':':<10}{where}" for label, where in places if where is not None]
-        return "\n".join([self.message, *lines, *([] if self.excerpt is None else [self.excerpt])])
+        line = self.excerpt or self.calling
+        return "\n".join([self.message, *lines, *([] if line is None else [line])])
 
 
 class SpaceError(CatadError, TypeError):

@@ -59,10 +59,10 @@ def several_axes(axes: object) -> str:
     )
 
 
-def not_spaces(who: str, thing: object, example: str) -> str:
+def no_domain(term: object) -> str:
     return text(
-        f"{who} takes the spaces of the arguments",
-        given=described(thing),
-        expected=f"e.g. {example}",
-        do="for the space of a value write ct.space_of(x)",
+        "the space of the argument is needed, or an example value",
+        given="nothing",
+        where=abbreviated(term, 80),
+        do="name it: ct.wire(f, ct.f64[1000]), or with a value ct.wire(f, x)",
     )

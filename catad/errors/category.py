@@ -56,6 +56,8 @@ _CONVERSIONS = {  # by the package and the name of a class, or by the package on
     "dask": "x.compute()",
     "scipy": "x.toarray()",
     "cupyx": "x.toarray()",
+    "catad.Tensor": "give an array of that space, e.g. np.zeros(shape)",
+    "catad.Product": "give a tuple of arrays of these spaces, e.g. np.zeros(shape)",
     "catad": "apply it to a value first, f(x)",
     "builtins.list": "np.asarray(x) for one array, tuple(x) for a product of several",
     "builtins.complex": "give the real and the imaginary part as two numbers",

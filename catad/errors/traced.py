@@ -133,6 +133,14 @@ def unknown_parameter(name: str, parameter: str) -> str:
     return text(f"{name} is not traced with the parameter {parameter}", do=f"leave {parameter} out, or write it in other words")
 
 
+def order_of_memory(order: str) -> str:
+    return text(
+        "the order of entries in memory is not known while the function is traced",
+        given=f"order={order!r} for an array of several axes",
+        do="order='C' for the last axis first, order='F' for the first axis first",
+    )
+
+
 def whole_power() -> str:
     return text(
         "an integer to the power of integers that may be negative",
@@ -147,6 +155,14 @@ def shape_depends_on_data(what: str) -> str:
         given=what,
         expected="operations whose shapes follow from the shapes of the arguments",
         do="use np.where(mask, ..., ...), compute under one mask (x[m] = g(x[m])), or ct.at[...]",
+    )
+
+
+def length_of_bincount() -> str:
+    return text(
+        "the length of np.bincount is the greatest number, which is data",
+        expected="minlength=n, the length of the result; a number from n on raises IndexRangeError when the program runs",
+        do="np.bincount(x, minlength=n)",
     )
 
 
@@ -364,8 +380,17 @@ def static_argument(argnum: int, tree: Any, term: Any) -> str:
     )
 
 
-def does_not_bind(error: Exception, fn: Any) -> str:
-    return text("the arguments do not fit the function", given=str(error), where=defined(fn))
+def does_not_bind(error: Exception, fn: Any, signature: Signature) -> str:
+    name = getattr(fn, "__name__", type(fn).__name__)
+    parameters = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    signature = signature.replace(parameters=parameters, return_annotation=Signature.empty)
+    return text(
+        "the arguments do not fit the function",
+        given=str(error),
+        expected=f"{'f' if name == '<lambda>' else name}{signature}",
+        where=defined(fn),
+        do="give them by position or by name, as in a call of the Python function",
+    )
 
 
 def wrong_factor_count(signature: Signature, static: Sequence[str], space: Any, fn: Any) -> str:
@@ -421,6 +446,15 @@ def show_source(error: BaseException, place: Place | None = None) -> None:
         error.called = column(place)
     else:
         error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}")
+
+
+def are_tuples(names: Sequence[str]) -> str:
+    """What is added to an error of the user's code where arguments are tuples."""
+    one = len(names) == 1
+    return (
+        f"  given:    {', '.join(names)}, {'a tuple' if one else 'tuples'} here, as values of products are\n"
+        "  do:       give dicts and other trees as example values, f.at(*arguments): a space knows no names"
+    )
 
 
 def raised_by_user(error: BaseException) -> bool:

@@ -1,8 +1,9 @@
-"""`Clear` and `ClearAt`: projections that make the entries of a region zero and keep the others.
+"""`Clear`, `ClearAt` and `ClearWhere`: projections that make the entries of a region zero and keep the others.
 
 They are what overwriting does to the array that is overwritten. The region of a `Clear` is an arithmetic progression of
-positions along each axis; that of a `ClearAt` is given by an index array, as the places to which a `ScatterAdd` adds. Both
-are diagonal, with zeros and ones, and their own transposes; no number is stored but the index array.
+positions along each axis; that of a `ClearAt` is given by an index array, as the places to which a `ScatterAdd` adds; that of a
+`ClearWhere` is where a mask is false. They are diagonal, with zeros and ones, and their own transposes; no number is stored
+but the index array or the mask. Nothing passes a region, not even NaN: its entries are not multiplied by zero.
 """
 
 from __future__ import annotations
@@ -141,8 +142,35 @@ def carried(b: Builder, how: Indexing, flags: tuple[bool, ...], x: Wire, size: i
     return how.carried(flags[0], size), x if flags[1] else spread_over(b, x, size)
 
 
+@box
+class ClearedWhere(Primitive):
+    """The primitive that applies a `ClearWhere`: (mask, x) to x with zeros where the mask is false.
+
+    The axes of the mask have the sizes of those of x, or 1.
+    """
+
+    arity = 2
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert ins[0].dtype == bool and ins[0].ndim == ins[1].ndim
+        assert all(n in (1, m) for n, m in zip(ins[0].shape, ins[1].shape, strict=True))
+        return ins[1:]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        mask, x = arrays
+        return xp.where(mask, x, xp.zeros((), dtype=x.dtype))
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        return Rule(ClearWhere(ins[0].shape, ins[1]), lambda wires, _: wires[:1]) if ins[1].is_float else None
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        mask, x = ins
+        mask = mask if flags[0] else spread_over(b, mask, 1)
+        return b.add(ClearedWhere(), mask, x if flags[1] else spread_over(b, x, size))
+
+
 class _Projection(Structure):
-    """The common part of `Clear` and `ClearAt`."""
+    """The common part of `Clear`, `ClearAt` and `ClearWhere`."""
 
     dtype: np.dtype[Any]
 
@@ -255,6 +283,40 @@ class ClearAt(_Projection):
     def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
         (index,) = slots
         count = int(((index >= 0) & (index < self.how.bins)).sum())
+        if count:
+            raise singular(self, f"{count} rows or blocks of rows are zero")
+        return Solver("identity", "O(n)", lambda ys: ys)
+
+
+@family
+class ClearWhere(_Projection):
+    """See the module: zero where a mask, the slot, is false; the identity elsewhere."""
+
+    mask: tuple[int, ...]
+    space: Tensor
+
+    @property
+    def dom(self) -> tuple[Tensor, ...]:
+        return (self.space,)
+
+    @cached_property
+    def slots(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.mask, np.bool_),)
+
+    @property
+    def T(self) -> ClearWhere:
+        return self
+
+    def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
+        (x,) = xs
+        return [None if x is None else b.add(ClearedWhere(), slots[0], x)[0]]
+
+    @cached_property
+    def nnz(self) -> int:
+        return self.columns
+
+    def solver(self, xp: Any, slots: Sequence[Any], rtol: float | None = None) -> Solver:
+        count = int((~slots[0]).sum())
         if count:
             raise singular(self, f"{count} rows or blocks of rows are zero")
         return Solver("identity", "O(n)", lambda ys: ys)

@@ -1,4 +1,4 @@
-"""The product rules of the projections `Clear` and `ClearAt`."""
+"""The product rules of the projections `Clear`, `ClearAt` and `ClearWhere`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catad.linear.block import Zero
-from catad.linear.clear import Clear, ClearAt, run
+from catad.linear.clear import Clear, ClearAt, ClearWhere, run
 from catad.linear.contract import contract
 from catad.linear.delta import Delta, delta
 from catad.linear.family_rules import push_columns
@@ -45,7 +45,8 @@ rule(Reindex, Clear)(flipped(_clear_then_move))
 
 @rule(Delta, Clear)
 @rule(Delta, ClearAt)
-def _delta_then_clear(first: Delta, second: Clear | ClearAt, shared: Shared) -> MapProduct | None:
+@rule(Delta, ClearWhere)
+def _delta_then_clear(first: Delta, second: Clear | ClearAt | ClearWhere, shared: Shared) -> MapProduct | None:
     """A diagonal has the numbers of the region made zero, a dense map its columns."""
     if not first.is_diagonal or first.slot is None or set(first.slot) != set(first.out) or first.cod_dtype != first.slot_dtype:
         return push_columns(first, second, shared)
@@ -62,12 +63,19 @@ def _delta_then_clear(first: Delta, second: Clear | ClearAt, shared: Shared) -> 
 
 rule(Clear, Delta)(flipped(_delta_then_clear))
 rule(ClearAt, Delta)(flipped(_delta_then_clear))
+rule(ClearWhere, Delta)(flipped(_delta_then_clear))
 
 
 @rule(ClearAt, ClearAt)
 def _the_same(first: ClearAt, second: ClearAt, shared: Shared) -> MapProduct | None:
     """A projection twice is it once."""
     return MapProduct(first, (left(0),)) if (0, 0) in shared and first.how == second.how else None
+
+
+@rule(ClearWhere, ClearWhere)
+def _the_same_mask(first: ClearWhere, second: ClearWhere, shared: Shared) -> MapProduct | None:
+    """The same for a mask."""
+    return MapProduct(first, (left(0),)) if (0, 0) in shared else None
 
 
 @rule(ClearAt, Gather)

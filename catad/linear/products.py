@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.linear.block import Block, Chain, Sum, Zero
-from catad.linear.clear import Clear, ClearAt
+from catad.linear.clear import Clear, ClearAt, ClearWhere
 from catad.linear.delta import Delta
 from catad.linear.either import Either
 from catad.linear.gather import Gather, ScatterAdd
@@ -151,7 +151,7 @@ Rule = Callable[[Any, Any], "Combined | None"]
 Pair = tuple[type[Any], type[Any]]
 FAMILIES: tuple[type[Any], ...] = (
     Zero, Delta, Reindex, Reshape, Gather, ScatterAdd, Recurrence, Block, Sum, Chain, Network, MatrixFree, Batched, SweepMap,
-    Either, Clear, ClearAt,
+    Either, Clear, ClearAt, ClearWhere,
 )  # fmt: skip
 RULES: dict[Pair, Multiply] = {}
 

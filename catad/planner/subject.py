@@ -7,33 +7,23 @@ from functools import lru_cache
 from typing import Any
 
 from catad import errors
-from catad.calling import point
-from catad.fronts import front_of
+from catad.domains import at_domain
 from catad.functors import as_chain, fused, linear_graph
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure
 from catad.planner.cost import matrix
 from catad.planner.factors import Factors, Part, spaces_text
-from catad.spaces import Product, Space, Tensor, space_of
+from catad.spaces import Space, Tensor
 from catad.terms import D
 from catad.wiring import Builder
 
 
-def domain(term: D, primals_or_spaces: Sequence[Any]) -> Space:
-    """The space of the point: given by values, or as it is."""
-    if not primals_or_spaces:
-        raise errors.PlanError(errors.plan_without_point(term))
-    spaces = [p if isinstance(p, Space) else space_of(p) for p in primals_or_spaces]
-    return spaces[0] if len(spaces) == 1 else Product(tuple(spaces))
-
-
 def subject_at(term: D, primals_or_spaces: Sequence[Any]) -> tuple[D, Space]:
     """A term and the space of the point; for dicts and other trees, with programs in place of the functions that take them."""
-    if front_of(term) is None or not primals_or_spaces or all(isinstance(p, Space) for p in primals_or_spaces):
-        return term, domain(term, primals_or_spaces)
-    at = point(term, primals_or_spaces, {})
-    return at.term, at.dom
+    if not primals_or_spaces:
+        raise errors.PlanError(errors.plan_without_point(term))
+    return at_domain(term, primals_or_spaces, {})
 
 
 def tangent_network(term: D, dom: Space) -> Network:

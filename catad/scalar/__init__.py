@@ -12,6 +12,7 @@ them as array code and as LLVM IR.
 from __future__ import annotations
 
 from ..errors import NeedsTree
+from .alone import dtypes_alone, parameters
 from .array_code import array_function, array_source
 from .bytecode import refuse_kind
 from .dtypes import Type, result_types, typed
@@ -49,11 +50,13 @@ __all__ = [
     "commutes",
     "const",
     "constant",
+    "dtypes_alone",
     "leaf_count",
     "leaves",
     "llvm_function",
     "operations",
     "param",
+    "parameters",
     "partials",
     "postorder",
     "pruned",

@@ -17,6 +17,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
+from typing import NamedTuple
 
 Definition = ast.FunctionDef | ast.Lambda
 Place = tuple[tuple[int, int], tuple[int, int]]
@@ -25,18 +26,24 @@ _FUTURES = __future__.annotations.compiler_flag
 """The flags of code that a `from __future__` which Python 3.11 or later heeds sets."""
 
 
+class _Parsed(NamedTuple):
+    """The functions of a file, its lines, the code that its functions are compiled to, and what it imports."""
+
+    definitions: tuple[Definition, ...]
+    lines: tuple[str, ...]
+    compiled: tuple[CodeType, ...]
+    imports: tuple[ast.stmt, ...]
+
+
 @lru_cache(256)
-def _parsed(
-    lines: tuple[str, ...], flags: int
-) -> tuple[tuple[Definition, ...], tuple[str, ...], tuple[CodeType, ...]] | None:
-    """The functions of a file, its lines, and the code that its functions are compiled to."""
+def _parsed(lines: tuple[str, ...], flags: int) -> _Parsed | None:
     try:
         tree = ast.parse("".join(lines))
         module = compile(tree, "<source>", "exec", flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     definitions = tuple(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda))
-    return definitions, lines, tuple(_within_code(module))
+    return _Parsed(definitions, lines, tuple(_within_code(module)), tuple(_imports(tree)))
 
 
 def _within_code(code: CodeType) -> Iterator[CodeType]:
@@ -53,7 +60,7 @@ def find_source(function: FunctionType) -> tuple[Definition, tuple[str, ...]] | 
     found = _parsed(lines, code.co_flags & _FUTURES) if lines else None
     if found is None:
         return None
-    definitions, lines, compiled = found
+    definitions, lines, compiled, _ = found
     fitting = [node for node in definitions if _fits(node, code)]
     if not fitting or (len(fitting) > 1 and not any(_positions(code))):  # Python was told to keep no columns
         return None
@@ -62,6 +69,22 @@ def find_source(function: FunctionType) -> tuple[Definition, tuple[str, ...]] | 
     alike = [one for one in compiled if (one.co_name, one.co_firstlineno) == (code.co_name, code.co_firstlineno)]
     same = code in alike or (asserts and _outline(code, asserts) in [_outline(one, asserts) for one in alike])
     return (best, lines) if same else None
+
+
+def _imports(node: ast.AST) -> Iterator[ast.stmt]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child
+        elif isinstance(child, ast.stmt | ast.ExceptHandler) and not isinstance(child, ast.FunctionDef | ast.ClassDef):
+            yield from _imports(child)
+
+
+def imports_of(function: FunctionType) -> list[ast.stmt]:
+    """The imports of the module of a function: Python compiles `name.method(...)` otherwise where `name` is imported."""
+    lines = _lines(function)
+    found = _parsed(lines, function.__code__.co_flags & _FUTURES) if lines else None
+    kept = [] if found is None else found.imports
+    return [one for one in kept if not (isinstance(one, ast.ImportFrom) and one.module == "__future__")]
 
 
 def _lines(function: FunctionType) -> tuple[str, ...]:

@@ -179,7 +179,7 @@ def print_loop(region: Region, node: Node) -> list[str]:
     else:
         w.do(f"br i1 {going}, label %asked{n}, label %exit{n}")
         w.label(f"asked{n}")
-        w.do(f"br i1 {_stopped(w)}, label %exit{n}, label %body{n}")
+        w.do(f"br i1 {stopped(w)}, label %exit{n}, label %body{n}")
         left.append(w.block)
     w.label(f"body{n}")
     body = Region(w, loop.step, [*states, *given], types, real)
@@ -199,7 +199,7 @@ def print_loop(region: Region, node: Node) -> list[str]:
     ]
 
 
-def _stopped(w: Writer) -> str:
+def stopped(w: Writer) -> str:
     """True where somebody wants the loops of the module to end."""
     w.support[STOP_FLAG] = _HANDLER
     flag = w.set(f"load volatile i32, ptr @{STOP_FLAG}")

@@ -8,33 +8,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from catad import errors
 from catad.traced.recorder import Region, Restart, Trace, Var
 from catad.traced.stand_in import Buffer, Traced
-from catad.trees import entries_of
 
 GiveUp = Callable[[], NoReturn]
 
 
 class Aliases:
     """Arrays of which some may be the same memory. Where one is read after another one was written into, `give_up` makes the
-    trace start again in a way in which it is known which are the same, or raises."""
+    trace start again in a way in which it is known which are the same, or raises; `at_once` where one is written into."""
 
-    __slots__ = ("give_up", "known")
+    __slots__ = ("at_once", "give_up", "known")
 
-    def __init__(self, give_up: GiveUp, members: Iterable[Buffer], region: Region) -> None:
-        self.give_up = give_up
-        self.known: dict[Buffer, Var] = {buffer: buffer.holds(region) for buffer in members}
-        for buffer in self.known:
-            buffer.aliases = (*buffer.aliases, self)
+    def __init__(self, give_up: GiveUp, known: Iterable[Buffer], region: Region, at_once: bool = False) -> None:
+        self.give_up, self.at_once = give_up, at_once
+        self.known: dict[Buffer, Var] = {buffer: buffer.holds(region) for buffer in known}
 
     def check(self, buffer: Buffer, region: Region) -> None:
         """One of the arrays is read."""
         if any(other is not buffer and other.has_changed(var, region) for other, var in self.known.items()):
             self.give_up()
+
+
+def note(give_up: GiveUp, members: Iterable[Buffer], region: Region) -> None:
+    """Note that some arrays may be one."""
+    aliases = Aliases(give_up, members, region)
+    for buffer in aliases.known:
+        buffer.aliases = (*buffer.aliases, aliases)
 
 
 def exploring(trace: Trace, site: Any) -> GiveUp:
@@ -57,11 +60,11 @@ def unrolling(trace: Trace, site: Any) -> GiveUp:
     return give_up
 
 
-def refusing(what: str, names: Sequence[str]) -> GiveUp:
-    """An error: there is no other way to record a loop on data."""
+def refusing(message: str) -> GiveUp:
+    """An error: there is no other way to record it."""
 
     def give_up() -> NoReturn:
-        raise errors.TraceError(errors.may_be_one_array(what, names))
+        raise errors.TraceError(message)
 
     return give_up
 
@@ -79,11 +82,6 @@ def possible(value: Any) -> set[Buffer]:
     return found
 
 
-def is_same(a: Any, b: Any) -> bool:
-    """True for two names of one array, and for no views."""
-    return isinstance(a, Traced) and isinstance(b, Traced) and a.buffer is not None and a.buffer is b.buffer and a.ndim > 0
-
-
 def reaches(region: Region, buffer: Buffer) -> bool:
     """True for an array that was made in a region or outside of it."""
     at: Region | None = region
@@ -92,52 +90,16 @@ def reaches(region: Region, buffer: Buffer) -> bool:
     return at is not None
 
 
-class Left(NamedTuple):
-    """An array that a loop leaves: the stand-in for it afterwards, what the body left, what stood before the loop, and what stood
-    for it in the body."""
-
-    made: Traced
-    value: Any
-    start: Any
-    inside: Any
-
-
 def link(region: Region, give_up: GiveUp, arrays: Sequence[tuple[Traced, set[Buffer]]]) -> None:
     """Note which of some arrays may be one array, or one of outside, by the memory that each may be."""
     for made, memory in arrays:
         shared = [other.root for other, one in arrays if other is not made and not memory.isdisjoint(one)]
-        _note(region, give_up, made, {*shared, *[buffer for buffer in memory if reaches(region, buffer)]})
+        note_others(region, give_up, made, {*shared, *[buffer for buffer in memory if reaches(region, buffer)]})
 
 
-def _note(region: Region, give_up: GiveUp, made: Traced, others: set[Buffer]) -> None:
+def note_others(region: Region, give_up: GiveUp, made: Traced, others: set[Buffer]) -> None:
     if others - {made.root}:
-        Aliases(give_up, {made.root, *others}, region)
-
-
-def link_loop(region: Region, give_up: GiveUp, arrays: Sequence[Left], may_not_run: bool) -> None:
-    """The same for the arrays that a loop leaves; what stood for one in the body is what another one was before the step."""
-    n = range(len(arrays))
-    direct = [possible(one.value) for one in arrays]
-    start = [{buffer for buffer in possible(one.start) if reaches(region, buffer)} for one in arrays]
-    stood = {one.inside.root: k for k, one in enumerate(arrays) if isinstance(one.inside, Traced)}
-    previous = [[stood[buffer] for buffer in memory if buffer in stood] for memory in direct]
-    outer = [{b for b in direct[k] if reaches(region, b)} | (start[k] if may_not_run else set()) for k in n]
-    first = {pair for pair in combinations(n, 2) if not start[pair[0]].isdisjoint(start[pair[1]])}
-    same = {pair for pair in combinations(n, 2) if not direct[pair[0]].isdisjoint(direct[pair[1]])}
-    same |= first if may_not_run else set()
-    for _ in range(len(arrays) ** 2 + 1):  # an array goes through the names, step by step
-        before = len(same), [len(one) for one in outer]
-        for k in n:
-            for p in previous[k]:
-                outer[k] |= outer[p] | start[p]
-        for k, m in combinations(n, 2):
-            if any(tuple(sorted((p, q))) in first | same for p in previous[k] for q in previous[m]):
-                same.add((k, m))
-        if before == (len(same), [len(one) for one in outer]):
-            break
-    for k in n:
-        shared = [arrays[sum(pair) - k].made.root for pair in same if k in pair]
-        _note(region, give_up, arrays[k].made, {*outer[k], *shared})
+        note(give_up, {made.root, *others}, region)
 
 
 class Containers:
@@ -183,27 +145,3 @@ class Containers:
                 continue
             for thing in (made, *parts):
                 trace.suspects[id(thing)] = thing, give_up
-
-
-def link_trees(region: Region, give_up: GiveUp, pairs: Sequence[tuple[Any, Any]], starts: Sequence[Any]) -> None:
-    """Note which of the lists, dicts and objects that the body of a loop leaves in names may be others: what is put together in
-    place of them is new, as they are, only where each is new and has one name."""
-    both = [one for left, made in pairs for one in zip(_containers(left), _containers(made), strict=True)]
-    count = Counter(id(left) for left, _ in both)
-    others = [thing for start in starts for thing in _containers(start)]
-    trace, outer = region.trace, region.parent
-    for left, made in both:
-        if id(left) in region.things and count[id(left)] == 1 and not others:
-            if outer is not None and outer.parent is not None:
-                outer.things[id(made)] = made
-            continue
-        for thing in (left, made, *others):
-            trace.suspects[id(thing)] = thing, give_up
-
-
-def _containers(value: Any) -> list[Any]:
-    """The lists, dicts and objects in a tree; tuples are never changed."""
-    entries = None if isinstance(value, Traced) else entries_of(value)
-    if entries is None:
-        return []
-    return [*([] if isinstance(value, tuple) else [value]), *[one for part in entries[1] for one in _containers(part)]]

@@ -24,7 +24,7 @@ def bound_names(nodes: Sequence[ast.AST]) -> list[str]:
             for child in ast.iter_child_nodes(node):
                 visit(child, True)
             return
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and not inside:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)) and not inside:
             found[node.id] = None
         if isinstance(node, ast.alias):
             found[node.asname or node.name.partition(".")[0]] = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from catad import errors
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
@@ -26,6 +27,9 @@ from catad.vector.choose import choose
 
 if TYPE_CHECKING:
     from catad.traced.driver import Driver
+
+
+SIDES = ("if_true", "if_false")  # the names of their programs
 
 
 class Branch:
@@ -57,7 +61,7 @@ class Branch:
             self.start = _names_of(sys._getframe(1), self.names)
         else:
             self.taken, self.again = False, True
-        side = Region(self.trace, self.trace.region, "branch")
+        side = Region(self.trace, self.trace.region, SIDES[len(self.left)])
         side.branch = self.site
         self.sides.append(side)
         self.trace.region = side
@@ -135,13 +139,17 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     if site in trace.findings.explored or decided(trace, test.var_) is not None:
         return first() if decide(trace, test.var_) else second()
     regions, values = [], []
-    for side in (first, second):
-        region = Region(trace, trace.region, "branch")
+    for side, title in zip((first, second), SIDES, strict=True):
+        region = Region(trace, trace.region, title)
         region.branch = site
         regions.append(region)
-        trace.region, outer = region, trace.region
-        values.append(side())
-        trace.region = outer  # after an exception it stays, which says where that was raised
+        try:
+            with trace.inside(region):
+                values.append(side())
+        except errors.TraceError:
+            raise
+        except Exception:  # Python raises it where this side is taken
+            return first() if decide(trace, test.var_) else second()
     sides = Sides(trace, test, regions[0], regions[1], site)
     try:
         build = sides.pairs.add(*values)

@@ -33,6 +33,9 @@ def loops_behind(var: Var) -> set[Any] | None:
             continue
         seen.add(id(top))
         region = top.region
+        if top.wire.number in region.known:
+            found.add(region.known[top.wire.number])
+            continue
         args = region.writer.get(top.wire.number)
         if args is not None:
             stack.extend(args)
@@ -40,6 +43,12 @@ def loops_behind(var: Var) -> set[Any] | None:
             stack.append(outer)
         elif region.loop is not None and region.loop.can_unroll:
             found.add(region.loop.site)
+            start = region.loop.starts.get(top.wire.number)
+            if start is not None:
+                stack.append(start)
+        elif region.loop is not None and region.loop.limits:
+            found.add(region.loop.site)
+            stack.extend(region.loop.limits)
             start = region.loop.starts.get(top.wire.number)
             if start is not None:
                 stack.append(start)
@@ -67,6 +76,9 @@ def give_up_merging(region: Region) -> None:
         if at.branch is not None:
             trace.findings.explored.add(at.branch)
             raise Restart()
+        for var in () if at.loop is None else at.loop.limits:
+            trace.findings.unrolled.add(at.loop.site)
+            unroll_for(trace, var)
         if at.loop is not None:
             raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what))
         at = at.parent

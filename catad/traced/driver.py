@@ -11,15 +11,21 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.traced import iterators
 from catad.traced.branch import Branch, choose_values
+from catad.traced.comprehended import comprehended
+from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call
 from catad.traced.indexing import getitem
-from catad.traced.loop import CountedLoop, ForLoop, Names, WhileLoop
+from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
+from catad.traced.outputs import item, whole
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Restart, Trace, the_trace
+from catad.traced.slicing import has_traced_bounds
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
 from catad.traced.unbound import UNBOUND
@@ -47,19 +53,36 @@ class Driver:
     # -- calls, items, attributes
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return call(self, function, args, kwargs)
+        if (trace := the_trace()).region is not trace.root:
+            for arg in args:
+                if hasattr(type(arg), "__next__"):
+                    iterators.used(trace, arg)
+        made = call(self, function, args, kwargs)
+        return self.iterator(made) if hasattr(type(made), "__next__") else made
+
+    def iterator(self, made: Any) -> Any:
+        """An iterator that was made here."""
+        return iterators.made(self.trace, made)
+
+    def used(self, items: Any) -> Any:
+        """What Python takes items of."""
+        return iterators.used(self.trace, items) if hasattr(type(items), "__next__") else items
 
     def getitem(self, thing: Any, key: Any) -> Any:
         if type(thing) is np.ndarray and _has_stand_in(key):
             return getitem(constant(self.trace, thing, origin="a captured array"), key)
         if isinstance(thing, dict) and isinstance(key, Traced):
             key = key.item()
+        if type(thing) in (list, tuple) and isinstance(key, Traced) and key.var_.constant is None and key.dtype.kind in "iu":
+            found = whole(self.trace, thing)
+            if found is not None and not key.ndim:
+                return item(self.trace, found, key, thing)
         return thing[key]
 
     def setitem(self, thing: Any, key: Any, value: Any) -> None:
         if isinstance(thing, np.ndarray):
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
-        if not isinstance(thing, Traced):
+        if not isinstance(thing, (Traced, Ragged)):
             self.changes_python(thing)
         elif isinstance(value, (list, tuple)):
             value = call(self, np.array, (value,), {})
@@ -72,7 +95,7 @@ class Driver:
 
     def aug(self, op: str, thing: Any, value: Any) -> Any:
         """`thing op= value`."""
-        if isinstance(thing, Traced):
+        if isinstance(thing, (Traced, Ragged)):
             return in_place(getattr(operator, op), thing, value)
         if isinstance(thing, np.ndarray) and thing.ndim:
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
@@ -87,7 +110,8 @@ class Driver:
             made = getattr(operator, op)(old, value)
         else:
             made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
-        if made is old and (not isinstance(thing, Traced) or (isinstance(old, Traced) and old.is_view)):
+        shows = isinstance(old, Ragged) or (isinstance(old, Traced) and old.is_view)
+        if made is old and (shows or not isinstance(thing, (Traced, Ragged))):
             return  # the array has been written into
         self.setitem(thing, key, made)
 
@@ -105,7 +129,7 @@ class Driver:
             region.things[id(thing)] = thing
         return thing
 
-    def changes_python(self, thing: Any) -> None:
+    def changes_python(self, thing: Any = None) -> None:
         """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it, unless
         the thing itself is made inside."""
         region, known = self.trace.region, self.trace.suspects.get(id(thing))
@@ -114,10 +138,17 @@ class Driver:
         if id(thing) not in region.things:
             give_up_merging(region)
 
-    def shared(self, value: Any) -> Any:
-        """A value for a global name, or for one of a function around."""
-        give_up_merging(self.trace.region)
-        return value
+    def region(self) -> Region:
+        """The region that is recorded before a `try`."""
+        return self.trace.region
+
+    def caught(self, region: Region) -> None:
+        """An exception that left a merged branch or a rolled loop is caught behind it: each path and each step is run alone."""
+        error = sys.exception()
+        if isinstance(error, (Restart, errors.TraceError)):
+            raise error  # NumPy does not raise it
+        if self.trace.region is not region:
+            give_up_merging(self.trace.region)
 
     # -- conditions
 
@@ -169,27 +200,18 @@ class Driver:
 
     # -- statements
 
-    @property
-    def region(self) -> Region:
-        """The region that is recorded; the one before a `try`."""
-        return self.trace.region
-
-    def caught(self, region: Region) -> None:
-        """An exception has come to a handler. Those that NumPy does not raise go on; one of a branch or a loop on data depends on
-        the path."""
-        error = sys.exception()
-        if isinstance(error, (Restart, errors.TraceError)):
-            raise error
-        if self.trace.region is not region:
-            give_up_merging(self.trace.region)
-
     def branch(self, test: Any, names: tuple[str, ...], filled: tuple[str, ...]) -> Branch:
         return Branch(self, test, names, filled, _site(sys._getframe(1)))
 
-    def for_(self, items: Any, *names: Any) -> ForLoop | CountedLoop:
+    def for_(self, items: Any, kept: bool, *names: Any) -> ForLoop | CountedLoop:
+        items = self.used(items)
         if isinstance(items, TracedRange):
             return CountedLoop(self, items, Names(*names), _site(sys._getframe(1)))
-        return ForLoop(self, items, Names(*names), _site(sys._getframe(1)))
+        return ForLoop(self, items, Names(*names), _site(sys._getframe(1)), kept and hasattr(type(items), "__next__"))
+
+    def comprehended(self, items: Any, made: Callable[[Any], list[Any]]) -> list[Any]:
+        """A list comprehension: `made` gives the list of some items."""
+        return comprehended(self, items, made, _site(sys._getframe(1)))
 
     def while_(self, *names: Any) -> WhileLoop:
         return WhileLoop(self, Names(*names), _site(sys._getframe(1)))
@@ -208,7 +230,7 @@ def _is_condition(value: Any) -> bool:
 def _has_stand_in(key: Any) -> bool:
     if isinstance(key, tuple):
         return any(_has_stand_in(part) for part in key)
-    return isinstance(key, Traced)
+    return isinstance(key, Traced) or has_traced_bounds(key)
 
 
 def _name_of(array: Any) -> str:

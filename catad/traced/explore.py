@@ -13,7 +13,7 @@ from catad import errors
 from catad.errors.places import Place, shown
 from catad.rearrange import exl, exr
 from catad.spaces import Product, flatten
-from catad.traced.branch import condition
+from catad.traced.branch import SIDES, condition
 from catad.traced.merge import converted, joined
 from catad.traced.recorder import Findings, Region, Restart, Trace, Var
 from catad.traced.stand_in import computed
@@ -109,8 +109,8 @@ def _joined(trace: Trace, region: Region, found: Path | Fork, at: dict[int, Var]
     _copy(region, found.path.trace, at, start, decision.lines)
     test = condition(region, _at(region, decision.var, at))
     sides = []
-    for side in (found.yes, found.no):
-        inner = Region(trace, region, "path")
+    for side, title in zip((found.yes, found.no), SIDES, strict=True):
+        inner = Region(trace, region, title)
         sides.append((inner, *_joined(trace, inner, side, dict(at), decision.lines)))
     (first, a, tree), (second, b, other) = sides
     if tree != other:
@@ -143,11 +143,13 @@ def _differ(a: Any, b: Any, place: Place | None) -> None:
 
 def _copy(region: Region, trace: Trace, at: dict[int, Var], start: int, stop: int) -> None:
     """Record lines of a trace again."""
-    for term, args, outs, place in trace.root.lines[start:stop]:
+    for term, args, outs, place, calls in trace.root.lines[start:stop]:
+        region.trace.calls = calls
         made = region.record(term, _mapped(args, lambda var: _at(region, var, at)), place)
         for old, new in zip(flatten(outs), flatten(made), strict=True):
             new.name = new.name or old.name
             at[old.wire.number] = new
+    region.trace.calls = ()
 
 
 def _at(region: Region, var: Var, at: dict[int, Var]) -> Var:

@@ -7,13 +7,15 @@
                                                 if not stop: A
 
 What stands behind a jump runs where no flag is set. A `while` loop tests its flag; a `for` loop over Python things ends where a
-flag is known to be set. A `return` in a loop is a flag, a value, and a `return` behind the outermost loop.
+flag is known to be set. A `return` in a loop is a flag, a value, and a `return` behind the outermost loop; behind `while True`
+without `break` nothing else can follow.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple, TypeVar
 
 Fresh = Callable[[str], str]
@@ -29,12 +31,29 @@ class _Loop(NamedTuple):
 
 def without_jumps(statements: Sequence[ast.stmt], fresh: Fresh) -> list[ast.stmt]:
     """The statements of a function, whose loops have no jumps any more."""
-    return _Writer(fresh).block(list(statements), [])[0]
+    return _Writer(fresh, _gives_values(statements)).block(list(statements), [])[0]
+
+
+def _gives_values(statements: Sequence[ast.stmt]) -> bool:
+    """True where a `return` has a value other than None."""
+    stack: list[ast.AST] = list(statements)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Return) and _value(node) is not None:
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            stack.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _value(node: ast.Return) -> ast.expr | None:
+    none = node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+    return None if none else node.value
 
 
 class _Writer:
-    def __init__(self, fresh: Fresh) -> None:
-        self.fresh = fresh
+    def __init__(self, fresh: Fresh, values: bool) -> None:
+        self.fresh, self.values = fresh, values
         self.returned, self.result = fresh("flag"), fresh("result")
 
     def block(self, statements: list[ast.stmt], loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
@@ -59,8 +78,8 @@ class _Writer:
             return [_at(_set(loops[-1].skip, True), node)], {loops[-1].skip}
         if loops and isinstance(node, ast.Return):
             value = node.value or ast.Constant(None)
-            stored = ast.Assign([ast.Name(self.result, ast.Store())], value)
-            return [_at(stored, node), _at(_set(self.returned, True), node)], {self.returned}
+            stored = [_at(ast.Assign([ast.Name(self.result, ast.Store())], value), node)] if self.values else []
+            return [*stored, _at(_set(self.returned, True), node)], {self.returned}
         if isinstance(node, (ast.For, ast.While)):
             return self.loop(node, loops)
         flags: set[str] = set()
@@ -77,7 +96,10 @@ class _Writer:
 
     def loop(self, node: ast.For | ast.While, loops: list[_Loop]) -> tuple[list[ast.stmt], set[str]]:
         """A loop whose jumps, and those of loops inside it, are flags."""
+        if isinstance(node, ast.While):
+            node = _with_test_inside(node)
         own = _Loop(self.fresh("flag"), self.fresh("flag"))
+        always = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
         body, flags = self.block(node.body, [*loops, own])
         orelse, further = self.block(node.orelse, loops)
         node.body, node.orelse = body, orelse
@@ -99,14 +121,28 @@ class _Writer:
             node.body = [guard]
             node.stops = stops  # type: ignore[attr-defined]
         after: list[ast.stmt] = []
-        if orelse and stops:
-            node.orelse = []
-            after.append(ast.If(_none_of(stops), orelse, []))
         up = {self.returned} & flags
         if up and not loops:
-            after.append(ast.If(_load(self.returned), [ast.Return(_load(self.result))], []))
+            made = ast.Return(_load(self.result) if self.values else ast.Constant(None))
+            endless = isinstance(node, ast.While) and always and own.stop not in flags
+            after.append(made if endless else ast.If(_load(self.returned), [made], []))
             up = set()
+        if orelse and stops:
+            node.orelse = []
+            own_stops = stops if loops else [name for name in stops if name != self.returned]
+            after += [ast.If(_none_of(own_stops), orelse, [])] if own_stops else orelse
         return [*[_at(one, node) for one in before], node, *[_at(one, node) for one in after]], up | further
+
+
+def _with_test_inside(node: ast.While) -> ast.While:
+    """`while test` whose test binds names as `while True: if not test: break`: so the names are those of the last test."""
+    binds = any(isinstance(one, ast.NamedExpr) for one in ast.walk(node.test))
+    if not binds or any(isinstance(one, (ast.Break, ast.Continue)) for part in node.orelse for one in ast.walk(part)):
+        return node
+    both = isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+    tests = node.test.values if both else [node.test]  # type: ignore[attr-defined]
+    leave = [_at(ast.If(ast.UnaryOp(ast.Not(), test), [*deepcopy(node.orelse), ast.Break()], []), test) for test in tests]
+    return _at(ast.While(ast.Constant(True), [*leave, *node.body], []), node)
 
 
 def _set(name: str, value: bool) -> ast.stmt:

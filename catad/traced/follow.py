@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from types import BuiltinMethodType, FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from catad.traced.masked import Masked
 from catad.traced.naming import captured
 from catad.traced.operators import direct
 from catad.traced.protocols import called, universal
+from catad.traced.ragged import Ragged
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import Traced, constant
 from catad.traced.table import FUNCTIONS, INSTANCES, PYTHON, SHARING, enter_package
@@ -29,8 +30,13 @@ from catad.traced.unbound import settled
 if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
-_METHODS = "append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__"
-_CHANGING = frozenset(_METHODS.split())  # of lists, dictionaries and sets
+_METHODS = """append extend insert pop remove clear sort reverse update setdefault add discard popitem __setitem__ __delitem__
+    appendleft popleft extendleft rotate subtract move_to_end"""
+_CHANGING = frozenset(_METHODS.split())  # of lists, dictionaries, sets and queues
+_KEEP_FUNCTIONS = frozenset(
+    ("catad", "builtins", "functools", "inspect", "contextlib", "typing", "dataclasses", "types", "copy", "abc", "enum",
+     "weakref")
+)
 
 
 def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -50,7 +56,7 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
         return known(driver, *args, **kwargs)
     if isinstance(function, MethodType):
         owner = function.__self__
-        if isinstance(owner, (Traced, Masked, D)):
+        if isinstance(owner, (Traced, Masked, Ragged, D)):
             return function(*args, **kwargs)
         if isinstance(function.__func__, FunctionType) and follows(function.__func__, driver.package):
             return _follow(driver, function.__func__, (owner, *args), kwargs)
@@ -61,6 +67,8 @@ def call(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str,
             return _follow(driver, function, args, kwargs)
     elif isinstance(function, type):
         return _constructed(driver, function, args, kwargs)
+    elif isinstance(function, (MethodDescriptorType, WrapperDescriptorType)) and function.__name__ in _CHANGING:
+        driver.changes_python()
     elif type(function) in INSTANCES:
         return INSTANCES[type(function)](driver, function, *args, **kwargs)
     elif hasattr(function, "__wrapped__") and isinstance(function, functools._lru_cache_wrapper):
@@ -88,7 +96,7 @@ def follows(function: FunctionType, package: str) -> bool:
     name = str(function.__globals__.get("__name__", "")).partition(".")[0]
     if name == "catad":
         return False
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    if function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return False
     return name == package or written_by_user(function.__globals__)
 
@@ -96,7 +104,17 @@ def follows(function: FunctionType, package: str) -> bool:
 def _follow(driver: Driver, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     driver.trace.captured.update(captured(function))
     copy = rewritten(function, driver)
-    return (function if copy is None else copy)(*args, **kwargs)
+    with driver.trace.calling(function.__qualname__.rpartition("<locals>.")[2].removesuffix(".__call__")):
+        return (function if copy is None else copy)(*args, **kwargs)
+
+
+def followed(driver: Driver, function: Any) -> Any:
+    """A function that is given to code that is not followed, and called there: rewritten, if it would be followed."""
+    if not isinstance(function, FunctionType) or not follows(function, driver.package):
+        return function
+    driver.trace.captured.update(captured(function))
+    copy = rewritten(function, driver)
+    return function if copy is None else copy
 
 
 def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -113,8 +131,15 @@ def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[
 
 def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     owner = function.__self__
-    if isinstance(owner, (list, dict, set)) and function.__name__ in _CHANGING:
+    if function.__name__ in _CHANGING:
+        outputs = getattr(driver.trace.region.loop, "outputs", None)
+        if outputs is not None and function.__name__ == "append" and len(args) == 1 and outputs.append(owner, args[0]):
+            return None
         driver.changes_python(owner)
+    if hasattr(type(owner), "__next__"):
+        driver.used(owner)
+    if isinstance(owner, list) and "key" in kwargs:
+        kwargs = {**kwargs, "key": followed(driver, kwargs["key"])}
     if isinstance(owner, (np.random.Generator, np.random.RandomState)):
         raise errors.TraceError(errors.random_numbers())
     if isinstance(owner, np.ufunc) and any_traced((args, kwargs)):
@@ -135,6 +160,9 @@ def _plain(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[st
             return called(known, driver.trace, function.__name__, args, kwargs)
         args = tuple([array_of_constant(arg) for arg in args])
         kwargs = {key: array_of_constant(arg) for key, arg in kwargs.items()}
+    if str(module).partition(".")[0] not in _KEEP_FUNCTIONS and (type(function) is not type or module == "itertools"):
+        args = tuple([followed(driver, arg) for arg in args])
+        kwargs = {key: followed(driver, arg) for key, arg in kwargs.items()}
     made = function(*args, **kwargs)
     return wrapped(driver, made, (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
 
@@ -170,7 +198,7 @@ def any_traced(value: Any) -> bool:
         return any(any_traced(part) for part in value)
     if isinstance(value, dict):
         return any(any_traced(part) for part in value.values())
-    return isinstance(value, (Traced, Masked))
+    return isinstance(value, (Traced, Masked, Ragged))
 
 
 def _all_constant(value: Any) -> bool:
@@ -178,4 +206,4 @@ def _all_constant(value: Any) -> bool:
         return all(_all_constant(part) for part in value)
     if isinstance(value, dict):
         return all(_all_constant(part) for part in value.values())
-    return not isinstance(value, (Traced, Masked)) or (isinstance(value, Traced) and value.constant is not None)
+    return not isinstance(value, (Traced, Masked, Ragged)) or (isinstance(value, Traced) and value.constant is not None)

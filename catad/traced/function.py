@@ -6,6 +6,7 @@ the factors of the domain; one parameter alone is the domain.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
@@ -22,7 +23,7 @@ from catad.recent import Recent
 from catad.spaces import Product, Space, rebuild
 from catad.terms import D
 from catad.traced.captured import Captured, bytes_around, outside, reads
-from catad.traced.decisions import on_a_path
+from catad.traced.decisions import give_up_merging, on_a_path
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
@@ -116,7 +117,7 @@ class Function(D):
         try:
             found = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise errors.ArgumentError(errors.does_not_bind(error, self.fn)) from None
+            raise errors.ArgumentError(errors.does_not_bind(error, self.fn, self.signature)) from None
         return [(name_of(self.signature, k), value) for k, value in enumerate(found.args)], list(found.kwargs.items())
 
     def form_of(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Form, list[Any]]:
@@ -175,7 +176,7 @@ class Function(D):
     # -- programs
 
     def at(self, *args: Any, **kwargs: Any) -> Program:
-        """The program at a space, or at the spaces of some values."""
+        """The program at a space, at the spaces of the arguments, or at those of example values."""
         if len(args) == 1 and not kwargs and isinstance(args[0], Space):
             return self.program(args[0])
         made: Program = late().program_at(self, args, kwargs)
@@ -249,6 +250,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
             try:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
+                _left_early(trace, error)
                 if isinstance(error, errors.TraceError) or not on_a_path(trace):
                     raise
                 if isinstance(error, AssertionError) and not errors.raised_by_user(error):
@@ -261,7 +263,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
     followed: set[FunctionType] = set()
     function.captured.check()
-    path = _explored(run)
+    path = _explored(run, [name for name, tree in _named(function, form) if tree.kind is tuple and not tree.is_static])
     function.captured.add(function.fn, followed, function.free)
     root = path.trace.root
     with path.trace.inside(root):
@@ -271,8 +273,8 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     return made
 
 
-def _explored(run: Callable[[Findings], Path]) -> Any:
-    """All paths; an error shows the line of the user's source."""
+def _explored(run: Callable[[Findings], Path], tuples: Sequence[str]) -> Any:
+    """All paths; an error shows the line of the user's source, and which arguments are tuples."""
     try:
         return join(explored(run))
     except errors.CatadError as error:
@@ -281,6 +283,8 @@ def _explored(run: Callable[[Findings], Path]) -> Any:
         raise
     except Exception as error:
         errors.show_source(error)
+        if tuples and isinstance(error, (TypeError, AttributeError)):
+            error.add_note(errors.are_tuples(tuples))
         raise
 
 
@@ -290,6 +294,15 @@ def _raised_on_a_path(trace: Any, error: Exception) -> None:
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
     errors.show_source(made, places[-1])
     raise made from error
+
+
+def _left_early(trace: Any, error: Exception) -> None:
+    """An exception in a branch that is merged, or in a loop that is rolled: start again without, so that it is raised where it
+    is raised in Python. A name may be bound, or a list long enough, in each step of Python's."""
+    if trace.region is trace.root or isinstance(error, errors.TraceError):
+        return
+    with contextlib.suppress(errors.CatadError):
+        give_up_merging(trace.region)
 
 
 def _variables(trace: Any, value: Any, tree: Tree) -> Any:

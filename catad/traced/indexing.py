@@ -15,9 +15,13 @@ from catad import errors
 from catad.late import late
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked, same_mask
 from catad.traced.operators import assign, cast, fitted
 from catad.traced.recorder import Var
+from catad.traced.slicing import getitem as slice_of
+from catad.traced.slicing import has_traced_bounds
+from catad.traced.slicing import setitem as write_slice
 from catad.traced.stand_in import Traced, View, checked_array, computed, fresh, var_of
 from catad.vector.at import at
 from catad.vector.keys import arg
@@ -51,6 +55,8 @@ def parsed(x: Traced, key: Any) -> Key:
     for part in key if isinstance(key, tuple) else (key,):
         if isinstance(part, Masked):
             raise errors.TraceError(errors.shape_depends_on_data("x[...] by a masked read"))
+        if isinstance(part, (list, tuple)) and _has_stand_in(part):
+            part = late().stand_in_array(x.trace_, part)
         if isinstance(part, Traced):
             constant = part.constant
             if constant is not None:
@@ -63,6 +69,7 @@ def parsed(x: Traced, key: Any) -> Key:
             parts.append(int(part))
         elif isinstance(part, Traced):
             if part.dtype.kind == "b":
+                unroll_for(x.trace_, part.var_)
                 raise errors.TraceError(errors.shape_depends_on_data("x[mask] beside other indices"))
             if part.dtype.kind not in "iu":
                 raise IndexError(
@@ -100,6 +107,11 @@ def _check_bounds(x: Traced, parts: list[Any]) -> None:
         axis += 1
 
 
+def _has_stand_in(part: Any) -> bool:
+    """True for a list in which a stand-in is."""
+    return isinstance(part, Traced) or (isinstance(part, (list, tuple)) and any(_has_stand_in(one) for one in part))
+
+
 def _bound(end: Any) -> Any:
     """A bound of a slice: a number, since the shape of the result depends on it."""
     return end.__index__() if isinstance(end, Traced) else end
@@ -107,9 +119,9 @@ def _bound(end: Any) -> Any:
 
 def _positions(part: Any) -> list[Any]:
     """A static array of indices: itself, or the positions of a mask, one array for each of its axes."""
-    if isinstance(part, (list, tuple)) and any(isinstance(one, Traced) for one in part):
-        part = np.array([one.__index__() for one in part])
     array = np.asarray(part)
+    if array.dtype.kind == "b" and not array.ndim:
+        raise errors.TraceError(errors.unknown_function("x[True] and x[False]", "x[None] adds an axis; x[:0] is empty"))
     if array.dtype.kind == "b":
         return list(np.nonzero(array))
     if array.size == 0 and isinstance(part, (list, tuple)):
@@ -130,6 +142,8 @@ def getitem(x: Any, key: Any) -> Any:
     """`x[key]`."""
     if is_mask(x, key):
         return _masked(x, key[0] if isinstance(key, tuple) else key)
+    if has_traced_bounds(key):
+        return slice_of(x, key)
     key = parsed(x, key)
     if key.is_basic and not key.is_number:
         return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
@@ -139,6 +153,8 @@ def getitem(x: Any, key: Any) -> Any:
 
 def _masked(x: Traced, mask: Traced) -> Masked:
     """A masked read: where the mask is false the number 1."""
+    if x.trace_.region is x.trace_.root:  # a mask that a loop has made of its steps alone
+        unroll_for(x.trace_, mask.var_)
     full = pointwise_where(x.trace_, _over(mask, x), x, 1)
     return Masked(mask, full)
 
@@ -167,6 +183,9 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     trace = x.trace_
     if is_mask(x, key):
         _set_under(x, key[0] if isinstance(key, tuple) else key, value)
+        return
+    if has_traced_bounds(key):
+        write_slice(x, key, value)
         return
     if isinstance(value, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))

@@ -8,24 +8,29 @@ Python things, short loops, and loops whose steps must be known as numbers run i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad import errors
 from catad.program import Notes
-from catad.spaces import Product, Tensor
-from catad.traced.aliases import Left, is_same, link_loop, link_trees, refusing, unrolling
+from catad.spaces import Product, Tensor, Unit
+from catad.terms import D
+from catad.traced.aliases import Aliases, refusing, unrolling
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
+from catad.traced.known import is_of, known_after
+from catad.traced.left import Leaving
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
-from catad.traced.naming import named
 from catad.traced.operators import weakened
+from catad.traced.outputs import Outputs
 from catad.traced.recorder import Region, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Steps, TracedRange, steps_of
+from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
+from catad.vector.choose import choose
 from catad.vector.loop import while_loop
 from catad.vector.sweep import sweep
 
@@ -37,12 +42,14 @@ _PASSES = 8  # recordings of a body until its state is settled
 
 class Names(NamedTuple):
     """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
-    that the loop has nothing in it that keeps it from being recorded."""
+    that the loop has nothing in it that keeps it from being recorded; `lists` are names of lists to which it appends, and that
+    nothing else in it can read."""
 
     bound: tuple[str, ...]
     live: tuple[str, ...]
     same: tuple[str, ...]
     simple: bool
+    lists: tuple[str, ...] = ()
 
 
 class Slot:
@@ -56,25 +63,26 @@ class Slot:
         self.value: Var | None = None  # what the body leaves in it
 
 
-class _Loop:
+class Loop:
     """What loops share: the state, and the passes over the body."""
 
     what = "loop"
     can_unroll = True
     may_not_run = True  # for all that is known
+    limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
-        self.same = names.same
+        self.same, self.lists = names.same, names.lists
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
-        can = self.can_unroll
-        self.alias = unrolling(self.trace, site) if can else refusing(self.what, self.live)  # of its arrays with one another
+        refused = refusing(errors.may_be_one_array(self.what, self.live))
+        self.alias = unrolling(self.trace, site) if self.can_unroll else refused  # where arrays may be one
+        self.region: Any = None  # of the body
         self.slots: dict[str, list[Slot]] = {}
         self.buffers: dict[Buffer, Slot] = {}
         self.starts: dict[int, Var] = {}
-        self.region: Any = None  # of the body
         self.values: dict[str, Any] = {}
 
     # -- the state
@@ -181,10 +189,10 @@ class _Loop:
 
     def appears(self, name: str, value: Any) -> bool:
         """A name that the loop binds first. It is state where it is read afterwards."""
-        if name not in self.live and not name.startswith("__catad_result"):
-            return True
         if self.start[name] is not UNBOUND:
             self.give_up()  # None before, a number after
+        if name not in self.live and not name.startswith("__catad_result"):
+            return True
         leaves = numeric_leaves(value)
         if leaves is None:
             if not is_numeric(value):
@@ -229,14 +237,27 @@ class _Loop:
         changed, steady, lifted = self.given()
         rest = [*[_input(slot) for slot in steady], *lifted]
         order = [*[_input(slot) for slot in changed], *rest]
-        dom = Product((Product([_space(slot) for slot in changed]), Product([var.space for var in rest])))
-        holds = self.region.close(test, order, dom, Notes(title="holds", arguments=("s", "f")))
-        after = tuple([_value(slot) for slot in changed]), tuple(rest)
-        body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f")))
+        most = self.most_steps()
+        spaces = Product([_space(slot) for slot in changed]), Product([var.space for var in rest])
+        dom = Product(spaces if most is None else (*spaces, Unit))
+        last = tuple(rest) if most is None else ()
+
+        def closed(title: str, results: Any) -> D:
+            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+
+        holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
-        args = (tuple([slot.start for slot in changed]), tuple(outer))
-        made = computed(self.outer, while_loop(holds, body), args)
+        args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
+        if most is None:
+            made = computed(self.outer, while_loop(holds, body), args)
+        else:
+            same = closed("same", (tuple([_input(slot) for slot in changed]), last))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
         return changed, steady, list(made[0])
+
+    def most_steps(self) -> int | None:
+        """A number of steps that the loop does not exceed, where one is known."""
+        return None
 
     def finish(self, changed: list[Slot], steady: list[Slot], finals: list[Var]) -> None:
         """Give names and arrays what the loop leaves in them."""
@@ -247,71 +268,48 @@ class _Loop:
             var = self.outer.own(at[id(slot)])
             return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
 
-        left: list[Left] = []
+        leaving = Leaving(self, made, steady)
         for name in self.names:
-            self.values[name] = self.start[name]
-            if name in self.slots:
-                self.values[name] = self.left_in(name, made, steady, left)
+            self.values[name] = leaving.value(name) if name in self.slots else self.start[name]
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
-        link_loop(self.outer, self.alias, left, self.may_not_run)
-        new = {name: value for name, value in self.values.items() if name in self.slots and value is not self.start[name]}
-        starts = [self.start[name] for name in new if self.may_not_run]
-        link_trees(self.region, self.alias, [(self.left_before[name], value) for name, value in new.items()], starts)
+        leaving.link()
         self.merged = True
 
-    def left_in(self, name: str, made: Callable[[Slot], Traced], steady: list[Slot], left: list[Left]) -> Any:
-        """What a name holds after the loop; arrays among it are noted."""
-        value, start, slots = self.left_before[name], self.start[name], self.slots[name]
-        leaves, inside = tree_leaves(value), tree_leaves(self.inside[name])
-        starts = [None] * len(slots) if start is UNBOUND else tree_leaves(start)
-        same = zip(leaves, inside, slots, strict=True)
-        if start is not UNBOUND and all(slot in steady and (a is b or not slot.start.space.ndim) for a, b, slot in same):
-            arrays, value = starts, start
-        else:
-            arrays = [self.array_left(made(slot), leaf, one, left) for slot, leaf, one in zip(slots, leaves, starts, strict=True)]
-        parts = zip(arrays, leaves, starts, inside, strict=True)
-        left += [Left(*one) for one in parts if isinstance(one[0], Traced) and one[0].ndim]
-        if value is start:
-            return start
-        it = iter(arrays)
-        return named(name, tree_map(lambda _: next(it), value))
 
-    def array_left(self, made: Traced, value: Any, start: Any, left: list[Left]) -> Traced:
-        """The array that a loop leaves, or the one that another name has for it."""
-        for one in left:
-            was = is_same(one.start, start) or (one.start is None and start is None) or not self.may_not_run
-            if is_same(one.value, value) and was and one.made.dtype == made.dtype:
-                return one.made
-        return made
-
-
-class ForLoop(_Loop):
-    """A `for` statement."""
+class ForLoop(Loop):
+    """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
     may_not_run = False
 
-    def __init__(self, driver: Driver, items: Any, names: Names, site: Any) -> None:
+    def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
         super().__init__(driver, names, site)
-        steps = steps_of(self.trace, items) if self.simple else items if isinstance(items, Steps) else None
+        self.kept = kept
+        self.outputs = Outputs(self)
+        steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
+        if self.steps is not None and isinstance(items, Once):
+            items.rolled(site)
         self.items: Iterator[Any] = iter(items)
         self.state = "roll" if self.steps is not None else "python"
 
     def next(self, *stops: Any) -> bool:
         """Whether another step is to run. Flags end the loop where they are known to be set."""
         if self.state == "python":
-            if any(not isinstance(stop, Traced) and stop for stop in stops):
+            if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
                 self.exhausted = False
                 return False
             self.current = next(self.items, UNBOUND)
             return self.current is not UNBOUND
         if self.state == "roll":
-            self.rolled = True
+            assert self.steps is not None
+            self.rolled, self.length = True, self.steps.n
             self.begin(sys._getframe(1))
+            lists = names_of(sys._getframe(1), self.lists)
+            self.outputs.lists += [one for one in lists.values() if type(one) is list]
             self.state = "rolling"
             self.take()
             return True
@@ -324,6 +322,7 @@ class ForLoop(_Loop):
     def take(self) -> None:
         """The item of a step: entries of arrays with an axis for the steps."""
         assert self.steps is not None
+        self.outputs.open()
         with self.trace.inside(self.outer):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
@@ -337,26 +336,54 @@ class ForLoop(_Loop):
         assert self.steps is not None
         if not self.region.written.isdisjoint(self.steps.memory):
             self.give_up()  # the rows of later steps change
+        with self.trace.inside(self.region):
+            outputs = self.outputs.variables(self.region)
         if not self.close(sys._getframe(1)):
             self.state = "again"
             return
         self.state = "done"
         changed, steady, lifted = self.given()
         finals: list[Var] = []
-        if changed:
+        outs: tuple[Var, ...] = ()
+        if changed or outputs:
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
-            after = tuple([_value(slot) for slot in changed]), ()
+            after = tuple([_value(slot) for slot in changed]), outputs
             body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
             made = computed(self.outer, sweep(body, self.steps.n), args)
-            finals = list(made[0])
+            finals, outs = list(made[0]), made[1]
+            self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
         self.finish(changed, steady, finals)
+        self.outputs.fill(outs, [var.weak for var in outputs], self.note_outputs())
+
+    def note_known(self, changed: list[Slot], steady: list[Slot], made: Sequence[Var], values: Sequence[Var]) -> None:
+        """What the loop makes of known numbers alone."""
+        known = [one for one, array in zip(self.entries, self.arrays, strict=True) if array.constant is not None]
+        known += [_input(slot) for slot in steady if slot.start.constant is not None]
+        state = {_input(slot): _value(slot) for slot in changed if slot.start.constant is not None}
+        wires = known_after(self.region, known, state)
+        for slot, var, value in zip([*changed, *[None] * len(made)], made, values, strict=False):
+            if is_of(self.region, value, wires) and (slot is None or _input(slot).wire.number in wires):
+                self.outer.known[var.wire.number] = self.site
+
+    def note_outputs(self) -> Aliases | None:
+        """Arrays that are in lists and in the state: a write into one of them, later, is not recorded."""
+        arrays = self.outputs.roots
+        left = [leaf for name in self.slots for leaf in tree_leaves(self.left_before[name])]
+        state = {id(buffer) for buffer in (*self.replaced, *_roots(left))}
+        if not any(id(root) in state for root in arrays):
+            return None
+        starts = [root for name in self.slots for root in _roots(self.start[name])]
+        for root in [root for name in self.slots for root in _roots(self.values[name])]:
+            if root not in starts:
+                root.aliases = (*root.aliases, Aliases(self.alias, [], self.outer, True))
+        return Aliases(self.alias, starts, self.outer, True)
 
 
-class WhileLoop(_Loop):
+class WhileLoop(Loop):
     """A `while` statement. It runs in Python as long as its condition is known."""
 
     what = "while loop"
@@ -400,50 +427,6 @@ class WhileLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
-
-
-class CountedLoop(_Loop):
-    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
-
-    what = "for loop over a range of data"
-    can_unroll = False
-
-    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
-        super().__init__(driver, names, site)
-        self.range = items
-        self.state = "roll"
-        if not self.simple:
-            iter(items)  # an error: Python has no number of steps
-        self.counter = Slot(var_of(self.trace, items.start), int)
-
-    def next(self, *stops: Any) -> bool:
-        if self.state == "done":
-            return False
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-        else:
-            self.open()
-        self.current = self.stand_in(self.counter)
-        self.state = "rolling"
-        return True
-
-    def item(self) -> Iterator[Any]:
-        stop, step = self.range.stop, self.range.step
-        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
-        yield self.current
-
-    def leave(self) -> None:
-        """The body has been recorded."""
-        self.counter.value = var_of(self.trace, self.current + self.range.step)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
-
-    def all_slots(self) -> list[Slot]:
-        return [self.counter, *super().all_slots()]
 
 
 def _roots(value: Any) -> list[Buffer]:

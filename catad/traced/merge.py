@@ -15,6 +15,7 @@ from catad.late import late
 from catad.spaces import Tensor
 from catad.traced.aliases import Containers, exploring, link, possible
 from catad.traced.operators import weakened
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Trace, Var, array_of
 from catad.traced.stand_in import Buffer, Traced, fresh, var_of
 from catad.traced.unbound import UNBOUND, Undecided
@@ -150,7 +151,7 @@ def _node(value: Any) -> tuple[Any, ...] | None:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if a is UNBOUND or isinstance(a, Undecided) or type(a) is not type(b):
+    if a is UNBOUND or type(a) is not type(b) or isinstance(a, (Ragged, Undecided)):
         return False
     try:
         return bool(np.all(a == b)) and not callable(a)

@@ -18,7 +18,9 @@ from catad.late import late
 from catad.scalar.callables import handler_of
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.traced.affine import note
 from catad.traced.masked import Masked, common_mask
+from catad.traced.ragged import Ragged
 from catad.traced.recorder import Trace, Uniform, Var
 from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
 from catad.vector import pointwise as words
@@ -76,40 +78,57 @@ def supported(ufunc: np.ufunc) -> bool:
 
 
 @lru_cache(4096)
-def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any) -> tuple[np.dtype[Any], ...]:
+def _dtypes(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
     """NumPy's dtypes of operands and results; Python's types stand for weak numbers."""
     if all(isinstance(one, type) for one in types):
         types = tuple([np.dtype(one) for one in types])
     asks: Any = {} if asked is None else {"signature": (None,) * ufunc.nin + (np.dtype(asked),) * ufunc.nout}
-    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting="same_kind", **asks)
+    found = ufunc.resolve_dtypes((*types, *(None,) * ufunc.nout), casting=casting, **asks)
     for dtype in found:
         if dtype.kind not in "biuf" or dtype.itemsize > 8 or dtype == np.float16:
             raise errors.TraceError(errors.unsupported_dtype(dtype))
     return tuple(found)
 
 
-def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None) -> Any:
+def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """A universal function of stand-ins, arrays and numbers."""
-    if dtype is None:
+    if dtype is None and casting == "same_kind":
         made = direct(trace, ufunc, args)
         if made is not None:
             return made
     if not supported(ufunc):
         raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}"))
+    for arg in args:
+        if type(arg) is Ragged:
+            return arg.pointwise_(trace, ufunc, args, dtype)
     mask = common_mask(args)
     plain = [arg.full if isinstance(arg, Masked) else arg for arg in args]
     special = SPECIAL.get(ufunc)
     made = NotImplemented if special is None else special(trace, *plain)
     if made is NotImplemented:
-        made = _recorded(trace, ufunc, plain, dtype)
-    elif dtype is not None:
-        made = made.astype(dtype)
+        made = _recorded(trace, ufunc, plain, dtype, casting)
+    elif dtype is not None or casting != "same_kind":
+        _dtypes_of(ufunc, _types(trace, plain), dtype, casting)
+        made = made if dtype is None else made.astype(dtype)
     return made if mask is None else Masked(mask, made)
 
 
 def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], ...]:
     """NumPy's dtypes of the operands and results of a universal function; Python numbers are weak."""
-    return _dtypes(ufunc, tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args]), None)
+    return _dtypes_of(ufunc, _types(trace, args), None, "same_kind")
+
+
+def _types(trace: Trace, args: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([_type_of(arg, None if _is_number(arg) else var_of(trace, arg)) for arg in args])
+
+
+def _dtypes_of(ufunc: np.ufunc, types: tuple[Any, ...], asked: Any, casting: Any) -> tuple[np.dtype[Any], ...]:
+    try:
+        return _dtypes(ufunc, types, asked, casting)
+    except TypeError as error:
+        if isinstance(error, errors.CatadError):
+            raise
+        raise errors.SpaceError(errors.numpy_refuses(ufunc, error)) from None
 
 
 def common_dtype(trace: Trace, *args: Any) -> np.dtype[Any]:
@@ -161,7 +180,7 @@ def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None],
 _MOST = 4096
 
 
-def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) -> Traced:
+def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, casting: Any) -> Traced:
     """One line, with the operands cast to what NumPy computes in."""
     numbers = [_is_number(arg) for arg in args]
     vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
@@ -170,12 +189,7 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) ->
         all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
         and all(var is None or var.weak for var in vars_)
     )  # fmt: skip
-    try:
-        dtypes = _dtypes(ufunc, types, asked)
-    except TypeError as error:
-        if isinstance(error, errors.CatadError):
-            raise
-        raise errors.SpaceError(errors.numpy_refuses(ufunc, error)) from None
+    dtypes = _dtypes_of(ufunc, types, asked, casting)
     if all(dtype.kind == "b" for dtype in dtypes) and ufunc.__name__ in _ON_TRUTH:
         ufunc = _ON_TRUTH[ufunc.__name__] or ufunc
     at = []
@@ -202,6 +216,8 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any) ->
         out = _cast(trace, _line(trace, _term(ufunc, tuple(kept)), at), dtypes[-1])
     if weak:
         out = weakened(trace, out)
+    if not out.space.shape and out.space.dtype == np.int64:
+        note(trace.region, ufunc, [arg if var is None else var for arg, var in zip(args, vars_, strict=True)], out)
     return fresh(trace, out)
 
 
@@ -254,12 +270,18 @@ def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
 cast = _cast
 
 
-def matmul(trace: Trace, a: Any, b: Any) -> Traced:
+def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same_kind") -> Any:
     """The matrix product, by NumPy's rules."""
+    for one in (a, b):
+        if type(one) is Ragged:
+            return one.matmul_(trace, a, b)
     left, right = var_of(trace, a), var_of(trace, b)
     if not left.space.ndim or not right.space.ndim:
         raise errors.SpaceError(errors.matmul_of_numbers(left.space, right.space))
-    dtype = np.result_type(left.space.dtype, right.space.dtype)
+    if dtype is None and casting == "same_kind":
+        dtype = np.result_type(left.space.dtype, right.space.dtype)
+    else:
+        dtype = _dtypes_of(np.matmul, _types(trace, (a, b)), dtype, casting)[-1]
     if dtype.kind == "b":
         return fresh(trace, _cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype))
     return fresh(trace, _matmul(trace, left, right, dtype))
@@ -274,7 +296,7 @@ def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:
 
 
 def _trace_of(*args: Any) -> Trace:
-    found = next(arg for arg in args if isinstance(arg, (Traced, Masked)))
+    found = next(arg for arg in args if isinstance(arg, (Traced, Masked, Ragged)))
     trace: Trace = found.trace_
     return trace
 
@@ -283,12 +305,14 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not _operand(other):
             return NotImplemented
+        if ufunc is np.power and not swapped and type(other) is int and other == 2 and self.dtype == bool:
+            return pointwise(self.trace_, np.square, self)  # so NumPy's operator, which gives another dtype than np.power
         return pointwise(self.trace_, ufunc, *((other, self) if swapped else (self, other)))
 
     return method
 
 
-_OPERANDS = (Traced, Masked, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
+_OPERANDS = (Traced, Masked, Ragged, bool, int, float, complex, np.ndarray, np.generic, list, tuple)
 
 
 def _operand(other: Any) -> bool:
@@ -298,6 +322,9 @@ def _operand(other: Any) -> bool:
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
     """`target op= value`: an array is written into and keeps its dtype; a number is replaced."""
     made = op(target, value)
+    if isinstance(target, Ragged):
+        target.assign_(made, "same_kind")
+        return target
     if not isinstance(target, Traced) or not target.ndim:
         return made
     assign(target, made, "same_kind")
@@ -309,6 +336,8 @@ def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
     trace = target.trace_
     if isinstance(value, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("a masked read"))
+    if isinstance(value, Ragged):
+        value.unknown_("the length of a slice")
     var = var_of(trace, value)
     own = target.space
     if var.weak is None and not np.can_cast(var.space.dtype, own.dtype, casting):
@@ -335,18 +364,23 @@ for _name, _ufunc in [
     ("lshift", np.left_shift), ("rshift", np.right_shift), ("lt", np.less), ("le", np.less_equal), ("gt", np.greater),
     ("ge", np.greater_equal), ("eq", np.equal), ("ne", np.not_equal),
 ]:  # fmt: skip
-    for _class in (Traced, Masked):
+    for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", _binary(_ufunc, False))
         if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
             setattr(_class, f"__r{_name}__", _binary(_ufunc, True))
     if _name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         _op = getattr(operator, f"{_name}_" if _name in ("and", "or") else _name)
-        setattr(Traced, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
+        for _class in (Traced, Ragged):
+            setattr(_class, f"__i{_name}__", lambda self, other, op=_op: in_place(op, self, other))
 for _name, _unary in [("neg", np.negative), ("pos", np.positive), ("abs", np.absolute), ("invert", np.invert)]:
-    for _class in (Traced, Masked):
+    for _class in (Traced, Masked, Ragged):
         setattr(_class, f"__{_name}__", lambda self, ufunc=_unary: pointwise(self.trace_, ufunc, self))
-setattr(Traced, "__matmul__", lambda self, other: matmul(self.trace_, self, other))  # noqa: B010
-setattr(Traced, "__rmatmul__", lambda self, other: matmul(self.trace_, other, self))  # noqa: B010
-setattr(Traced, "__imatmul__", lambda self, other: in_place(operator.matmul, self, other))  # noqa: B010
-setattr(Traced, "__divmod__", lambda self, other: (self // other, self % other))  # noqa: B010
-setattr(Traced, "__rdivmod__", lambda self, other: (other // self, other % self))  # noqa: B010
+for _name, _method in [
+    ("matmul", lambda self, other: matmul(self.trace_, self, other)),
+    ("rmatmul", lambda self, other: matmul(self.trace_, other, self)),
+    ("imatmul", lambda self, other: in_place(operator.matmul, self, other)),
+    ("divmod", lambda self, other: (self // other, self % other)),
+    ("rdivmod", lambda self, other: (other // self, other % self)),
+]:
+    for _class in (Traced, Ragged):
+        setattr(_class, f"__{_name}__", _method)

@@ -12,14 +12,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad import errors
 from catad.errors.places import Place, called
 from catad.late import late
-from catad.program import Line, Notes, Program, in_normal_form
+from catad.program import Calls, Line, Notes, Program, in_normal_form
 from catad.spaces import Product, Space, Tensor, flatten, space_like
 from catad.terms import D
 from catad.vector.constant import Constant
@@ -46,12 +46,20 @@ class Var:
 
     @name.setter
     def name(self, name: str | None) -> None:
-        if name is not None:
+        if name is not None and name.strip("_"):  # texts say `_` for what is not used
             self.region.names.setdefault(self.wire.number, name)
 
     @property
     def space(self) -> Tensor:
         return self.wire.space
+
+
+class Row(NamedTuple):
+    """What a variable is of another one: its row `k`; `weak` is the type of Python number that it is."""
+
+    of: Var
+    k: int
+    weak: type | None
 
 
 class Region:
@@ -62,13 +70,18 @@ class Region:
         self.builder = Builder()
         self.inputs: list[Var] = []
         self.lifted: dict[Var, Var] = {}  # what stands here for variables of outer regions
-        self.lines: list[tuple[D, Any, Any, Place | None]] = []
+        self.lines: list[tuple[D, Any, Any, Place | None, Calls]] = []
+        self.depth = len(trace.calls)
         self.names: dict[int, str] = {}  # by the number of a wire
         self.made: dict[Any, Any] = {}
         self.holds: dict[Any, Var] = {}  # what arrays of outer regions hold here, where they were written into
         self.written: set[Any] = set()  # arrays that were written into here
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
+        self.rows: dict[int, Row] = {}  # by the number of a wire: of what it is a row
+        self.known: dict[int, Any] = {}  # by the number of a wire: the loop whose unrolling makes it a known number
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
+        self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
+        self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies
         self.things: dict[int, Any] = {}  # lists and objects that were made here, by their identity
         self.dropped = False  # it has been recorded again
         self.loop: Any = None  # of the body of a loop: its driver
@@ -130,7 +143,7 @@ class Region:
             made = self.builder.apply(term, wires)
             leaves = (own,) if type(own) is Var else flatten(own)
             found = _mapped(lambda wire: self._written(wire, where, leaves), made)
-            self.lines.append((term, own, found, where))
+            self.lines.append((term, own, found, where, self.trace.calls[self.depth :]))
             self.made[key] = found
         return found
 
@@ -155,7 +168,7 @@ class Region:
             return known
 
         lines = []
-        for term, args, outs, _ in self.lines:
+        for term, args, outs, *_ in self.lines:
             numbers = _mapped(numbered, args)
             for var in flatten(outs):
                 number[id(var)] = len(variables)
@@ -167,10 +180,10 @@ class Region:
         names = {
             renumbered[k]: self.names[number] for number, k in by_wire.items() if number in self.names and k in renumbered
         }
-        places = tuple([self.lines[k][3] for k in positions])
+        places, calls = tuple([self.lines[k][3] for k in positions]), tuple([self.lines[k][4] for k in positions])
         space = Product(tuple([var.space for var in inputs])) if dom is None else dom
         said = Notes(title=self.title) if notes is None else notes
-        return Program(space, kept, result, said._replace(names=names, places=places))
+        return Program(space, kept, result, said._replace(names=names, places=places, calls=calls))
 
 
 class Uniform:
@@ -231,9 +244,12 @@ class Trace:
 
     def __init__(self, findings: Findings, unroll: int, outer: Trace | None) -> None:
         self.findings, self.unroll, self.outer = findings, unroll, outer
+        self.calls: Calls = ()  # of the user's functions that run now
+        self.call_count = 0
         self.root = Region(self, None)
         self.region = self.root
         self.decisions: list[Any] = []
+        self.iterators: dict[int, tuple[Any, Region]] = {}  # by their identity, with the region in which they were made
         self.suspects: dict[int, tuple[Any, Any]] = {}  # containers that may be others, and what to do when one is changed
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
@@ -246,6 +262,16 @@ class Trace:
             yield region
         finally:
             self.region = before
+
+    @contextmanager
+    def calling(self, name: str) -> Iterator[None]:
+        """What is recorded comes from a call of a function of the user."""
+        before, self.call_count = self.calls, self.call_count + 1
+        self.calls = (*before, (name, self.call_count))
+        try:
+            yield
+        finally:
+            self.calls = before
 
 
 class Findings:

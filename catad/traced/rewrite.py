@@ -8,8 +8,6 @@ The statements of the function keep their places, and run as Python. Only these 
     x += v                      x = __catad__.aug("add", x, v)
     a and b, a or b, not a      __catad__.and_, or_, not_ of functions without arguments
     a if c else b, a < b < c    __catad__.either, chain
-    [a, b], {k: a}              __catad__.new([a, b])
-    try: ... except E: ...      __catad__.caught(__catad__.region) in the handler, of the region before
     if, while, for              a loop that asks the driver how often, and with which values of the names that it binds
 
 `break`, `continue` and `return` in loops become flags first (`flags.py`), so that what remains has one entry and one exit.
@@ -23,22 +21,39 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
-from catad.scalar.find_source import find_source
+from catad.scalar.find_source import find_source, imports_of
+from catad.traced.appended import FreshLists
 from catad.traced.bindings import augmented_only, bound_names, contains
 from catad.traced.flags import without_jumps
+from catad.traced.nodes import (
+    DRIVER,
+    ask,
+    assigned,
+    attribute,
+    caught,
+    changing,
+    key_of,
+    later,
+    load,
+    method,
+    new,
+    reads_of,
+    texts,
+    used_up,
+    with_names,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
-DRIVER = "__catad__"
 _AUGMENTED = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
     ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", ast.LShift: "lshift",
     ast.RShift: "rshift",
 }  # fmt: skip
 _COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
-_UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
-             ast.Import, ast.ImportFrom, ast.Delete, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
+_UNMERGED = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal,
+             ast.Import, ast.ImportFrom, ast.ClassDef, ast.AsyncFor, ast.AsyncWith, ast.AsyncFunctionDef)  # fmt: skip
 
 
 _NO_TYPES: Any = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}  # since Python 3.12
@@ -107,13 +122,13 @@ def _make(function: FunctionType) -> CodeType | None:
         decorator_list=[],
         **_NO_TYPES,
     )
-    module = ast.Module([outer], [])
+    module = ast.Module([*_copy(imports_of(function)), outer], [])  # not run: so functions inside are compiled to what they are
     ast.fix_missing_locations(module)
     try:
         compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1000000, dont_inherit=True)
     except SyntaxError as error:  # Python nests twenty blocks at most, and a loop here is two
         raise errors.TraceError(errors.nested_too_deep(function, error)) from None
-    (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType)]
+    (outer_code,) = [one for one in compiled.co_consts if isinstance(one, CodeType) and one.co_name == "_outer"]
     (made,) = [one for one in outer_code.co_consts if isinstance(one, CodeType) and one.co_name == definition.name]
     return made.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
@@ -142,7 +157,8 @@ class Rewriter(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.count = 0
-        self.reads: list[tuple[ast.AST, str]] = []  # of the function around: where it reads which names
+        self.whole: ast.AST = ast.Module([], [])  # the function around
+        self.reads: list[tuple[ast.AST, str]] = []  # where it reads which names
         self.declared: set[str] = set()
         self.guarded = False  # an exception is caught around
 
@@ -152,17 +168,23 @@ class Rewriter(ast.NodeTransformer):
             self.declared,
             {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
         )
+        before, self.whole, self.guarded = (self.whole, self.reads, self.guarded), node, False
+        changes = contains(node.body, (ast.Global, ast.Nonlocal))
         body = without_jumps(node.body, self.fresh)
-        before = self.reads, self.guarded
-        self.reads, self.guarded = _reads(body), False
+        self.reads = reads_of(body)
         made = self.block(body)
-        self.declared, (self.reads, self.guarded) = outer, before
-        return made
+        self.declared, (self.whole, self.reads, self.guarded) = outer, before
+        return [changing(node), *made] if changes else made
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Some statements, rewritten."""
         out: list[ast.stmt] = []
+        lists = FreshLists(self.whole, self.declared)
         for statement in statements:
+            filled = lists.before(statement)
+            lists.after(statement)
+            if filled:
+                statement.filled_lists = filled  # type: ignore[attr-defined]
             made = self.visit(statement)
             out += made if isinstance(made, list) else [made]
         return out
@@ -188,13 +210,13 @@ class Rewriter(ast.NodeTransformer):
             return node
         if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == DRIVER:
             return node
-        return ast.copy_location(ast.Call(_driver("call"), [node.func, *node.args], node.keywords), node)
+        return ast.copy_location(ast.Call(ask("call"), [node.func, *node.args], node.keywords), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
-        return ast.copy_location(ast.Call(_driver("getitem"), [node.value, _key(node.slice)], []), node)
+        return ast.copy_location(ast.Call(ask("getitem"), [node.value, key_of(node.slice)], []), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         if contains(node.values, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)):
@@ -202,20 +224,20 @@ class Rewriter(ast.NodeTransformer):
             return node
         self.generic_visit(node)
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return ast.copy_location(ast.Call(_driver(name), [_later(value) for value in node.values], []), node)
+        return ast.copy_location(ast.Call(ask(name), [later(value) for value in node.values], []), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if not isinstance(node.op, ast.Not):
             return node
-        return ast.copy_location(ast.Call(_driver("not_"), [node.operand], []), node)
+        return ast.copy_location(ast.Call(ask("not_"), [node.operand], []), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         plain = contains([node], (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
         self.generic_visit(node)
         if plain:
             return node
-        made = ast.Call(_driver("either"), [node.test, _later(node.body), _later(node.orelse)], [])
+        made = ast.Call(ask("either"), [node.test, later(node.body), later(node.orelse)], [])
         return ast.copy_location(made, node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -225,8 +247,44 @@ class Rewriter(ast.NodeTransformer):
             return node
         pairs: list[ast.expr] = []
         for op, right in zip(node.ops, node.comparators, strict=True):
-            pairs += [ast.Constant(_COMPARED[type(op)]), _later(right)]
-        return ast.copy_location(ast.Call(_driver("chain"), [node.left, *pairs], []), node)
+            pairs += [ast.Constant(_COMPARED[type(op)]), later(right)]
+        return ast.copy_location(ast.Call(ask("chain"), [node.left, *pairs], []), node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
+        node.value = with_names(node.target, self.visit(node.value))
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self.defaults(node.args)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        node.decorator_list = [self.visit(one) for one in node.decorator_list]
+        self.defaults(node.args)
+        return node
+
+    def defaults(self, args: ast.arguments) -> None:
+        """The defaults of a function that is made here. Its body stays: it is rewritten when it is called (`follow.py`)."""
+        args.defaults = [self.visit(one) for one in args.defaults]
+        args.kw_defaults = [one and self.visit(one) for one in args.kw_defaults]
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.copy_location(ast.Call(ask("iterator"), [node], []), node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        first = node.generators[0]
+        plain = len(node.generators) > 1 or first.ifs or first.is_async or contains([node], (*_UNMERGED, ast.NamedExpr))
+        self.generic_visit(node)
+        if plain:
+            return new(node)
+        items, first.iter = first.iter, load("__catad_items")
+        made = later(node)
+        made.args.args = [ast.arg("__catad_items")]
+        return ast.copy_location(ast.Call(ask("comprehended"), [items, made], []), node)
 
     def visit_List(self, node: ast.List) -> ast.expr:
         return self.made(node) if isinstance(node.ctx, ast.Load) else node
@@ -234,25 +292,19 @@ class Rewriter(ast.NodeTransformer):
     def made(self, node: Any) -> ast.expr:
         """A list, a dict or a set: what is made here may be changed here."""
         self.generic_visit(node)
-        return ast.copy_location(ast.Call(_driver("new"), [node], []), node)
+        return new(node)
 
-    visit_Dict = visit_Set = visit_ListComp = visit_DictComp = visit_SetComp = made
+    visit_Dict = visit_Set = visit_DictComp = visit_SetComp = made
 
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
-        node.value = self.shared([node.target], _named(node.target, self.visit(node.value)))
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+    def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
+        node.iter = used_up(node.iter)
         return node
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        node.decorator_list = [self.visit(one) for one in node.decorator_list]
-        node.args.defaults = [self.visit(one) for one in node.args.defaults]
-        node.body = self.function_body(node)
-        return node
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = used_up(node.value)
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
@@ -262,21 +314,16 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
         node.value = self.visit(node.value)
-        node.value = self.shared(node.targets, _named(node.targets[0], node.value))
+        node.value = with_names(node.targets[0], node.value)
         if all(isinstance(target, ast.Name) for target in node.targets):
             return node
         if len(node.targets) == 1 and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
             return self.store(node.targets[0], node.value, node)
+        if any(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
+            node.value = used_up(node.value)
         name = self.fresh("value")
         first: ast.stmt = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], node.value), node)
-        return [first, *[part for target in node.targets for part in self.unpack(target, _load(name), node)]]
-
-    def shared(self, targets: Sequence[ast.expr], value: ast.expr) -> ast.expr:
-        """A value for names of which some are not the function's own: that happens once for each time that it runs."""
-        names = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
-        if self.declared.isdisjoint(names):
-            return value
-        return ast.copy_location(ast.Call(_driver("shared"), [value], []), value)
+        return [first, *[part for target in node.targets for part in self.unpack(target, load(name), node)]]
 
     def unpack(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[ast.stmt]:
         """`target = value`, with stores into items and attributes inside it through the driver."""
@@ -293,31 +340,35 @@ class Rewriter(ast.NodeTransformer):
                 name = self.fresh("part")
                 stored: ast.expr = ast.Name(name, ast.Store())
                 names.append(ast.Starred(stored, ast.Store()) if isinstance(part, ast.Starred) else stored)
-                later += self.unpack(inner, _load(name), node)
+                later += self.unpack(inner, load(name), node)
             first: ast.stmt = ast.copy_location(ast.Assign([ast.Tuple(names, ast.Store())], value), node)
             return [first, *later]
-        return [ast.copy_location(ast.Assign([target], _named(target, value)), node)]
+        return [ast.copy_location(ast.Assign([target], with_names(target, value)), node)]
 
     def store(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> ast.stmt | list[ast.stmt]:
         """`target = value` for an item or an attribute."""
         if isinstance(target, ast.Subscript):
-            args = [self.visit(target.value), _key(self.visit(target.slice)), value]
-            return ast.copy_location(ast.Expr(ast.Call(_driver("setitem"), args, [])), node)
+            args = [self.visit(target.value), key_of(self.visit(target.slice)), value]
+            return ast.copy_location(ast.Expr(ast.Call(ask("setitem"), args, [])), node)
         assert isinstance(target, ast.Attribute)
         args = [self.visit(target.value), ast.Constant(target.attr), value]
-        return ast.copy_location(ast.Expr(ast.Call(_driver("setattr_"), args, [])), node)
+        return ast.copy_location(ast.Expr(ast.Call(ask("setattr_"), args, [])), node)
+
+    def visit_Delete(self, node: ast.Delete) -> ast.stmt | list[ast.stmt]:
+        self.generic_visit(node)
+        return node if all(isinstance(target, ast.Name) for target in node.targets) else [changing(node), node]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
         op, value = ast.Constant(_AUGMENTED[type(node.op)]), self.visit(node.value)
         target = node.target
         if isinstance(target, ast.Name):
-            made: ast.expr = ast.copy_location(ast.Call(_driver("aug"), [op, _load(target.id), value], []), node)
-            return ast.copy_location(ast.Assign([target], self.shared([target], _named(target, made))), node)
+            made: ast.expr = ast.copy_location(ast.Call(ask("aug"), [op, load(target.id), value], []), node)
+            return ast.copy_location(ast.Assign([target], with_names(target, made)), node)
         if isinstance(target, ast.Subscript):
-            args = [op, self.visit(target.value), _key(self.visit(target.slice)), value]
-            return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_item"), args, []), node)), node)
+            args = [op, self.visit(target.value), key_of(self.visit(target.slice)), value]
+            return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(ask("aug_item"), args, []), node)), node)
         args = [op, self.visit(target.value), ast.Constant(target.attr), value]
-        return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(_driver("aug_attr"), args, []), node)), node)
+        return ast.copy_location(ast.Expr(ast.copy_location(ast.Call(ask("aug_attr"), args, []), node)), node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
         if node.value is None:
@@ -326,23 +377,35 @@ class Rewriter(ast.NodeTransformer):
 
     # -- control flow
 
-    def visit_Try(self, node: Any) -> list[ast.stmt]:
-        """Handlers tell the driver what they catch: NumPy may not raise it, and data may choose whether it is raised."""
-        name, outer = self.fresh("try"), self.guarded
-        self.guarded = outer or bool(node.handlers)
-        node.body = self.block(node.body)
-        self.guarded = outer
+    def visit_Try(self, node: ast.Try | ast.TryStar) -> list[ast.stmt]:
+        self.generic_blocks(node)
+        if not node.handlers:
+            return [node]
+        region = self.fresh("region")
         for handler in node.handlers:
-            caught = ast.copy_location(ast.Expr(ast.Call(_driver("caught"), [_load(name)], [])), handler)
-            handler.body = [caught, *self.block(handler.body)]
-        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
-        return [ast.copy_location(_assign(name, _driver("region")), node), node]
+            handler.body = [caught(region, handler), *handler.body]
+        return [ast.copy_location(assigned(region, method(DRIVER, "region")), node), node]
 
     visit_TryStar = visit_Try
 
+    def visit_With(self, node: ast.With) -> list[ast.stmt]:
+        node.items = [self.visit(item) for item in node.items]
+        node.body = self.block(node.body)
+        region = self.fresh("region")
+        return [ast.copy_location(assigned(region, method(DRIVER, "region")), node), node, caught(region, node)]
+
+    def generic_blocks(self, node: ast.Try | ast.TryStar) -> None:
+        """Rewrite the blocks of a statement."""
+        outer, self.guarded = self.guarded, self.guarded or bool(node.handlers)
+        node.body, self.guarded = self.block(node.body), outer
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
+        for handler in node.handlers:
+            handler.type = handler.type and self.visit(handler.type)
+            handler.body = self.block(handler.body)
+
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         self.generic_visit(node)
-        made = ast.Call(_driver("checked"), [_later(node.test)], [])
+        made = ast.Call(ask("checked"), [later(node.test)], [])
         node.test = ast.copy_location(made, node.test)
         return node
 
@@ -356,21 +419,21 @@ class Rewriter(ast.NodeTransformer):
         branch = self.fresh("branch")
         filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
         where = node.test
-        call = ast.Call(_driver("branch"), [self.visit(node.test), _names(names), _names(filled)], [])
-        start = _assign(branch, ast.copy_location(call, where))
-        again = ast.If(_attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
-        body = ast.If(_attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
-        leave = ast.Expr(_method(branch, "leave"))
-        loop = ast.While(_method(branch, "side"), [again, body, leave], [])
-        after = [ast.If(_attribute(branch, "merged"), self.restored(branch, "after", names), [])] if names else []
+        call = ast.Call(ask("branch"), [self.visit(node.test), texts(names), texts(filled)], [])
+        start = assigned(branch, ast.copy_location(call, where))
+        again = ast.If(attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
+        body = ast.If(attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
+        leave = ast.Expr(method(branch, "leave"))
+        loop = ast.While(method(branch, "side"), [again, body, leave], [])
+        after = [ast.If(attribute(branch, "merged"), self.restored(branch, "after", names), [])] if names else []
         return [ast.copy_location(one, node) for one in (start, loop, *after)]
 
-    def restored(self, driver: str, method: str, names: Sequence[str]) -> list[ast.stmt]:
+    def restored(self, driver: str, which: str, names: Sequence[str]) -> list[ast.stmt]:
         """`name = driver.method(name)` for each name; the name is unbound where there is no value."""
         out: list[ast.stmt] = []
         for name in names:
-            out.append(_assign(name, _method(driver, method, ast.Constant(name))))
-            missing = ast.Compare(_load(name), [ast.Is()], [_driver("unbound")])
+            out.append(assigned(name, method(driver, which, ast.Constant(name))))
+            missing = ast.Compare(load(name), [ast.Is()], [ask("unbound")])
             out.append(ast.If(missing, [ast.Delete([ast.Name(name, ast.Del())])], []))
         return out
 
@@ -380,11 +443,13 @@ class Rewriter(ast.NodeTransformer):
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
         same = augmented_only([*node.body, node.target])
-        args = [self.visit(node.iter), _names(names), _names(live), _names(same), ast.Constant(simple)]
-        start = _assign(driver, ast.copy_location(ast.Call(_driver("for_"), args, []), node.iter))
+        kept = not isinstance(node.iter, (ast.Call, ast.GeneratorExp)) and hasattr(node, "stops")
+        said = (texts(names), texts(live), texts(same), ast.Constant(simple), texts(getattr(node, "filled_lists", ())))
+        args = [self.visit(node.iter), ast.Constant(kept), *said]
+        start = assigned(driver, ast.copy_location(ast.Call(ask("for_"), args, []), node.iter))
         item = self.fresh("item")
-        target = self.unpack(node.target, _load(item), node)
-        once = ast.For(ast.Name(item, ast.Store()), _method(driver, "item"), [*target, *self.block(node.body)],
+        target = self.unpack(node.target, load(item), node)
+        once = ast.For(ast.Name(item, ast.Store()), method(driver, "item"), [*target, *self.block(node.body)],
                        [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)
 
@@ -393,9 +458,9 @@ class Rewriter(ast.NodeTransformer):
         simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
-        args = [_names(names), _names(live), _names(augmented_only(node.body)), ast.Constant(simple)]
-        start = _assign(driver, ast.Call(_driver("while_"), args, []))
-        test = ast.copy_location(_method(driver, "test", self.visit(node.test)), node.test)
+        args = [texts(names), texts(live), texts(augmented_only(node.body)), ast.Constant(simple)]
+        start = assigned(driver, ast.Call(ask("while_"), args, []))
+        test = ast.copy_location(method(driver, "test", self.visit(node.test)), node.test)
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
                        [], None)  # fmt: skip
         return self.loop(node, driver, start, once, names, simple)
@@ -407,76 +472,20 @@ class Rewriter(ast.NodeTransformer):
         before: list[ast.stmt] = []
         after: list[ast.stmt] = []
         if simple:
-            rolled = _attribute(driver, "rolled")
+            rolled = attribute(driver, "rolled")
             before = [ast.If(rolled, [*self.restored(driver, "before", names), ast.Pass()], [])]
-            after = [ast.If(rolled, [ast.Expr(_method(driver, "leave"))], [])]
-        stops = [_load(name) for name in getattr(node, "stops", ())]
-        steps = ast.While(_method(driver, "next", *stops), [*before, once, *after], [])
+            after = [ast.If(rolled, [ast.Expr(method(driver, "leave"))], [])]
+        stops = [load(name) for name in getattr(node, "stops", ())]
+        steps = ast.While(method(driver, "next", *stops), [*before, once, *after], [])
         out: list[ast.stmt] = [start, steps]
         if simple and names:
-            out.append(ast.If(_attribute(driver, "merged"), self.restored(driver, "after", names), []))
+            out.append(ast.If(attribute(driver, "merged"), self.restored(driver, "after", names), []))
         if node.orelse:
-            out.append(ast.If(_attribute(driver, "exhausted"), self.block(node.orelse), []))
+            out.append(ast.If(attribute(driver, "exhausted"), self.block(node.orelse), []))
         return [ast.copy_location(one, node) for one in out]
 
     def read_elsewhere(self, node: ast.AST) -> set[str]:
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
-        inside = {id(n) for n in ast.walk(node)}
+        fields = [part if isinstance(part, list) else [part] for name, part in ast.iter_fields(node) if name != "orelse"]
+        inside = {id(n) for part in fields for one in part if isinstance(one, ast.AST) for n in ast.walk(one)}
         return {name for n, name in self.reads if id(n) not in inside}
-
-
-def _reads(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
-    """Where statements read names; `x += 1` reads x."""
-    nodes = [n for statement in body for n in ast.walk(statement)]
-    targets = {id(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
-    return [(n, n.id) for n in nodes if isinstance(n, ast.Name) and (isinstance(n.ctx, ast.Load) or id(n) in targets)]
-
-
-def _later(value: ast.expr) -> ast.expr:
-    """A function without arguments that computes an expression."""
-    none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-    return ast.copy_location(ast.Lambda(none, value), value)
-
-
-def _named(target: ast.expr, value: ast.expr) -> ast.expr:
-    """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
-    names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []
-    said = [name.id for name in names if isinstance(name, ast.Name)]
-    if len(said) < len(names) or not said or any(name.startswith((DRIVER, "__catad_")) for name in said):
-        return value
-    given = ast.Constant(said[0]) if isinstance(target, ast.Name) else _names(said)
-    return ast.copy_location(ast.Call(_driver("named"), [given, value], []), value)
-
-
-def _key(key: ast.expr) -> ast.expr:
-    """The key of a subscript as an expression: slices are objects."""
-    if isinstance(key, ast.Slice):
-        ends = [ast.Constant(None) if end is None else end for end in (key.lower, key.upper, key.step)]
-        return ast.copy_location(ast.Call(_driver("slice"), ends, []), key)
-    if isinstance(key, ast.Tuple):
-        return ast.copy_location(ast.Tuple([_key(part) for part in key.elts], ast.Load()), key)
-    return key
-
-
-def _load(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
-def _driver(name: str) -> ast.expr:
-    return ast.Attribute(_load(DRIVER), name, ast.Load())
-
-
-def _attribute(name: str, attribute: str) -> ast.expr:
-    return ast.Attribute(_load(name), attribute, ast.Load())
-
-
-def _method(name: str, method: str, *args: ast.expr) -> ast.expr:
-    return ast.Call(_attribute(name, method), list(args), [])
-
-
-def _assign(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _names(names: Sequence[str]) -> ast.expr:
-    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())

@@ -93,7 +93,7 @@ def _traces_to(term: D, expression: Expression, spaces: tuple[Tensor, ...], nest
             return False
         if not isinstance(made, Traced) or len(trace.root.lines) != 1:
             return False
-        recorded, args, outs, _ = trace.root.lines[0]
+        recorded, args, outs, *_ = trace.root.lines[0]
         return outs is made.var_ and recorded == term and _same(args, nested, inputs)
 
 

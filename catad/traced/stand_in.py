@@ -62,6 +62,9 @@ class Buffer:
 
     def write(self, region: Region, var: Var) -> None:
         """Let the buffer hold a variable in a region."""
+        for aliases in self.aliases:
+            if aliases.at_once:
+                aliases.give_up()
         self.was_written = True
         region.written.add(self)
         var.name = self.name or self.var.name

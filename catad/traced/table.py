@@ -81,6 +81,7 @@ def attribute(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return decorated
 
 
+RAGGED: dict[Callable[..., Any], Callable[..., Any]] = {}  # by a meaning: the one that it has on slices of traced length
 HINTS: dict[str, str] = {}
 PACKAGES: dict[str, Callable[[], None]] = {}
 

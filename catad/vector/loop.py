@@ -29,7 +29,7 @@ from catad.rearrange import it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D, MorphismLike, fork, morphism
-from catad.trip_counts import TripCountChanged, trip_count
+from catad.trip_counts import UNKNOWN, TripCountChanged, trip_count
 from catad.vector.batching import element_of, first_of
 from catad.vector.checkpoint import Call
 from catad.vector.choose import Chosen
@@ -40,6 +40,9 @@ from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
+
+
+GUESS = 1000  # steps of a loop of which nothing is known
 
 
 @cache
@@ -165,11 +168,16 @@ class Counted(Sweep):
     test: D = it
     step: D = it
 
+    @property
+    def must_run(self) -> bool:
+        """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
+        return self.n == 0 or super().must_run
+
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
-        if self.exactness == "exact":
+        if self.exactness in ("free", "exact"):
             raise TripCountChanged(self.loop, None)
         body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
@@ -196,11 +204,11 @@ class Counted(Sweep):
                 (live,) = yield test, [*state, *given]
                 going = bool(xp.any(live))
                 if not going:
-                    self._check(taken)
+                    self.ended(taken)
                     continue
                 count = count + live
             if taken == self.loop[0].max_steps and going:
-                raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+                self.endless(taken)
             made = yield (body if taken < self.n else further), [*state, *given]
             state = made[:k]
             if taken < self.n:
@@ -208,14 +216,25 @@ class Counted(Sweep):
             taken += 1
         return (*state, *kept.sums, *kept.outputs, count)
 
-    def _check(self, taken: int) -> None:
+    def endless(self, taken: int) -> None:
+        """Raise the error of a loop that goes on after its most steps."""
+        raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+
+    def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
+        if self.exactness == "free":
+            return
         if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
             raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
         if self.exactness != "bound" and taken != self.n:
             raise TripCountChanged(self.loop, taken)
 
+    def programs(self) -> list[tuple[int, D, Space]]:
+        return [(GUESS if self.exactness == "free" else self.n, self.body, self.dom)]
+
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if self.exactness == "free":
+            raise TripCountChanged(self.loop, UNKNOWN)
         if self.n or self.output.leaves or self.sums.leaves:
             return super().rule(ins, outs)
         floats, held = [[space for space in part.leaves if space.is_float] for part in (self.state, self.given)]
@@ -254,6 +273,27 @@ class After(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
+
+
+@box
+class Ran(Integers):
+    """Any array to the number 0, which is there when what makes the array has run."""
+
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor((), "int64"),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.asarray(0, dtype=np.int64)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return (spread_over(b, b.add(self, *ins)[0], size),)
+
+
+def after(b: Builder, ran: Wire, leaf: Wire) -> Wire:
+    """A leaf, which is there when what makes another one has run."""
+    return b.add(After(), *b.add(Ran(), ran), leaf)[0]
 
 
 def _scaled(number: Tensor, space: Tensor) -> Structure:
@@ -326,7 +366,7 @@ class WhileLoop(D):
             changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
         holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
-        step = moved if kind == "exact" else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
+        step = moved if kind in ("free", "exact") else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
         spaces = [Product([w.space for w in part]) for part in (state, given)]
         body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)

@@ -8,7 +8,7 @@ coefficients are the partials, taken by dual numbers in the scalar language. A p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,7 +62,8 @@ class Map(Primitive):
         run = scalar.array_function(self.function)
         outs = self.typed(ins)
         shape = outs[0].shape
-        if all(_covers(node, ins, shape) for node in self.function.outputs):
+        uses = scalar.parameters(self.function.outputs)
+        if all(used and broadcast([ins[j] for j in used]) == shape for used in uses):  # array code gives full arrays
             return run if len(outs) > 1 else lambda xp, *arrays: run(xp, *arrays)[0]
 
         def kernel(xp: Any, *arrays: Any) -> Any:
@@ -82,28 +83,20 @@ class Map(Primitive):
         if not columns or not lines:
             return None
         partials = scalar.partials(self.function, columns)
-        slots: list[Node] = []
-        spaces: list[Tensor] = []
-        rows: list[list[Structure | None]] = []
-        for k in lines:
-            row: list[Structure | None] = []
-            for j, node in zip(columns, partials[k], strict=True):
-                number = None if node is None else scalar.constant(node)
-                if node is None or number == 0:
-                    row.append(None)
-                elif number is not None and np.isfinite(number):
-                    row.append(pointwise(ins[j], outs[k], None, float(number)))
-                else:
-                    node = _no_wider(node, ins, ins[j].dtype, outs[k].dtype)
-                    space = _space_of(node, ins)
-                    slots.append(node)
-                    spaces.append(space)
-                    row.append(pointwise(ins[j], outs[k], space))
-            rows.append(row)
+        there = {(k, j): node for k in lines for j, node in zip(columns, partials[k], strict=True) if node is not None}
+        numbers = {at: _number(node) for at, node in there.items()}
+        slots, spaces = _slots({at: node for at, node in there.items() if numbers[at] is None}, ins, outs)
+
+        def part(k: int, j: int) -> Structure | None:
+            number = numbers.get((k, j), 0.0)
+            if number == 0:
+                return None
+            return pointwise(ins[j], outs[k], spaces.get((k, j)), 1.0 if number is None else number)
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> list[Wire]:
             return mapped(wires[0].builder, slots, wires)
 
+        rows = [[part(k, j) for j in columns] for k in lines]
         return Rule(grid(rows, [ins[j] for j in columns], [outs[k] for k in lines]), coefficients)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
@@ -129,44 +122,34 @@ def lined_up(b: Builder, ins: Sequence[Wire], flags: Sequence[bool], size: int) 
     return made
 
 
-def _parameters(node: Node) -> frozenset[int]:
-    """The parameters on which a node depends."""
-    found = set()
-    seen = set()
-    stack = [node]
-    while stack:
-        top = stack.pop()
-        if id(top) in seen:
-            continue
-        seen.add(id(top))
-        if top.op == "param":
-            found.add(int(top.value))
-        stack.extend(top.args)
-    return frozenset(found)
+def _number(node: Node) -> float | None:
+    """The finite number that a partial is everywhere, None for others."""
+    number = scalar.constant(node)
+    return float(number) if number is not None and np.isfinite(number) else None
 
 
-def _covers(node: Node, ins: tuple[Tensor, ...], shape: tuple[int, ...]) -> bool:
-    """True where array code for the node gives an array of the full shape by itself."""
-    used = [ins[j] for j in _parameters(node)]
-    return bool(used) and broadcast(used) == shape
+def _slots(
+    partials: Mapping[tuple[int, int], Node], ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]
+) -> tuple[list[Node], dict[tuple[int, int], Tensor]]:
+    """The expressions of partials by output and argument, no wider than the maps that they fill need, and their spaces.
 
-
-def _no_wider(node: Node, ins: tuple[Tensor, ...], *dtypes: np.dtype[Any]) -> Node:
-    """A partial in a dtype that its maps need: one of Python numbers alone, as of a choice between floats, would be a double."""
-    wanted = np.result_type(*dtypes)
-    return node if np.result_type(_space_of(node, ins).dtype, wanted) == wanted else scalar.cast(wanted, node)
-
-
-def _space_of(node: Node, ins: tuple[Tensor, ...]) -> Tensor:
-    function, used = _alone([node], len(ins))
-    spaces = [ins[j] for j in used] or list(ins)
-    (dtype,) = scalar.result_types(function, tuple([s.dtype for s in spaces]))
-    return Tensor(broadcast(spaces), dtype)
+    One of Python numbers alone, as of a choice between floats, would be a double.
+    """
+    nodes = list(partials.values())
+    dtypes = scalar.dtypes_alone(nodes, [space.dtype for space in ins])
+    slots, spaces = [], {}
+    for (k, j), node, dtype, used in zip(partials, nodes, dtypes, scalar.parameters(nodes), strict=True):
+        wanted = np.result_type(ins[j].dtype, outs[k].dtype)
+        if np.result_type(dtype, wanted) != wanted:
+            node, dtype = scalar.cast(wanted, node), wanted
+        slots.append(node)
+        spaces[k, j] = Tensor(broadcast([ins[i] for i in used] or ins), dtype)
+    return slots, spaces
 
 
 def _alone(nodes: Sequence[Node], arity: int) -> tuple[Function, list[int]]:
     """The function with these outputs of only those parameters that it uses, and which these are."""
-    used = sorted(frozenset().union(*[_parameters(node) for node in nodes])) or list(range(arity))
+    used = sorted(set().union(*scalar.parameters(nodes))) or list(range(arity))
     at = {j: scalar.param(i) for i, j in enumerate(used)}
     args = [at.get(j, scalar.param(0)) for j in range(arity)]
     outputs = scalar.substitute(Function.make(arity, tuple(nodes)), args)
@@ -174,19 +157,20 @@ def _alone(nodes: Sequence[Node], arity: int) -> tuple[Function, list[int]]:
 
 
 def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wire]:
-    """The wires of some scalar expressions of wires: one box for each shape that they have; equal ones are one wire."""
+    """The wires of some scalar expressions of wires: one box for each shape that they have; equal ones are one wire.
+
+    A parameter is the wire that it stands for.
+    """
+    first = {node: i for i, node in reversed(list(enumerate(nodes))) if node.op != "param"}
     groups: dict[tuple[int, ...], list[int]] = {}
-    first: dict[Node, int] = {}
-    for i, node in enumerate(nodes):
-        if first.setdefault(node, i) != i:
-            continue
-        used = [wires[j].space for j in _parameters(node)] or [wire.space for wire in wires]
-        groups.setdefault(broadcast(used), []).append(i)
+    for i, used in enumerate(scalar.parameters(nodes)):
+        if first.get(nodes[i]) == i:
+            groups.setdefault(broadcast([wires[j].space for j in used] or [wire.space for wire in wires]), []).append(i)
     out: dict[int, Wire] = {}
     for members in groups.values():
         function, used_ = _alone([nodes[i] for i in members], len(wires))
         out.update(zip(members, b.add(Map(function), *[wires[j] for j in used_]), strict=True))
-    return [out[first[node]] for node in nodes]
+    return [wires[node.value] if node.op == "param" else out[first[node]] for node in nodes]
 
 
 class MapOf(D):

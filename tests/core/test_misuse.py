@@ -86,8 +86,8 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "a shape in pieces": (lambda: ct.reshape(3, 1), "call it as ct.reshape((3, 1))"),  # type: ignore[call-arg, arg-type]
     "words of morphisms": (lambda: ct.mul(ct.sin, ct.cos), "to compose write ct.fork(ct.sin, ct.cos) >> ct.mul"),
     "a word of a morphism": (lambda: ct.sin(ct.cos), "to compose write ct.cos >> ct.sin"),
-    "spaces": (lambda: ct.compile(ct.sin, X), "write ct.space_of(x)"),  # type: ignore[arg-type]
-    "spaces of wires": (lambda: ct.sin.spaces(X), "write ct.space_of(x)"),  # type: ignore[arg-type]
+    "spaces": (lambda: ct.compile(ct.sin, [1.0]), "np.asarray(x) for one array"),
+    "no spaces": (lambda: ct.sin.spaces(), "or with a value ct.wire(f, x)"),
     "a size that is no integer": (lambda: ct.reshape((2.0, 2)), "a size is one integer"),  # type: ignore[arg-type]
     "an axis that is no integer": (lambda: ct.sum(1.5), "an axis is one integer"),  # type: ignore[arg-type]
     "a scan along two axes": (lambda: ct.scan(ct.mul, 1.0, axis=(0, 1)), "scan one axis after the other"),  # type: ignore[arg-type]

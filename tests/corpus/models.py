@@ -142,6 +142,7 @@ def kalman(x, p, observations, f, q, h, r):
     for z in observations:
         x = f @ x
         p = f @ p @ f.T + q
+        p = (p + p.T) / 2
         for j in range(len(r)):
             ph = p @ h[j]
             s = h[j] @ ph + r[j]

@@ -21,7 +21,7 @@ def rk4(y0, g, friction, dt=0.05, steps=40):
     return y, energy / steps
 
 
-def sinkhorn(cost, a, b, eps, tol=1e-9):
+def sinkhorn(cost, a, b, eps, tol=1e-13):
     """The regularised cost of transport, and how many sweeps it took."""
     k = np.exp(-cost / eps)
     u = np.ones(len(a))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 from xml.etree import ElementTree
 
@@ -68,7 +69,7 @@ def test_helpers_of_a_long_program_are_groups() -> None:
     found = labels(text)
     assert set(found) >= {"layer", "add", "sum()"} and "tanh" not in found and len(found) <= 50
     assert any(label.endswith("more ...") for label in found)
-    assert "tanh" in labels(p.draw(open=True)) and "tanh" in labels(p.draw(open="layer"))
+    assert "layer" not in labels(p.draw(open=True)) and "tanh" in labels(p.draw(open="layer"))
     assert "of_program" not in text and ElementTree.fromstring(text) is not None
 
 
@@ -104,3 +105,79 @@ def test_a_picture_of_a_constant_has_its_name() -> None:
     table = np.arange(40.0).reshape(8, 5)
     text: Any = ct.function(lambda x: table @ x).draw(ct.f64[5])
     assert "table" in labels(text)
+
+
+def normed(x, p):
+    m = x - x.mean(axis=1, keepdims=True)
+    return m / np.sqrt((m * m).mean(axis=1, keepdims=True) + 1e-5) * p["gain"] + p["bias"]
+
+
+class Dense:
+    def __init__(self, act):
+        self.act = act
+
+    def __call__(self, x, p):
+        return self.act(x @ p["w"] + p["b"])
+
+
+def residual(x, p):
+    h = Dense(np.tanh)(normed(x, p["norm"]), p["dense"])
+    return x + h
+
+
+def network(params, x):
+    for p in params["blocks"]:
+        x = residual(x, p)
+    out = x @ params["out"]
+    return np.sum(out * out)
+
+
+def blocks(n: int) -> Any:
+    one = {"norm": {"gain": np.ones(3), "bias": np.zeros(3)}, "dense": {"w": np.ones((3, 3)), "b": np.zeros(3)}}
+    return {"blocks": [one] * n, "out": np.ones((3, 2))}
+
+
+ARGUMENTS = (blocks(7), np.ones((4, 3)))
+
+
+def test_a_call_of_a_helper_is_a_group_with_all_that_it_calls() -> None:
+    f = ct.function(network)
+    text = f.draw(*ARGUMENTS)
+    assert len(f.at(*ARGUMENTS).lines) > 90
+    assert labels(text) == ["residual"] * 7 + ["matmul", "mul", "sum()"]
+    assert spaces(text)[:7] == [f"params['blocks'][{k}]: 4 arrays" for k in range(7)]
+    assert "x: f64[4, 3]" in spaces(text) and "out: f64[4, 2]" in spaces(text)
+    assert titles(text, "group")[0].startswith(f"13 lines, {__file__}:")
+    assert f.draw(*ARGUMENTS) == text == f.at(*ARGUMENTS).draw()
+
+
+def test_groups_are_opened_by_name() -> None:
+    p = ct.function(network).at(*ARGUMENTS)
+    once = labels(p.draw(open="residual"))
+    assert once[:3] == ["normed", "Dense", "add"] and "residual" not in once
+    inner = labels(p.draw(open="Dense"))
+    assert "normed" in inner and {"matmul", "tanh"} <= set(inner) and "Dense" not in inner and "residual" not in inner
+    both = labels(p.draw(open=["Dense", "normed"]))
+    assert not {"normed", "Dense", "residual"} & set(both)
+    assert labels(p.draw(open="nothing")) == labels(p.draw())
+
+
+def test_a_function_that_only_calls_another_shows_what_that_calls() -> None:
+    def wrapper(params, x):
+        return network(params, x)
+
+    assert labels(ct.function(wrapper).draw(*ARGUMENTS)) == labels(ct.function(network).draw(*ARGUMENTS))
+
+
+def test_groups_are_kept_in_records_and_across_paths() -> None:
+    def chosen(params, x):
+        if x[0, 0] > 0:
+            return network(params, x)
+        return network(params, -x)
+
+    p = ct.function(network).at(*ARGUMENTS)
+    assert labels(pickle.loads(pickle.dumps(p)).draw()) == labels(p.draw())
+    q = ct.function(chosen).at(*ARGUMENTS)
+    (choice,) = [line.term for line in q.lines if "choose" in repr(line.term)]
+    side = choice.children[1].factors[-1]
+    assert labels(side.draw()).count("residual") == 7

@@ -680,9 +680,8 @@ REFUSED = {
     "an except that would catch a TraceError": "needs a number",
     "an exception in a loop on data": "a path that data choose|cannot repeat",
     "list aliasing by a while loop": "may be one",
-    "suppress": "a path that data choose",
     "recursion on data": "64 paths",
-    "endless recursion on data": "RecursionError",
+    "endless recursion on data": "RecursionError|64 paths",
     "an early return of another shape": "different spaces",
     "random numbers": "random",
 }

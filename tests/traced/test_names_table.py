@@ -13,6 +13,7 @@ from . import (
     cases_reductions,
     cases_shapes,
     test_names_functions,
+    test_names_options,
     test_names_universal,
 )
 
@@ -44,6 +45,7 @@ FUNCTIONS = words("""
     concatenate stack vstack hstack dstack column_stack append block insert delete split array_split hsplit vsplit dsplit
     zeros ones full empty eye identity arange linspace zeros_like ones_like empty_like full_like array asarray asanyarray
     ascontiguousarray copy meshgrid tri indices logspace geomspace fromfunction
+    partition argpartition lib.stride_tricks.sliding_window_view
     cumsum cumprod sort argsort lexsort diff ediff1d gradient trapezoid median quantile percentile
     searchsorted digitize interp bincount histogram histogram_bin_edges cov corrcoef convolve correlate polyval vander
     round around fix sinc angle isposinf isneginf isreal iscomplex isrealobj iscomplexobj real imag real_if_close
@@ -68,7 +70,8 @@ MATH = words("""
 """)
 
 _MODULES = (
-    cases_mathematics, cases_orders, cases_products, cases_reductions, cases_shapes, test_names_functions, test_names_universal,
+    cases_mathematics, cases_orders, cases_products, cases_reductions, cases_shapes, test_names_functions, test_names_options,
+    test_names_universal,
 )  # fmt: skip
 _TEXT = "\n".join(inspect.getsource(module) for module in _MODULES)
 
@@ -96,7 +99,7 @@ def test_a_function_has_a_case(name):
     if isinstance(at, np.ufunc) and at.signature is None:
         return  # test_names_universal has all of them
     last = name.rpartition(".")[2]
-    assert re.search(rf"\b(np\.|xp\.|linalg\.|np\.linalg\.){last}\b", _TEXT), name
+    assert re.search(rf"\b(np\.|xp\.|linalg\.|np\.linalg\.|stride_tricks\.){last}\b", _TEXT), name
 
 
 @pytest.mark.parametrize("name", METHODS)

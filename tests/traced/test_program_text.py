@@ -37,6 +37,34 @@ def halved(x):
     return x, n
 
 
+@ct.function
+def branch(x, y):
+    if x[0] > y[0]:
+        z = x * 2
+        k = 1
+    else:
+        z = np.exp(y)
+        k = 2
+    return z + k
+
+
+@ct.function
+def leap(x, v, dt):
+    for _ in range(40):
+        v = v - dt * np.sin(x)
+        x = x + dt * v
+    return x, v
+
+
+@ct.function
+def writes(x, k):
+    z = np.zeros(5)
+    z[1:4] = x
+    z[k] += 1.0
+    z *= 2.0
+    return z
+
+
 LOSS_DOM = ct.product(ct.f64[5, 3], F3, ct.f64[4, 5], ct.f64[4, 3])
 
 # -- the prints of the design
@@ -111,6 +139,140 @@ def test_a_while_loop_prints_as_definitions() -> None:
             return x_2, n
         """
     )
+
+
+def test_a_while_loop_prints_without_variables() -> None:
+    assert repr(halved.at(F3).point_free()) == (
+        "ct.fork(ct.fork(ct.id, ct.const(np.int64(0))), ct.it) >> ct.while_loop("
+        "ct.exl >> ct.exl >> ct.sum() >> ct.map(lambda x: x > 1.0), "
+        "ct.exl >> ct.fork(ct.fork(ct.exl >> (ct.id / 2), ct.exr >> (ct.id + 1)), ct.it)) >> ct.exl"
+    )
+
+
+def test_the_sides_of_an_if_are_bound_first() -> None:
+    p = branch.at(F3 * F3)
+    assert repr(p) == textwrap.dedent(
+        """\
+        ct.function(lambda x, y: (
+            if_true := ct.function(lambda x, y: (x * 2, 1)).at(ct.product(ct.f64[3], ct.f64[3])),
+            if_false := ct.function(lambda x, y: (ct.exp(y), 2)).at(ct.product(ct.f64[3], ct.f64[3])),
+            z_k := ct.choose(ct.exl, ct.exr >> if_true, ct.exr >> if_false)(x[0] > y[0], (x, y)),
+            z_k[0] + ct.astype('float64')(z_k[1]),
+        )[-1]).at(ct.product(ct.f64[3], ct.f64[3]))"""
+    )
+    assert str(p) == textwrap.dedent(
+        """\
+        def if_true(x, y):
+            return x * 2, 1
+
+
+        if_true = ct.function(if_true).at(ct.product(ct.f64[3], ct.f64[3]))
+
+
+        def if_false(x, y):
+            return ct.exp(y), 2
+
+
+        if_false = ct.function(if_false).at(ct.product(ct.f64[3], ct.f64[3]))
+
+
+        def branch(x, y):
+            z, k = ct.choose(ct.exl, ct.exr >> if_true, ct.exr >> if_false)(x[0] > y[0], (x, y))
+            return z + ct.astype('float64')(k)
+        """
+    )
+    assert repr(p.point_free()) == (
+        "ct.fork(ct.fork(ct.exl >> ct.index[0], ct.exr >> ct.index[0]) >> ct.gt, ct.id) >> ct.choose(ct.exl, "
+        "ct.exr >> ct.exl >> ct.times(2) >> ct.fork(ct.id, ct.const(np.int64(1))), "
+        "ct.exr >> ct.exr >> ct.exp >> ct.fork(ct.id, ct.const(np.int64(2)))) "
+        ">> ct.fork(ct.exl, ct.exr >> ct.astype('float64')) >> ct.add"
+    )
+
+
+def test_the_body_of_a_loop_is_bound_first_and_its_state_unpacked() -> None:
+    p = leap.at(ct.product(F3, F3, ct.f64[()]))
+    dom = "ct.product(ct.f64[3] * ct.f64[3], ct.product(ct.f64[()]), ct.product(ct.i64[()]))"
+    assert repr(p) == textwrap.dedent(
+        f"""\
+        ct.function(lambda x, v, dt: (
+            step := ct.function(lambda s, f, u: (
+                v := s[0] - f[0] * ct.sin(s[1]),
+                ((v, s[1] + f[0] * v), ()),
+            )[-1]).at({dom}),
+            v_x := ct.sweep(step, 40)((v, x), (dt,), (np.arange(40),)),
+            (v_x[0][1], v_x[0][0]),
+        )[-1]).at(ct.product(ct.f64[3], ct.f64[3], ct.f64[()]))"""
+    )
+    assert str(p) == textwrap.dedent(
+        f"""\
+        def step(s, f, u):
+            v, x = s
+            dt, = f
+            v_2 = v - dt * ct.sin(x)
+            return (v_2, x + dt * v_2), ()
+
+
+        step = ct.function(step).at({dom})
+
+
+        def leap(x, v, dt):
+            (v_2, x_2), _ = ct.sweep(step, 40)((v, x), (dt,), (np.arange(40),))
+            return x_2, v_2
+        """
+    )
+    assert repr(p.point_free()) == (
+        "ct.fork(ct.fork(ct.proj(1), ct.proj(0)), ct.fork(ct.proj(2)), ct.fork(ct.const(np.arange(40)))) >> ct.sweep("
+        "ct.fork(ct.fork((t3 := ct.fork(ct.proj(0) >> ct.exl, ct.fork((t1 := ct.proj(1) >> ct.proj(0)), "
+        "(t2 := ct.proj(0) >> ct.exr) >> ct.sin) >> ct.mul) >> ct.sub), "
+        "ct.fork(t2, ct.fork(t1, t3) >> ct.mul) >> ct.add), ct.it), 40) >> ct.exl >> ct.swap"
+    )
+
+
+def test_writes_print_as_new_values() -> None:
+    p = writes.at(F3 * ct.i64[()])
+    assert repr(p) == textwrap.dedent(
+        """\
+        ct.function(lambda x, k: (
+            z := ct.at[1:4].set(np.zeros(5), x),
+            z_2 := ct.at[ct.arg].set(z, k, z[k] + 1.0),
+            z_2 * 2.0,
+        )[-1]).at(ct.product(ct.f64[3], ct.i64[()]))"""
+    )
+    assert str(p) == textwrap.dedent(
+        """\
+        def writes(x, k):
+            z = ct.at[1:4].set(np.zeros(5), x)
+            z_2 = ct.at[ct.arg].set(z, k, z[k] + 1.0)
+            return z_2 * 2.0
+        """
+    )
+    assert repr(p.point_free()) == (
+        "ct.fork((t1 := ct.exl >> ct.fork(ct.const(np.zeros(5)), ct.id) >> ct.at[1:4].set), ct.exr, "
+        "ct.fork(t1, ct.exr) >> ct.index[ct.arg] >> (ct.id + 1.0)) >> ct.at[ct.arg].set >> ct.times(2.0)"
+    )
+
+
+PATTERNS = {
+    "np.zeros(5)": np.zeros(5),
+    "np.ones((3, 4), 'float32')": np.ones((3, 4), np.float32),
+    "np.full(5, 7)": np.full(5, 7),
+    "np.full((2, 3), -0.0)": np.full((2, 3), -0.0),
+    "np.full(9, np.nan)": np.full(9, np.nan),
+    "np.full(6, True)": np.full(6, True),
+    "np.arange(7)": np.arange(7),
+    "np.arange(3, 23, 4)": np.arange(3, 23, 4),
+    "np.arange(5, -2, -1)": np.arange(5, -2, -1),
+    "np.array([0.0, 0.0])": np.zeros(2),
+    "np.array([0.0, 0.0, 0.0, 0.0, -0.0])": np.array([0.0, 0, 0, 0, -0.0]),
+    "value": np.arange(20.0),
+}
+
+
+@pytest.mark.parametrize("text", PATTERNS)
+def test_arrays_of_a_pattern_have_short_texts(text: str) -> None:
+    f = ct.const(PATTERNS[text])
+    assert repr(f) == f"ct.const({text})"
+    assert eval(repr(f), {"ct": ct, **f.names}) == f
 
 
 # -- the laws, for many programs
@@ -219,6 +381,21 @@ def test_a_local_name_may_be_that_of_the_function() -> None:
     p = total.at(F3)
     assert str(p) == "def total(x):\n    total = x * 2\n    return total * total\n"
     assert traced_again(str(p), p) == p
+
+
+def test_loops_after_loops_are_not_nested_without_end() -> None:
+    """Python reads no more than 200 brackets within brackets."""
+
+    def f(x):
+        for _ in range(150):
+            for _ in range(20):
+                x = x * 0.5
+        return x
+
+    p = ct.function(f, unroll=19).at(F3)
+    nested = ct.function(lambda x: [x := ct.iterate(lambda s: (s[0] * 0.5, s[1]), 3)((x, x))[0] for _ in range(300)][-1]).at(F3)
+    for program in (p, nested):
+        check_texts(program)
 
 
 def test_a_text_is_as_long_as_the_program() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
 import pytest
 
 import catad as ct
+from tests.traced.texts import check_texts
 from tests.traced.trees import Layer, Pair, alike, direction, slope
 
 RNG = np.random.default_rng(3)
@@ -138,6 +141,50 @@ def test_a_program_takes_and_gives_the_trees_for_which_it_was_made() -> None:
     assert alike(ct.grad(total)(PARAMS, X)[0], {"b": np.zeros(2), "w": np.full((3, 2), X.sum())})
     one, other = (ct.function(fn).at(x, B) for fn, x in ((lambda p, x: (p[0] * x,), (B,)), (lambda p, x: [p["a"] * x], {"a": B})))
     assert one == other and isinstance(one((B,), B), tuple) and isinstance(other({"a": B}, B), list)
+
+
+class Color(Enum):
+    RED = 1
+
+
+@dataclass(frozen=True)
+class Counted:
+    w: Any
+    n: Any = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", "counted")
+
+
+INNER = ct.function(lambda x, y: {"k": x * y, "j": [y]})
+RESULTS: dict[str, tuple[Any, str, set[str]]] = {
+    "dict": (lambda x, y: {"s": x * y, "d": [x, None, (y,)]}, "{'d': [x, None, (y,)], 's': x * y}", set()),
+    "dataclass": (lambda x, y: Layer(x, {"b": y}, "out"), "Layer(x, {'b': y}, 'out')", {"Layer"}),
+    "a class that does more": (lambda x, y: Counted(x * 2), "Counted(x * 2, 'counted')", {"Counted"}),
+    "named tuples": (lambda x, y: Pair((x, y), Pair(x, 2.0)), "Pair((x, y), Pair(x, 2.0))", {"Pair"}),
+    "ordered dict": (lambda x, y: OrderedDict(b=x, a=y), "OrderedDict({'a': y, 'b': x})", {"OrderedDict"}),
+    "default dict": (lambda x, y: defaultdict(list, b=x), "defaultdict(None, {'b': x})", {"defaultdict"}),
+    "static": (
+        lambda x, y: [x, "it's", Color.RED, np.sin, ct.sin, slice(1), ...],
+        '[x, "it\'s", RED, sin, morphism, slice(None, 1, None), Ellipsis]', {"RED", "sin", "morphism"},
+    ),
+    "empty": (lambda x, y: {"e": [], "t": (), "d": {}, "n": None}, "{'d': {}, 'e': [], 'n': None, 't': ()}", set()),
+    "one in a list": (lambda x, y: [x], "[x]", set()),
+    "nothing": (lambda x, y: None, "None", set()),
+    "of a function inside": (lambda x, y: {"r": INNER(x, y)["k"], "i": INNER(x, y)}, "", set()),
+    "parts of one line": (lambda x, y: INNER(x, y), "", set()),
+    "names that are taken": (lambda Layer_, x: (lambda h: [Layer(h, h, None), h])(np.sin(x)), "", {"Layer"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_text_gives_the_tree_of_the_result(name: str) -> None:
+    fn, text, names = RESULTS[name]
+    p = ct.function(fn).at(B, B)
+    assert text in repr(p) and text.removeprefix("(").removesuffix(")") in str(p)
+    assert p.names.keys() == names
+    check_texts(p)
+    assert alike(eval(repr(p), {"ct": ct, **p.names})(B, B), fn(B, B)) and alike(p(B, B), fn(B, B))
 
 
 def test_a_function_in_a_function_is_one_line() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -85,7 +86,7 @@ class Blocked:
         else:
             self.whole.run(arrays, outs)
 
-    def _joined(self, table: Any, room: Any) -> bool:
+    def _joined(self, table: array[int], room: Any) -> bool:
         """Join each total with those before it; True where the joined totals can stand for their elements."""
         tiles = [self._numbers(room, k).copy() for k in range(len(self.dtypes))]
         floats = [a for a in tiles if a.dtype.kind == "f"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from catad.engine.cpu.nests.cascade import folded
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import threads
-from catad.engine.cpu.run.kernel import code_of, packed
+from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
 
@@ -64,15 +65,15 @@ class Call:
         """The memory for the totals of tiles, 8 bytes for each number."""
         return np.empty((self.rows * self.units, self.states), np.int64)
 
-    def packed(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int]) -> Any:
+    def packed(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[int]) -> array[int]:
         """The table for these arrays."""
-        return packed(self.table.filled([*map(address, arrays)], map(address, outs), more))
+        return self.table.filled([address(a) for a in arrays], [address(a) for a in outs], more)
 
-    def start(self, table: Any) -> None:
+    def start(self, table: array[int]) -> None:
         """Does all of the work, in threads where it is large."""
         self.code.run("kernel", table, self.ranges())
 
-    def finish(self, table: Any) -> None:
+    def finish(self, table: array[int]) -> None:
         """Joins the totals once all tiles have left them."""
         self.code.run("finish", table, [(0, self.rows, 0, 0)])
 

@@ -14,15 +14,18 @@ from catad.engine.cpu.bins.multi_fold import MultiFold
 from catad.engine.cpu.bins.rows import arg_extremum, prefixes
 from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.launch import way_of
+from catad.engine.cpu.whole.run import loop
 from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
+from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
 
 _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
+    Sweep: loop,
     ScatterAdded: scatter,
     ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,
@@ -56,7 +59,7 @@ class CpuMachine(Machine):
         return way_of(stage, place, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """Compiled code for scatters, positions of extrema and prefixes by bin."""
+        """Compiled code for loops, scatters, positions of extrema and prefixes by bin."""
         maker = _STANDALONE.get(type(primitive))
         return None if maker is None else maker(primitive, ins)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Sequence
 
 from catad.engine.stages.layout import Layout
 
@@ -13,28 +14,31 @@ class Table:
     `place` has for each array that is read which one of the arguments it is, -1 for a loop index.
     """
 
-    __slots__ = ("bases", "offsets", "place", "values")
+    __slots__ = ("reads", "values", "writes")
 
     def __init__(self, how: Layout, place: Sequence[int]) -> None:
-        self.place, self.offsets = tuple(place), how.offsets
-        self.values, self.bases = [loop.size for loop in how.loops], list[int]()
+        self.reads, self.writes = list[tuple[int, int, int]](), list[tuple[int, int, int]]()  # where, of which array, offset
+        values = [loop.size for loop in how.loops]
         for j, offset in enumerate(how.offsets):
-            self.bases.append(len(self.values))
-            is_index = j < len(place) and place[j] < 0
-            self.values += [offset if is_index else 0, *[loop.strides[j] for loop in how.loops]]
+            where, is_index = len(values), j < len(place) and place[j] < 0
+            if j >= len(place):
+                self.writes.append((where, j - len(place), offset))
+            elif not is_index:
+                self.reads.append((where, place[j], offset))
+            values += [offset if is_index else 0, *[loop.strides[j] for loop in how.loops]]
         for guard in range(how.kernel.body.guards):
             for loop in how.loops:
-                self.values += loop.guards[guard] or (0, loop.size)
+                values += loop.guards[guard] or (0, loop.size)
         for pair in how.indexed:
-            self.values += pair
+            values += pair
+        self.values = array("q", values)
 
-    def filled(self, arguments: Sequence[int], results: Iterable[int], more: Sequence[int] = ()) -> list[int]:
+    def filled(self, arguments: Sequence[int], results: Sequence[int], more: Sequence[int] = ()) -> array[int]:
         """The table for arguments and results at these addresses; `more` ends it."""
-        made = self.values.copy()
-        for j, at in enumerate(self.place):
-            if at >= 0:
-                made[self.bases[j]] = arguments[at] + self.offsets[j]
-        for j, start in enumerate(results, len(self.place)):
-            made[self.bases[j]] = start + self.offsets[j]
-        made += more
+        made = self.values[:]
+        for where, k, offset in self.reads:
+            made[where] = arguments[k] + offset
+        for where, k, offset in self.writes[: len(results)]:
+            made[where] = results[k] + offset
+        made.extend(more)
         return made

@@ -21,6 +21,7 @@ _TOPICS = (
     "special",
     "array_api",
     "along_axis",
+    "ragged",
     "hints",
 )
 

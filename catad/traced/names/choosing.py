@@ -42,14 +42,19 @@ def clip(
     a: Any,
     a_min: Any = None,
     a_max: Any = None,
-    out: Any = None,
     *,
     min: Any = None,
     max: Any = None,
-    **options: Any,
+    dtype: Any = None,
+    casting: Any = "same_kind",
 ) -> Any:
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     made = a if isinstance(a, Masked) else as_traced(trace, a)
+    if dtype is not None:
+        made, low, high = (
+            one if one is None else as_traced(trace, one).astype(dtype, casting="unsafe" if _is_weak(one) else casting)
+            for one in (made, low, high)
+        )
     if made.dtype.kind in "iu":  # numbers out of range are no bounds
         limits = np.iinfo(made.dtype)
         low = None if type(low) is int and low <= limits.min else low
@@ -60,10 +65,11 @@ def clip(
         made = pointwise(trace, np.maximum, made, low)
     if high is not None:
         made = pointwise(trace, np.minimum, made, high)
-    if out is None:
-        return made
-    np.copyto(out, made)
-    return out
+    return made
+
+
+def _is_weak(x: Any) -> bool:
+    return isinstance(x, (bool, int, float)) and not isinstance(x, np.generic)
 
 
 @meaning(np.nan_to_num)
@@ -100,7 +106,7 @@ def select(trace: Trace, condlist: Any, choicelist: Any, default: Any = 0) -> An
             raise TypeError(f"invalid entry {k} in condlist: should be boolean ndarray")
     sides = [one if not isinstance(one, (list, tuple)) else as_traced(trace, one) for one in (*choicelist, default)]
     dtype = common_dtype(trace, *sides)
-    for one in sides:
+    for one in sides[:-1]:
         if not np.can_cast(as_traced(trace, one).dtype, dtype, "same_kind"):
             raise TypeError(
                 f"Cannot cast array data from {as_traced(trace, one).dtype!r} to {dtype!r} according to the rule 'same_kind'"

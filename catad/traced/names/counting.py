@@ -24,15 +24,16 @@ def added(trace: Trace, size: int, positions: Any, values: Any) -> Any:
 def bincount(trace: Trace, x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     index = as_traced(trace, x)
     known = index.constant
-    if known is None:
-        raise errors.TraceError(errors.shape_depends_on_data("np.bincount of data, whose length is the greatest number"))
-    plain = np.bincount(known, minlength=minlength)  # with NumPy's own errors
-    if weights is None:
+    if known is None and not minlength:
+        raise errors.TraceError(errors.length_of_bincount())
+    plain = np.bincount(np.zeros(index.shape, index.dtype) if known is None else known, minlength=minlength)  # NumPy's errors
+    if weights is None and known is not None:
         return as_traced(trace, plain)
-    w = as_traced(trace, weights)
-    if w.shape != known.shape:
+    w = as_traced(trace, np.ones(index.shape, np.intp) if weights is None else weights)
+    if w.shape != index.shape:
         raise ValueError("The weights and list don't have the same length.")
-    return added(trace, len(plain), known.astype(np.intp), w.astype(np.float64))
+    index = index if known is not None else np.where(index < 0, len(plain), index)  # out of range is an error
+    return added(trace, len(plain), index.astype(np.intp), w if weights is None else w.astype(np.float64))
 
 
 def _edges(trace: Trace, x: Any, bins: Any, limits: Any) -> Any:

@@ -12,13 +12,19 @@ from numpy.lib.array_utils import normalize_axis_index
 from catad import errors
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast
+from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning
 from catad.vector.shape import concatenate, stack
 
 
-def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dtype: Any = None) -> Traced:
+def _joined(
+    trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dtype: Any = None, casting: Any = "same_kind"
+) -> Traced:
+    known = pieces(trace, arrays) if new and axis == 0 else None
+    if known is not None:
+        arrays, new = known, False
     parts = [as_traced(trace, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -28,7 +34,12 @@ def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dt
     shadow = (np.stack if new else np.concatenate)([np.broadcast_to(False, shape) for shape in shapes], axis)
     at = axis + shadow.ndim if axis < 0 else axis
     common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
+    for part in parts:
+        if not np.can_cast(part.dtype, common, casting):
+            raise errors.SpaceError(errors.cannot_cast(part.dtype, common, casting))
     vars_ = tuple([cast(trace, part.var_, common) for part in parts])
+    if len(vars_) == 1 and not new:
+        return fresh(trace, vars_[0])
     return fresh(trace, computed(trace.region, (stack if new else concatenate)(at), vars_))
 
 
@@ -36,23 +47,23 @@ def _joined(trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dt
 def concatenate_(
     trace: Trace, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Traced:
-    return _joined(trace, list(arrays), axis, False, dtype)
+    return _joined(trace, list(arrays), axis, False, dtype, casting)
 
 
 @meaning(np.stack)
 def stack_(trace: Trace, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Traced:
-    return _joined(trace, list(arrays), axis, True, dtype)
+    return _joined(trace, list(arrays), axis, True, dtype, casting)
 
 
 @meaning(np.vstack)
 def vstack(trace: Trace, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Traced:
-    return _joined(trace, [np.atleast_2d(as_traced(trace, a)) for a in tup], 0, False, dtype)
+    return _joined(trace, [np.atleast_2d(as_traced(trace, a)) for a in tup], 0, False, dtype, casting)
 
 
 @meaning(np.hstack)
 def hstack(trace: Trace, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Traced:
     parts = [np.atleast_1d(as_traced(trace, a)) for a in tup]
-    return _joined(trace, parts, 0 if parts[0].ndim == 1 else 1, False, dtype)
+    return _joined(trace, parts, 0 if parts[0].ndim == 1 else 1, False, dtype, casting)
 
 
 @meaning(np.dstack)

@@ -15,7 +15,7 @@ from catad.traced.names.shapes import as_traced
 from catad.traced.names.universal import lines
 from catad.traced.operators import cast
 from catad.traced.recorder import Trace
-from catad.traced.stand_in import computed, fresh
+from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning, method
 from catad.vector import sort as words
 from catad.vector.positions import searchsorted as positions
@@ -23,6 +23,7 @@ from catad.vector.positions import searchsorted as positions
 
 def _ordered(word: Callable[..., Any]) -> Callable[..., Any]:
     def made(trace: Trace, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        np.sort(np.empty(0), -1, kind, order, stable=stable)  # NumPy's own errors
         x = strong(trace, a)
         if axis is None:
             x, axis = np.ravel(x), 0
@@ -42,7 +43,38 @@ argsort = method("argsort")(meaning(np.argsort)(_ordered(words.argsort)))
 
 @method("sort")
 def sort_in_place(trace: Trace, x: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-    x[...] = sort(trace, x, axis)
+    x[...] = sort(trace, x, axis, kind, order, stable=stable)
+
+
+# A partition is a sorted array: the entries around each kth one may stand in any order.
+
+
+def _check_kth(x: Any, kth: Any, axis: Any, kind: Any, order: Any) -> None:
+    """NumPy's own errors."""
+    known = kth.constant if isinstance(kth, Traced) else kth
+    if known is None:
+        raise errors.TraceError(errors.needs_a_number(kth, "kth of np.partition"))
+    np.partition(np.empty(x.shape, bool), known, axis, kind, order)
+
+
+@meaning(np.partition)
+def partition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    _check_kth(strong(trace, a), kth, axis, kind, order)
+    return sort(trace, a, axis)
+
+
+@method("argpartition")
+@meaning(np.argpartition)
+def argpartition(trace: Trace, a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+    _check_kth(strong(trace, a), kth, axis, kind, order)
+    return argsort(trace, a, axis)
+
+
+@method("partition")
+def partition_in_place(
+    trace: Trace, x: Any, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
+) -> None:
+    x[...] = partition(trace, x, kth, axis, kind, order)
 
 
 @meaning(np.lexsort)
@@ -70,6 +102,7 @@ _OF_LINEAR: dict[str, Callable[[Any], Any]] = {
 }
 
 _OF_COUNTS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
+_ENTRIES = ("lower", "higher", "nearest", "inverted_cdf", "closest_observation")  # no interpolation
 
 
 def _place(n: Any, q: Any, how: str) -> Any:
@@ -127,7 +160,7 @@ def _quantile(trace: Trace, a: Any, q: Any, axis: Any, how: str, keepdims: bool,
 def _kind(dtype: Any, q: Any, how: str) -> Any:
     """The dtype of a quantile: an entry keeps its own, levels that are arrays are strong."""
     level = q.dtype if hasattr(q, "dtype") else np.asarray(q).dtype
-    if how in ("lower", "higher", "nearest", "inverted_cdf", "closest_observation"):
+    if how in _ENTRIES:
         return dtype
     if dtype.kind in "iu":
         return dtype if level.kind in "iu" and how == "linear" else np.dtype(np.float64)
@@ -141,7 +174,7 @@ def _of_present(ordered: Any, q: Any, how: str) -> Any:
     place = np.clip(_place(count, q, how), 0, last)
     low = np.floor(place)
     ends = [_entry(ordered, np.minimum(low + k, last).astype(np.intp)) for k in (0, 1)]
-    return _between(ends[0], ends[1], place - low)
+    return ends[0] if how in _ENTRIES else _between(ends[0], ends[1], place - low)
 
 
 def _entry(ordered: Any, index: Any) -> Any:
@@ -154,15 +187,17 @@ def _of_all(ordered: Any, q: Any, how: str) -> Any:
     known = _known(q)
     place = np.clip(_place(n, q if known is None else known, how), 0, n - 1)
     low = np.floor(place)
+    if how == "averaged_inverted_cdf" and low == place and low:
+        low = low - 1  # NumPy counts from the entry before
     if known is None:
         low = np.where((q >= 0) & (q <= 1), low, n)  # another level is an error: out of range
         ends = [along(ordered, axis, k.astype(np.intp)) for k in (low, np.minimum(low + 1, np.maximum(low, n - 1)))]
-        made = _between(ends[0], ends[1], place - low)
+        made = ends[0] if how in _ENTRIES else _between(ends[0], ends[1], place - low)
     else:
         part = place - low
         ends = [along(ordered, axis, int(k)) for k in (low, min(low + 1, n - 1))]
         part = part if hasattr(q, "dtype") else float(part)
-        made = ends[0] if known.dtype.kind in "iu" else _between(ends[0], ends[1], part)
+        made = ends[0] if known.dtype.kind in "iu" or how in _ENTRIES else _between(ends[0], ends[1], part)
     if ordered.dtype.kind != "f":
         return made
     last = along(ordered, axis, -1)
@@ -171,19 +206,15 @@ def _of_all(ordered: Any, q: Any, how: str) -> Any:
 
 def _quantiles(function: Any, scale: float, skips_nan: bool) -> None:
     def made(
-        trace: Trace, a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
-        keepdims: bool = False, *, weights: Any = None,
+        trace: Trace, a: Any, q: Any, axis: Any = None, *, overwrite_input: bool = False, method: str = "linear",
+        keepdims: bool = False, weights: Any = None,
     ) -> Any:  # fmt: skip
         if weights is not None:
             raise errors.TraceError(errors.unknown_parameter(f"np.{function.__name__}", "weights"))
         q = q if not isinstance(q, (list, tuple)) else as_traced(trace, q)
         q = getattr(q, "constant", None) if getattr(q, "constant", None) is not None else q
         q = q if scale == 1 else q / scale if not isinstance(q, (int, float)) else np.true_divide(q, scale).item()
-        result = _quantile(trace, a, q, axis, method, keepdims, skips_nan)
-        if out is None:
-            return result
-        out[...] = result
-        return out
+        return _quantile(trace, a, q, axis, method, keepdims, skips_nan)
 
     meaning(function)(made)
 
@@ -196,7 +227,7 @@ _quantiles(np.nanpercentile, 100, True)
 
 def _medians(function: Any, skips_nan: bool) -> None:
     def made(
-        trace: Trace, a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+        trace: Trace, a: Any, axis: Any = None, *, overwrite_input: bool = False, keepdims: bool = False
     ) -> Any:
         x = strong(trace, a)
         x = x if x.dtype.kind == "f" else x.astype(np.float64)
@@ -211,10 +242,7 @@ def _medians(function: Any, skips_nan: bool) -> None:
             result = _middle(ordered, count)
             last = along(ordered, line.ndim - 1, 0 if skips_nan else -1)
             result = np.where(np.isnan(last), last, result).reshape(kept if keepdims else line.shape[:-1])
-        if out is None:
-            return result
-        out[...] = result
-        return out
+        return result
 
     meaning(function)(made)
 

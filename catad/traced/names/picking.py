@@ -39,7 +39,19 @@ def _whole(index: Any) -> Any:
 
 @meaning(np.take)
 @method("take")
-def take(trace: Trace, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
+def take(trace: Trace, a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    made = _taken(trace, a, indices, axis, mode)
+    if out is None:
+        return made
+    if not np.can_cast(out.dtype, made.dtype, "safe"):  # NumPy computes in an array like out
+        raise errors.SpaceError(errors.cannot_cast(out.dtype, made.dtype, "safe"))
+    if out.shape != made.shape:
+        raise ValueError("output array does not match result of ndarray.take")
+    np.copyto(out, made, casting="unsafe")
+    return out
+
+
+def _taken(trace: Trace, a: Any, indices: Any, axis: Any, mode: str) -> Any:
     x = as_traced(trace, a)
     if not x.ndim:
         x, axis = np.ravel(x), axis or 0
@@ -181,7 +193,7 @@ def extract(trace: Trace, condition: Any, arr: Any) -> Any:
 
 
 @meaning(np.choose)
-def choose(trace: Trace, a: Any, choices: Any, mode: str = "raise") -> Any:
+def choose(trace: Trace, a: Any, choices: Any, *, mode: str = "raise") -> Any:
     index = _whole(as_traced(trace, a))
     kind = common_dtype(trace, *[as_traced(trace, one) if isinstance(one, (list, tuple)) else one for one in choices])
     sides = [as_traced(trace, one).astype(kind) for one in choices]
@@ -193,7 +205,7 @@ def choose(trace: Trace, a: Any, choices: Any, mode: str = "raise") -> Any:
     return take_along_axis(trace, every, np.broadcast_to(index, (1, *shape)), 0)[0].copy()
 
 
-method("choose")(lambda trace, x, choices, mode="raise": choose(trace, x, choices, mode))
+method("choose")(choose)
 
 
 def _by_data(name: str, function: Any, *methods: str) -> None:

@@ -11,6 +11,7 @@ from catad.terms import cross, identity
 from catad.traced.names.reductions import axes_of, one_line, strong
 from catad.traced.names.universal import lines
 from catad.traced.operators import cast, matmul, pointwise
+from catad.traced.protocols import write_out
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, View, computed, fresh, var_of
 from catad.traced.table import hint, meaning, method, python_meaning
@@ -23,19 +24,32 @@ from catad.vector.subscript import index
 
 @meaning(np.dot)
 @method("dot")
-def dot(trace: Trace, a: Any, b: Any) -> Traced:
+def dot(trace: Trace, a: Any, b: Any, out: Any = None) -> Traced:
+    made = _dot(trace, a, b)
+    if out is None:
+        return made
+    if out.dtype != made.dtype or out.shape != made.shape:
+        raise ValueError(
+            "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+        )
+    np.copyto(out, made)
+    kept: Traced = out
+    return kept
+
+
+def _dot(trace: Trace, a: Any, b: Any) -> Traced:
     x, y = strong(trace, a), strong(trace, b)
     if not x.ndim or not y.ndim:
         made: Traced = pointwise(trace, np.multiply, x, y)
         return made
     if y.ndim <= 2:
-        return matmul(trace, x, y)
+        return matmul(trace, x, y)  # type: ignore[no-any-return]
     return _contracted(trace, x, y, [x.ndim - 1], [y.ndim - 2])
 
 
 @meaning(np.vdot)
 def vdot(trace: Trace, a: Any, b: Any) -> Traced:
-    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))
+    return matmul(trace, np.ravel(strong(trace, a)), np.ravel(strong(trace, b)))  # type: ignore[no-any-return]
 
 
 @meaning(np.inner)
@@ -79,14 +93,20 @@ def _letter(k: int) -> str:
     return "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"[k]
 
 
-def _einsum(trace: Trace, spec: str, arrays: list[Traced]) -> Traced:
-    dtype = np.result_type(*[x.dtype for x in arrays])
+def _einsum(trace: Trace, spec: str, arrays: list[Traced], dtype: Any = None, casting: Any = "safe") -> Traced:
+    dtype = np.result_type(*[x.dtype for x in arrays]) if dtype is None else np.dtype(dtype)
+    for x in arrays:
+        if not np.can_cast(x.dtype, dtype, casting):
+            raise errors.SpaceError(errors.cannot_cast(x.dtype, dtype, casting))
     args = tuple([cast(trace, x.var_, dtype) for x in arrays])
     return fresh(trace, computed(trace.region, einsum(spec), args[0] if len(args) == 1 else args))
 
 
 @meaning(np.einsum)
-def einsum_(trace: Trace, *operands: Any, optimize: Any = False, **options: Any) -> Traced:
+def einsum_(
+    trace: Trace, *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K",
+    casting: Any = "safe",
+) -> Traced:  # fmt: skip
     spec, *arrays = operands
     if not isinstance(spec, str):
         letters = [tuple(one) for one in operands[1::2]]
@@ -94,7 +114,16 @@ def einsum_(trace: Trace, *operands: Any, optimize: Any = False, **options: Any)
         arrays = list(operands[: 2 * (len(operands) // 2) : 2])
         spec = ",".join("".join(_letter(k) for k in one) for one in letters)
         spec += "" if result is None else "->" + "".join(_letter(k) for k in result)
-    return _einsum(trace, _explicit(spec, [strong(trace, x).ndim for x in arrays]), [strong(trace, x) for x in arrays])
+    arrays = [strong(trace, x) for x in arrays]
+    if out is not None and dtype is None:
+        dtype = np.result_type(out.dtype, *[x.dtype for x in arrays])
+    made = _einsum(trace, _explicit(spec, [x.ndim for x in arrays]), arrays, dtype, casting)
+    if out is None:
+        return made
+    if out.shape != made.shape:
+        raise errors.SpaceError(errors.unequal_spaces([made.space, out.space], "out="))
+    write_out(out, made, casting)
+    return out  # type: ignore[no-any-return]
 
 
 def _explicit(spec: str, ranks: list[int]) -> str:
@@ -169,7 +198,7 @@ def traces(trace: Trace, x: Any, /, *, offset: int = 0, dtype: Any = None) -> An
     return trace_(trace, x, offset, -2, -1, dtype)
 
 
-@meaning(np.cross, np.linalg.cross)
+@meaning(np.cross)
 def cross_(trace: Trace, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -222,8 +251,22 @@ def matmul_(trace: Trace, x1: Any, x2: Any, /) -> Any:
     return matmul(trace, x1, x2)
 
 
-meaning(np.linalg.outer)(outer)
-meaning(np.linalg.tensordot)(tensordot)
+@meaning(np.linalg.outer)
+def outer_(trace: Trace, x1: Any, x2: Any, /) -> Any:
+    return outer(trace, x1, x2)
+
+
+@meaning(np.linalg.tensordot)
+def tensordot_(trace: Trace, x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(trace, x1, x2, axes)
+
+
+@meaning(np.linalg.cross)
+def crosses(trace: Trace, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x, y = strong(trace, x1), strong(trace, x2)
+    if x.shape[axis] != 3 or y.shape[axis] != 3:
+        raise ValueError("Both input arrays must be (arrays of) 3-dimensional vectors")
+    return cross_(trace, x, y, axis=axis)
 
 
 @meaning(np.linalg.matrix_power)

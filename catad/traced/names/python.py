@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
+import functools
+import heapq
+import operator
 from typing import Any
 
 import numpy as np
 
 from catad.traced.branch import choose_values
-from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked
 from catad.traced.operators import cast, pointwise, weakened
+from catad.traced.ragged import Ragged
 from catad.traced.stand_in import Traced, fresh
 from catad.traced.steps import TracedRange, backwards, enumerated, paired
 from catad.traced.table import python_meaning
@@ -40,6 +44,11 @@ def _number(driver: Any, x: Traced, kind: type) -> Traced:
     return fresh(driver.trace, weakened(driver.trace, cast(driver.trace, var, np.dtype(kind))))
 
 
+@python_meaning(len)
+def len_(driver: Any, thing: Any) -> Any:
+    return thing.shape[0] if isinstance(thing, Ragged) else len(thing)
+
+
 @python_meaning(abs)
 def abs_(driver: Any, x: Any) -> Any:
     return abs(x)
@@ -58,7 +67,8 @@ def min_(driver: Any, *args: Any, **kwargs: Any) -> Any:
 def _extremum(driver: Any, plain: Any, better: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     """Python's choice: the first of the best, by comparisons."""
     things = list(args[0]) if len(args) == 1 else list(args)
-    key = kwargs.get("key") or (lambda x: x)
+    key = kwargs.get("key")
+    key = kwargs["key"] = (lambda x: x) if key is None else _caller(driver, key)
     if not things or not any(_is_data(key(x)) for x in things):
         return plain(things, **kwargs)
     best = things[0]
@@ -90,9 +100,6 @@ def round_(driver: Any, x: Any, ndigits: Any = None) -> Any:
 
 @python_meaning(range)
 def range_(driver: Any, *args: Any) -> Any:
-    for arg in args:
-        if _is_data(arg):
-            unroll_for(driver.trace, arg.var_)
     if any(_is_data(arg) and arg.dtype.kind in "iu" and not arg.ndim for arg in args):
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         if isinstance(step, int) and step:
@@ -118,14 +125,63 @@ def reversed_(driver: Any, items: Any) -> Any:
     return reversed(items) if found is None else found
 
 
+def _caller(driver: Any, function: Any) -> Any:
+    """A function that Python calls: one of the user is followed."""
+    return lambda *args: driver.call(function, *args)
+
+
+@python_meaning(map)
+def map_(driver: Any, function: Any, *items: Any) -> Any:
+    return map(_caller(driver, function), *items)
+
+
+@python_meaning(filter)
+def filter_(driver: Any, function: Any, items: Any) -> Any:
+    return filter(function if function is None else _caller(driver, function), items)
+
+
+@python_meaning(sorted)
+def sorted_(driver: Any, items: Any, *, key: Any = None, reverse: bool = False) -> Any:
+    return sorted(items, key=None if key is None else _caller(driver, key), reverse=reverse)
+
+
+@python_meaning(functools.reduce)
+def reduce_(driver: Any, function: Any, items: Any, *start: Any) -> Any:
+    return functools.reduce(_caller(driver, function), items, *start)
+
+
+@python_meaning(functools.cmp_to_key)
+def cmp_to_key(driver: Any, function: Any) -> Any:
+    return functools.cmp_to_key(_caller(driver, function))
+
+
+@python_meaning(setattr)
+def setattr_(driver: Any, thing: Any, name: Any, value: Any) -> None:
+    driver.setattr_(thing, name, value)
+
+
+def _changing(function: Any) -> Any:
+    def meaning(driver: Any, *args: Any) -> Any:
+        driver.changes_python()
+        return function(*args)
+
+    return meaning
+
+
+_CHANGES = (delattr, heapq.heappush, heapq.heappop, heapq.heapify, heapq.heappushpop, heapq.heapreplace, bisect.insort,
+            bisect.insort_left, operator.setitem, operator.delitem, object.__setattr__, object.__delattr__)  # fmt: skip
+for _function in _CHANGES:
+    python_meaning(_function)(_changing(_function))
+
+
 @python_meaning(isinstance)
 def isinstance_(driver: Any, thing: Any, kinds: Any) -> bool:
-    if not isinstance(thing, (Traced, Masked)):
+    if not isinstance(thing, (Traced, Masked, Ragged)):
         return isinstance(thing, kinds)
     weak = thing.var_.weak if isinstance(thing, Traced) else None
     if weak is not None:
         return issubclass(weak, kinds)
-    if isinstance(thing, Masked) or thing.ndim or (thing._view is not None):
+    if isinstance(thing, (Masked, Ragged)) or thing.ndim or (thing._view is not None):
         return issubclass(np.ndarray, kinds) or isinstance(thing, kinds)
     return issubclass(thing.dtype.type, kinds) or issubclass(np.ndarray, kinds) or isinstance(thing, kinds)
 

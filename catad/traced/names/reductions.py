@@ -200,7 +200,7 @@ def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
     """`np.var` and `np.std`."""
 
     def made(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *,
+        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
         where: Any = True, mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
         x = strong(trace, a)
@@ -211,10 +211,7 @@ def _moment(word: Callable[..., D], root: bool) -> Callable[..., Any]:
         else:
             result = _deviation(trace, x, axis, ddof, keepdims, where, mean)
             result = np.sqrt(result) if root else result
-        if out is None:
-            return result
-        out[...] = result
-        return out
+        return result
 
     return made
 
@@ -264,7 +261,7 @@ def average(
     scale = total(trace, np.broadcast_to(w, x.shape), axis, dtype, keepdims=keepdims)
     if scale.constant is not None and np.any(scale.constant == 0):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-    made = total(trace, pointwise(trace, np.multiply, x, w), axis, dtype, keepdims=keepdims) / scale
+    made = total(trace, pointwise(trace, np.multiply, x, w, dtype=dtype), axis, dtype, keepdims=keepdims) / scale
     return (made, np.broadcast_to(scale, made.shape).copy()) if returned else made
 
 
@@ -340,12 +337,12 @@ def nanmean(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, keepdi
 
 def _nan_moment(plain: Callable[..., Any], root: bool) -> Callable[..., Any]:
     def made(
-        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: bool = False, *,
+        trace: Trace, a: Any, axis: Any = None, dtype: Any = None, *, ddof: Any = 0, keepdims: bool = False,
         where: Any = True, mean: Any = None, correction: Any = None,
     ) -> Any:  # fmt: skip
         x = strong(trace, a)
         if x.dtype.kind != "f":
-            return plain(trace, x, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+            return plain(trace, x, axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean, correction=correction)
         x = x if dtype is None else x.astype(dtype, copy=False)
         there = pointwise(trace, np.logical_and, np.logical_not(np.isnan(x)), where)
         ddof = ddof if correction is None else correction

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from catad import errors
 from catad.late import late
 from catad.terms import D
 from catad.traced.operators import cast
@@ -79,6 +80,10 @@ def reshaped(x: Traced, shape: Any) -> Traced:
 @meaning(np.reshape, shares=True)
 def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
     x = as_traced(trace, a)
+    if order in ("A", "K") and x.ndim > 1:
+        raise errors.TraceError(errors.order_of_memory(order))
+    if order not in ("C", "F", "A", "K") or (order == "K" and shape != -1):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got '{order}')")
     if order == "F":
         return transposed(
             reshaped(transposed(x, None), tuple(shape)[::-1] if isinstance(shape, (tuple, list)) else shape), None
@@ -133,8 +138,8 @@ def T(trace: Trace, x: Traced) -> Traced:
 
 
 @meaning(np.matrix_transpose, np.linalg.matrix_transpose, shares=True)
-def matrix_transpose(trace: Trace, a: Any) -> Any:
-    return swapaxes(trace, a, -1, -2)
+def matrix_transpose(trace: Trace, x: Any, /) -> Any:
+    return swapaxes(trace, x, -1, -2)
 
 
 attribute("mT")(lambda trace, x: swapaxes(trace, x, -1, -2))

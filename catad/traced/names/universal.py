@@ -147,6 +147,7 @@ def reduce(
 ) -> Any:  # fmt: skip
     """`ufunc.reduce`: along the first axis unless another one is given."""
     x = as_traced(trace, array)
+    dtype = _asked(ufunc, x, dtype, out)
     if ufunc.nin != 2:
         raise ValueError("reduce only supported for binary functions")
     options: dict[str, Any] = {} if initial is None else {"initial": initial}
@@ -164,8 +165,17 @@ def reduce(
     return made if out is None else _put(made, out)
 
 
+def _asked(ufunc: np.ufunc, x: Any, dtype: Any, out: Any) -> Any:
+    """The dtype to compute in: sums and products take that of the result."""
+    target = out[0] if isinstance(out, tuple) else out
+    finer = target is not None and dtype is None and ufunc in _CUMULATIVE and (x.dtype, target.dtype) == (np.float32, np.float64)
+    return target.dtype if finer else dtype
+
+
 def _put(made: Any, out: Any) -> Any:
     target = out[0] if isinstance(out, tuple) else out
+    if made.shape != target.shape:
+        raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))
     assign(target, made, "same_kind")
     return target
 
@@ -204,6 +214,7 @@ def lines(x: Any, axis: Any, lenient: bool = False) -> tuple[Any, tuple[int, ...
 def accumulate(trace: Trace, ufunc: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
     """`ufunc.accumulate`: all prefixes along an axis."""
     x = as_traced(trace, array)
+    dtype = _asked(ufunc, x, dtype, out)
     if not x.ndim:
         raise TypeError("cannot accumulate on a scalar")
     axis = normalize_axis_index(axis, x.ndim)
@@ -247,6 +258,31 @@ def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> N
     a.write(computed(trace.region, term, (a.var_, *key.indices, var)))
 
 
+_IN_LARGER = {np.logical_or: np.maximum, np.logical_and: np.minimum}
+
+
 @_of_ufunc("reduceat")
-def reduceat(trace: Trace, ufunc: np.ufunc, *args: Any, **options: Any) -> Any:
-    raise errors.TraceError(errors.unknown_function(f"np.{ufunc.__name__}.reduceat", "use ct.segmented_fold, or np.add.at"))
+def reduceat(
+    trace: Trace, ufunc: np.ufunc, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+) -> Any:
+    """`ufunc.reduceat`: of the entries from each index to the next one, or the entry alone where that is not larger."""
+    starts = as_traced(trace, np.zeros(0, np.intp) if isinstance(indices, list) and not indices else indices).constant
+    name = f"np.{ufunc.__name__}.reduceat"
+    if starts is None:
+        raise errors.TraceError(errors.unknown_function(f"{name} with indices that are data", "np.add.at"))
+    if ufunc not in _AT and ufunc not in _IN_LARGER:
+        raise errors.TraceError(errors.unknown_function(name, "ufunc.reduce of slices"))
+    x = as_traced(trace, array)
+    kind = ufunc.reduceat(np.ones(1, x.dtype), [0], dtype=dtype).dtype
+    axis = normalize_axis_index(axis, x.ndim)
+    n = x.shape[axis]
+    ufunc.reduceat(np.ones(n, x.dtype), starts)  # NumPy's own errors
+    x = np.moveaxis(x, axis, 0).astype(bool if ufunc in _IN_LARGER else kind)
+    x = x.astype(np.int8) if ufunc in _IN_LARGER else x
+    further = [np.arange(a + 1, b) for a, b in zip(starts, [*starts[1:], n], strict=False)]
+    made = np.take(x, starts, axis=0).copy()
+    if any(len(part) for part in further):
+        owner = np.repeat(np.arange(len(starts)), [len(part) for part in further])
+        at_(trace, _IN_LARGER.get(ufunc, ufunc), made, owner, np.take(x, np.concatenate(further), axis=0))
+    made = np.moveaxis(made.astype(kind), 0, axis)
+    return made if out is None else _put(made, out)

@@ -13,6 +13,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu.nests.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
+from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.body import Sink, Source, state_dtypes
 from catad.engine.stages.layout import LANES, LINE, POINTS, Kernel
 from catad.engine.stages.stage import FoldResult
@@ -37,6 +38,8 @@ class Nest(Places):
 
     entries: tuple[str, ...] = ("kernel",)
     bounds = 4  # first row, last row, first index, last index
+    level = SPEED
+    row = "row"  # the name of the function of a row
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -107,9 +110,13 @@ class Nest(Places):
     def _row_text(self, *more: str) -> str:
         given = ["ptr noalias readonly %t", *more]
         for j, array in enumerate(self.arrays):
-            given.append(f"i64 %a{j}" if is_index(array) else f"ptr noalias {self._aligned(array)} %a{j}")
+            given.append(f"i64 %a{j}" if is_index(array) else f"ptr {self._apart(j)} {self._aligned(array)} %a{j}")
         given += [f"i1 %g{guard}" for guard in self.guards]
-        return self.w.text("row", ", ".join(given), "internal", "alwaysinline")
+        return self.w.text(self.row, ", ".join(given), "internal", "alwaysinline")
+
+    def _apart(self, j: int) -> str:
+        """What LLVM is told of an array: that no other one overlaps it."""
+        return "noalias"
 
     def _aligned(self, array: Source | Sink) -> str:
         return f"align {VECTOR}" if self.shifted and isinstance(array, Sink) else ""

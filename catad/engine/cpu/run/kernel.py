@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
+from array import array
 from collections.abc import Sequence
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
@@ -19,6 +20,7 @@ class Printer(Protocol):
     """Writes a module of functions of a table and a part of the work, which is given by `bounds` integers."""
 
     bounds: int
+    level: int  # of LLVM's pipeline
 
     def __init__(self, what: Any) -> None: ...
 
@@ -37,7 +39,7 @@ class Code:
         begun = time.perf_counter()
         self.printer, self.what = printer, what
         made = printer(what)
-        self.module = target.compiled(made.text, tuple(made.entries), key_of(printer, what, FOLDERS))
+        self.module = target.compiled(made.text, tuple(made.entries), key_of(printer, what, FOLDERS), made.level)
         self.stop = stop_of(self.module)
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * made.bounds)
         self.calls = {name: call(self.module.address(name)) for name in made.entries}
@@ -48,12 +50,13 @@ class Code:
         """The LLVM text."""
         return self.printer(self.what).text()
 
-    def run(self, name: str, table: Any, parts: Sequence[tuple[int, ...]]) -> None:
-        """A function on each part of its work, in threads where there are several; `table` is `packed`."""
+    def run(self, name: str, table: array[int], parts: Sequence[tuple[int, ...]]) -> None:
+        """A function on each part of its work, in threads where there are several; `table` has numbers of 64 bits."""
+        where = table.buffer_info()[0]
         if self.stop is None and len(parts) == 1:
-            self.calls[name](ctypes.addressof(table), *parts[0])
+            self.calls[name](where, *parts[0])
         else:
-            run_all(self.calls[name], self.stop, ctypes.addressof(table), parts)
+            run_all(self.calls[name], self.stop, where, parts)
 
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it
@@ -67,6 +70,6 @@ def code_of(printer: type[Printer], what: Any) -> Code:
     return found
 
 
-def packed(numbers: Sequence[int]) -> Any:
+def packed(numbers: Sequence[int]) -> array[int]:
     """A table as compiled code reads it."""
-    return (ctypes.c_int64 * len(numbers))(*numbers)
+    return array("q", numbers)

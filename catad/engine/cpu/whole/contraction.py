@@ -1,0 +1,225 @@
+"""Contractions within a whole program, as loops: rows of the result at once where these lie contiguously, else dot products."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.text.numbers import cast, load, store
+from catad.errors import CannotPrint
+from catad.linear.contract import Contract
+from catad.scalar.llvm_writer import literal, llvm_type
+from catad.spaces import Tensor
+
+LARGE = 1 << 15  # multiplications from which on a product of matrices is one of BLAS
+LONG = 512  # terms of a sum that are added without a level above
+AT_ONCE = 4  # terms of a sum that are added to a row of the result between reading and writing it
+
+
+class _Matrices(NamedTuple):
+    """A product of matrices: which operands, and the labels of rows, of columns, and of the sum."""
+
+    left: int
+    right: int
+    rows: int
+    columns: int
+    inner: int
+
+
+class Contraction:
+    """One contraction being written; `steps[k][label]` is the stride of operand k along a label, in bytes; the result is last."""
+
+    def __init__(self, text: Text, c: Contract, read: Sequence[tuple[Buffer, Tensor]], made: tuple[Buffer, Tensor]) -> None:
+        self.text, self.w, self.c, self.dtype = text, text.w, c, made[1].dtype
+        if self.dtype.kind not in "fiu":
+            raise CannotPrint("a contraction of truth values", "only numbers are contracted")
+        self.arrays = [*read, made]
+        self.steps = []
+        for labels, (_, space) in zip([*c.operands, c.out], self.arrays, strict=True):
+            own = dict.fromkeys(range(len(c.sizes)), 0)
+            for label, stride in zip(labels, strides_of(space), strict=True):
+                own[label] += stride
+            self.steps.append(own)
+        there = {label for labels in c.operands for label in labels}
+        self.sums = [label for label in sorted(there - set(c.out)) if c.sizes[label] != 1]
+        self.outer = [label for label in dict.fromkeys(c.out) if c.sizes[label] != 1]
+
+    def write(self) -> None:
+        """Write the loops."""
+        result, space = self.arrays[-1]
+        if len(set(self.c.out)) != len(self.c.out):  # zero off a diagonal
+            self.text.clear(result.pointer, space.nbytes)
+        if 0 in [self.c.sizes[label] for label in (*self.sums, *self.outer)]:
+            self.text.clear(result.pointer, space.nbytes)
+        elif not self.sums:
+            self._points()
+        elif (found := self._as_matrices()) is not None:
+            self._by_blas(found)
+        elif self.outer and self._along_rows():
+            self._rows()
+        else:
+            self._dots()
+
+    def _as_matrices(self) -> _Matrices | None:
+        """The contraction as a product of two matrices that is worth a call; None where it is another one."""
+        sizes, dtype = self.c.sizes, self.dtype
+        if len(self.arrays) != 3 or len(self.sums) != 1 or any(space.dtype != dtype for _, space in self.arrays):
+            return None
+        (inner,) = self.sums
+        left, right, made = self.steps
+        columns = [label for label in self.outer if made[label] == dtype.itemsize]
+        rows = [label for label in self.outer if label not in columns]
+        if dtype.kind != "f" or len(rows) != 1 or len(columns) != 1:
+            return None
+        if math.prod([sizes[k] for k in (*self.outer, inner)]) < LARGE:
+            return None
+        m, n, k = rows[0], columns[0], inner
+        for a, b in ((0, 1), (1, 0)):
+            left, right = self.steps[a], self.steps[b]
+            if left[n] == right[m] == 0 and dtype.itemsize in (left[m], left[k]) and dtype.itemsize in (right[n], right[k]):
+                return _Matrices(a, b, m, n, k)
+        return None
+
+    def _by_blas(self, found: _Matrices) -> None:
+        """`C = A B` as `C' = B' A'` in the order of Fortran."""
+        text, w, size, sizes = self.text, self.w, self.dtype.itemsize, self.c.sizes
+        a, b, m, n, k = found
+        gemm = text.external(f"{'d' if size == 8 else 's'}gemm")
+
+        def number(value: int) -> str:
+            w.support[f"int {value}"] = f"@int_{value} = internal constant i32 {value}"
+            return f"ptr @int_{value}"
+
+        def scalar(value: float, name: str) -> str:
+            kind = llvm_type(self.dtype)
+            w.support[f"{name} {kind}"] = f"@{name}_{kind} = internal constant {kind} {literal(value, self.dtype)}"
+            return f"ptr @{name}_{kind}"
+
+        def matrix(which: int, row: int, column: int) -> tuple[str, str, str]:
+            """Whether it is transposed, its address and the distance of its columns, as Fortran sees it."""
+            own, straight = self.steps[which], self.steps[which][column] == size
+            letter = "n" if straight else "t"
+            w.support[f"letter {letter}"] = f"@letter_{letter} = internal constant i8 {ord(letter)}"
+            far = own[row] if straight else own[column]
+            return f"ptr @letter_{letter}", f"ptr {self.arrays[which][0].pointer}", number(max(far // size, 1))
+
+        (side, y, ldy), (other, x, ldx) = matrix(b, k, n), matrix(a, m, k)
+        result, ldc = f"ptr {self.arrays[2][0].pointer}", number(max(self.steps[2][m] // size, 1))
+        ends = [number(sizes[n]), number(sizes[m]), number(sizes[k])]
+        zero, one = scalar(0.0, "no"), scalar(1.0, "one")
+        w.do(f"call void {gemm}({', '.join([side, other, *ends, one, y, ldy, x, ldx, zero, result, ldc])})")
+
+    def _along_rows(self) -> bool:
+        """True where the last axis of the result lies contiguously in some operand, or no sum does so better."""
+        last = self.outer[-1]
+        return any(own[last] == space.dtype.itemsize for own, (_, space) in zip(self.steps[:-1], self.arrays, strict=False))
+
+    def _product(self, index: dict[int, str]) -> str:
+        """The product of the operands at an index."""
+        w, kind, made = self.w, llvm_type(self.dtype), ""
+        for own, (buffer, space) in zip(self.steps[:-1], self.arrays, strict=False):
+            number = cast(w, load(w, self._at(buffer, own, index), space.dtype), space.dtype, self.dtype)
+            made = number if not made else w.set(f"{self._op('mul')} {kind} {made}, {number}")
+        return made
+
+    def _op(self, name: str) -> str:
+        """An operation that may be rounded together with another, and sums that may be taken in any order."""
+        return f"f{name} reassoc contract" if self.dtype.kind == "f" else name
+
+    def _at(self, buffer: Buffer, own: dict[int, int], index: dict[int, str]) -> str:
+        return self.text.at(buffer.pointer, list(index.values()), [own[label] for label in index])
+
+    def _each(self, labels: Sequence[int], index: dict[int, str], body: object) -> None:
+        sizes = [self.c.sizes[label] for label in labels]
+        self.text.nest(sizes, lambda found: body({**index, **dict(zip(labels, found, strict=True))}))  # type: ignore[operator]
+
+    def _points(self) -> None:
+        result = self.arrays[-1][0]
+
+        def one(index: dict[int, str]) -> None:
+            store(self.w, self._product(index), self._at(result, self.steps[-1], index), self.dtype)
+
+        self._each(self.outer, {}, one)
+
+    def _dots(self) -> None:
+        """One sum after the other, in a register."""
+        w, kind, result = self.w, llvm_type(self.dtype), self.arrays[-1][0]
+        total, part = w.slot(kind), w.slot(kind)
+        *order, last = sorted(self.sums, key=lambda label: -max(own[label] for own in self.steps[:-1]))
+
+        def add(goal: str, more: str) -> None:
+            old = w.set(f"load {kind}, ptr {goal}")
+            w.do(f"store {kind} {w.set(f'{op} {kind} {old}, {more}')}, ptr {goal}")
+
+        def line(index: dict[int, str]) -> None:
+            def some(start: str) -> None:
+                stop = w.least(w.set(f"add i64 {start}, {LONG}"), str(self.c.sizes[last]))
+                w.do(f"store {kind} {literal(0, self.dtype)}, ptr {part}")
+                w.loop(start, stop, lambda k: add(part, self._product({**index, last: k})))
+                add(total, w.set(f"load {kind}, ptr {part}"))
+
+            if self.c.sizes[last] > LONG:
+                w.loop("0", str(self.c.sizes[last]), some, LONG)
+            else:
+                w.loop("0", str(self.c.sizes[last]), lambda k: add(total, self._product({**index, last: k})))
+
+        op = self._op("add")
+
+        def one(index: dict[int, str]) -> None:
+            w.do(f"store {kind} {literal(0, self.dtype)}, ptr {total}")
+            self._each(order, index, line)
+            store(w, w.set(f"load {kind}, ptr {total}"), self._at(result, self.steps[-1], index), self.dtype)
+
+        self._each(self.outer, {}, one)
+
+    def _rows(self) -> None:
+        """All of a row of the result at once, some terms of its sums after the others."""
+        *outer, last = self.outer
+        *sums, inner = self.sums
+        size = self.c.sizes[inner]
+        whole = size - size % AT_ONCE
+
+        def row(index: dict[int, str]) -> None:
+            if math.prod([self.c.sizes[label] for label in sums]) == 1 and whole:
+                self._terms(index, last, inner, "0", AT_ONCE, first=True)
+                self._blocks(index, last, inner, AT_ONCE, whole)
+            else:
+                self._each([last], index, self._zero)
+                self._each(sums, index, lambda found: self._blocks(found, last, inner, 0, whole))
+
+        self._each(outer, {}, row)
+
+    def _zero(self, index: dict[int, str]) -> None:
+        store(self.w, literal(0, self.dtype), self._at(self.arrays[-1][0], self.steps[-1], index), self.dtype)
+
+    def _blocks(self, index: dict[int, str], last: int, inner: int, begin: int, whole: int) -> None:
+        size = self.c.sizes[inner]
+        if begin < whole:
+            self.w.loop(str(begin), str(whole), lambda s: self._terms(index, last, inner, s, AT_ONCE), AT_ONCE)
+        if whole < size:
+            self._terms(index, last, inner, str(whole), size - whole, first=False)
+
+    def _terms(self, index: dict[int, str], last: int, inner: int, start: str, count: int, first: bool = False) -> None:
+        """Add so many terms, from one on, to a row of the result."""
+        w, kind, result = self.w, llvm_type(self.dtype), self.arrays[-1][0]
+        places = [w.set(f"add i64 {start}, {k}") for k in range(count)]
+
+        def one(found: dict[int, str]) -> None:
+            goal = self._at(result, self.steps[-1], found)
+            total = "" if first else load(w, goal, self.dtype)
+            for place in places:
+                term = self._product({**found, inner: place})
+                total = w.set(f"{self._op('add')} {kind} {total}, {term}") if total else term
+            store(w, total, goal, self.dtype)
+
+        self._each([last], index, one)
+
+
+def write_contraction(text: Text, c: Contract, read: Sequence[tuple[Buffer, Tensor]], made: tuple[Buffer, Tensor]) -> None:
+    """Write a contraction of these arrays."""
+    assert all(np.dtype(space.dtype).itemsize for _, space in read)
+    Contraction(text, c, read, made).write()

@@ -1,0 +1,123 @@
+"""Stages within a whole program: the loop nests of `nests/` with all sizes and strides written into the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from catad.engine.cpu.nests.nest import Nest
+from catad.engine.cpu.whole.text import INLINED, MOST, Buffer, Text, strides_of
+from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout
+from catad.engine.stages.split_reduction import split_reduction
+from catad.engine.stages.table import Table
+from catad.engine.text.places import is_index
+from catad.errors import CannotPrint
+from catad.spaces import Tensor
+
+
+class FixedNest(Nest):
+    """A kernel whose table is known; `shared` are arrays that lie where another one does."""
+
+    def __init__(self, text: Text, how: Layout, shared: frozenset[int]) -> None:
+        super().__init__(how.kernel)
+        self.w = text.w.beside()
+        self.w.hint = Nest(how.kernel).w.hint
+        self.how, self.shared = how, shared
+        self.values = Table(how, [-1 if is_index(array) else 0 for array in self.arrays[: len(self.body.sources)]]).values
+        if len(text.functions) >= MOST:
+            raise CannotPrint(f"a program of more than {MOST} stages", "it would take long to compile")
+        self.attributes = "alwaysinline" if len(text.functions) < INLINED else "noinline"
+        self.row, self.name = f"row{len(text.functions)}", f"stage{len(text.functions)}"
+
+    def entry(self, at: int) -> str:
+        """A number of the table."""
+        return str(self.values[at])
+
+    def _apart(self, j: int) -> str:
+        return "" if j in self.shared else "noalias"
+
+    def functions(self) -> str:
+        """The function of a row and that of all rows, which takes the addresses of the arrays."""
+        row = self._row()
+        self.w = self.w.beside()
+        return row + self._rows()
+
+    def _rows(self) -> str:
+        w, how = self.w, self.how
+        outer = how.loops[: self.kernel.outer]
+
+        def level(k: int, index: list[str]) -> None:
+            if k < len(outer):
+                if outer[k].size == 1:
+                    level(k + 1, [*index, "0"])
+                else:
+                    w.loop("0", str(outer[k].size), lambda i: level(k + 1, [*index, i]))
+                return
+            given = ["ptr null", "i64 0", f"i64 {how.loops[-1].size}"]
+            for j, array in enumerate(self.arrays):
+                at = str(how.offsets[j])
+                for i, loop in zip(index, outer, strict=True):
+                    if i != "0" and loop.strides[j]:
+                        step = w.set(f"mul nsw i64 {i}, {loop.strides[j]}")
+                        at = step if at == "0" else w.set(f"add nsw i64 {at}, {step}")
+                if is_index(array):
+                    given.append(f"i64 {at}")
+                else:
+                    place = f"%p{j}" if at == "0" else w.set(f"getelementptr i8, ptr %p{j}, i64 {at}")
+                    given.append(f"ptr {place}")
+            given += [f"i1 {self._flag(guard, index)}" for guard in self.guards]
+            w.do(f"call void @{self.row}({', '.join(given)})")
+
+        level(0, [])
+        pointers = [f"ptr %p{j}" for j, array in enumerate(self.arrays) if not is_index(array)]
+        return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
+
+    def _flag(self, guard: int, index: Sequence[str]) -> str:
+        """True where the guard holds as far as the outer loops say."""
+        w, flag = self.w, "true"
+        for k, i in enumerate(index):
+            lo, hi = self.interval(guard, k)
+            low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
+            flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
+        return flag
+
+
+def write_stage(
+    text: Text,
+    stage: Ready,
+    read: Sequence[tuple[Buffer, Tensor] | None],
+    made: Sequence[tuple[Buffer, Tensor]],
+    same: Mapping[int, int],
+) -> None:
+    """Write a stage that reads these arrays, None for loop indices, and writes those; `same` says which lie in one place."""
+    if 0 in stage.shape:
+        return
+    strides = [(1,) if one is None else strides_of(one[1]) for one in read]
+    how = layout(stage, [*strides, *[strides_of(space) for _, space in made]])
+    if how is None:
+        _write_in_two(text, stage, read, made)
+        return
+    if how.kernel.kind == FOLDS:
+        how = how._replace(kernel=how.kernel._replace(kind=LINE))
+    nest = FixedNest(text, how, frozenset([*same, *same.values()]))
+    text.functions.append(nest.functions())
+    pointers = [one[0].pointer for one in [*read, *made] if one is not None]
+    text.w.do(f"call void @{nest.name}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
+
+
+def _write_in_two(text: Text, stage: Ready, read: Sequence[Any], made: Sequence[tuple[Buffer, Tensor]]) -> None:
+    """A stage that folds over axes along which arrays do not lie as along one."""
+    for last in reversed(range(1, len(stage.axis))):
+        found = split_reduction(stage, last)
+        between = [Tensor(shape, dtype) for shape, dtype in found.between]
+        steps = [(1,) if one is None else strides_of(one[1]) for one in read]
+        steps += [strides_of(made[k][1]) for k in found.outs] + [strides_of(space) for space in between]
+        if layout(found.first, steps) is not None:
+            break
+    rooms = [(text.buffer(space), space) for space in between]
+    first = [*[made[k] for k in found.outs], *rooms]
+    write_stage(text, found.first, read, first, {})
+    for one in found.rest:
+        write_stage(text, one.stage, [first[k] for k in one.reads], [made[j] for j in one.outs], {})
+    for room, _ in rooms:
+        text.free(room)

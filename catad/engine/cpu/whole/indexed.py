@@ -1,0 +1,144 @@
+"""Boxes that write where an index array says, and positions from index arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.text.numbers import add, cast, load, store
+from catad.errors import CannotPrint
+from catad.linear.clear import ClearedAt
+from catad.linear.gather import Indexing, ScatterAdded
+from catad.scalar.llvm_writer import literal
+from catad.spaces import Tensor
+from catad.vector.flat_index import FlatIndex
+from catad.vector.index import InRange
+from catad.vector.overwrite import AddedAt, OverwrittenAt
+
+Array = tuple[Buffer, Tensor]
+_INT = np.dtype(np.int64)
+
+
+def _written(text: Text, how: Indexing, index: Array, goal: Array, entry: Callable[[dict[int, str], str], None]) -> None:
+    """Loops over all that an index array says: `entry` is given the labels' indices and the address, where that is inside."""
+    w, space = text.w, goal[1]
+    step = dict(zip(how.src, strides_of(space), strict=True))
+    rest = [label for label in how.dst if label not in how.by]
+
+    def one(found: list[str]) -> None:
+        at = dict(zip(how.by, found, strict=True))
+        read = load(w, text.at(index[0].pointer, found, strides_of(index[1])), index[1].dtype)
+        position = cast(w, read, index[1].dtype, _INT)
+
+        def all_of_it() -> None:
+            line = text.at(goal[0].pointer, [position], [strides_of(space)[how.axis]])
+
+            def each(more: list[str]) -> None:
+                own = {**at, **dict(zip(rest, more, strict=True))}
+                axes = [label for k, label in enumerate(how.src) if k != how.axis]
+                entry(own, text.at(line, [own[label] for label in axes], [step[label] for label in axes]))
+
+            text.nest([how.sizes[label] for label in rest], each)
+
+        w.when(w.set(f"icmp ult i64 {position}, {how.bins}"), all_of_it)
+
+    text.nest([how.sizes[label] for label in how.by], one)
+
+
+def _value(text: Text, how: Indexing, values: Array) -> Callable[[dict[int, str]], str]:
+    steps = strides_of(values[1])
+
+    def read(own: dict[int, str]) -> str:
+        return load(text.w, text.at(values[0].pointer, [own[label] for label in how.dst], steps), values[1].dtype)
+
+    return read
+
+
+def overwritten_at(text: Text, box: OverwrittenAt, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `OverwrittenAt`, in place where the result lies where the argument does."""
+    (index, x, values), (goal,) = read, made
+    text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
+    value = _value(text, box.how, values)
+    _written(text, box.how, index, goal, lambda own, place: store(text.w, value(own), place, goal[1].dtype))
+
+
+def cleared_at(text: Text, box: ClearedAt, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `ClearedAt`, in place where the result lies where the argument does."""
+    (index, x), (goal,) = read, made
+    text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
+    zero = literal(0, goal[1].dtype)
+    _written(text, box.how, index, goal, lambda own, place: store(text.w, zero, place, goal[1].dtype))
+
+
+def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) -> None:
+    dtype = goal[1].dtype
+    if how.by and dtype.itemsize < 8 and dtype.kind == "f":
+        raise CannotPrint("sums of float32 by index", "they are taken in double precision")
+    if dtype.kind == "b":
+        raise CannotPrint("sums of truth values by index", "only numbers are added")
+    value = _value(text, how, values)
+
+    def one(own: dict[int, str], place: str) -> None:
+        store(text.w, add(text.w, dtype, load(text.w, place, dtype), value(own)), place, dtype)
+
+    _written(text, how, index, goal, one)
+
+
+def added_at(text: Text, box: AddedAt, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `AddedAt`, in place where the result lies where the argument does."""
+    (index, x, values), (goal,) = read, made
+    text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
+    _added(text, box.how, index, values, goal)
+
+
+def scatter_added(text: Text, box: ScatterAdded, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `ScatterAdded`."""
+    (index, values), (goal,) = read, made
+    text.clear(goal[0].pointer, goal[1].nbytes)
+    _added(text, box.how, index, values, goal)
+
+
+def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `FlatIndex`; an index out of range makes the array code run, which raises."""
+    w, (goal, space), counts = text.w, made[0], len(box.counts)
+
+    def one(found: list[str]) -> None:
+        given, slices, flat = iter(read), 0, "0"
+        for axis in box.axes:
+            if axis.kind == "argument":
+                at = _from_the_front(text, next(given), found[: len(found) - counts], axis.size)
+            elif axis.kind == "index":
+                at = str(axis.start)
+            else:
+                i = found[len(found) - counts + slices]
+                at, slices = w.set(f"add i64 {axis.start}, {w.set(f'mul i64 {i}, {axis.step}')}"), slices + 1
+            flat = at if flat == "0" else w.set(f"add i64 {w.set(f'mul i64 {flat}, {axis.size}')}, {at}")
+        store(w, flat, text.at(goal.pointer, found, strides_of(space)), _INT)
+
+    text.nest(space.shape, one)
+
+
+def in_range(text: Text, box: InRange, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `InRange`; an index out of range makes the array code run, which raises."""
+    w, (index, space) = text.w, read[0]
+    text.copy(index.pointer, made[0][0].pointer, space.nbytes)
+
+    def one(found: list[str]) -> None:
+        position = cast(w, load(w, text.at(index.pointer, found, [space.dtype.itemsize]), space.dtype), space.dtype, _INT)
+        w.when(w.set(f"icmp uge i64 {position}, {box.size}"), text.fail)
+
+    text.nest([space.size], one)
+
+
+def _from_the_front(text: Text, array: Array, found: Sequence[str], size: int) -> str:
+    """An index counted from the front, in range."""
+    w, (buffer, space) = text.w, array
+    own = found[len(found) - space.ndim :]
+    steps = [0 if n == 1 else step for n, step in zip(space.shape, strides_of(space), strict=True)]
+    index = cast(w, load(w, text.at(buffer.pointer, own, steps), space.dtype), space.dtype, _INT)
+    below = w.set(f"icmp slt i64 {index}, 0")
+    front = w.set(f"select i1 {below}, i64 {w.set(f'add i64 {index}, {size}')}, i64 {index}")
+    w.when(w.set(f"icmp uge i64 {front}, {size}"), text.fail)
+    return front

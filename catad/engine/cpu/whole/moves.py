@@ -1,0 +1,74 @@
+"""Boxes that move entries to places that are known: slices, concatenations, writes into a region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from catad.engine.cpu.whole.text import Buffer, Laid, Text, strides_of
+from catad.linear.clear import Cleared
+from catad.linear.reindex import Axis, StridedCopy
+from catad.spaces import Tensor
+from catad.vector.overwrite import Overwritten
+from catad.vector.shape import Concatenate
+
+Arrays = Sequence[tuple[Buffer, Tensor]]
+
+
+def _sides(axes: Sequence[Axis], source: tuple[Buffer, Tensor], goal: tuple[Buffer, Tensor]) -> tuple[Laid, Laid]:
+    """What is read and what is written, over the entries that move."""
+    own, into = strides_of(source[1]), strides_of(goal[1])
+    start = sum([ax.a * step for ax, step in zip(axes, own, strict=True)])
+    end = sum([ax.c * step for ax, step in zip(axes, into, strict=True)])
+    steps = [ax.s * step for ax, step in zip(axes, own, strict=True)]
+    strides = [ax.t * step for ax, step in zip(axes, into, strict=True)]
+    return Laid(source[0].pointer, start, steps, source[1].dtype), Laid(goal[0].pointer, end, strides, goal[1].dtype)
+
+
+def strided_copy(text: Text, box: StridedCopy, read: Arrays, made: Arrays) -> None:
+    """Write a `StridedCopy`."""
+    (source,), (goal,) = read, made
+    if any(ax.m != ax.n_out for ax in box.axes):
+        text.fill(goal[0].pointer, goal[1], box.fill)
+    text.move([ax.m for ax in box.axes], *_sides(box.axes, source, goal))
+
+
+def overwritten(text: Text, box: Overwritten, read: Arrays, made: Arrays) -> None:
+    """Write an `Overwritten`, in place where the result lies where the argument does."""
+    (x, values), (goal,) = read, made
+    text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
+    text.move([ax.m for ax in box.axes], *_sides(box.axes, values, goal))
+
+
+def cleared(text: Text, box: Cleared, read: Arrays, made: Arrays) -> None:
+    """Write a `Cleared`, in place where the result lies where the argument does."""
+    (x,), (goal, space) = read, made[0]
+    text.copy(x[0].pointer, goal.pointer, space.nbytes)
+    steps = strides_of(space)
+    offset = sum([run.start * step for run, step in zip(box.region, steps, strict=True)])
+    strides = [run.step * step for run, step in zip(box.region, steps, strict=True)]
+    zero = Laid(text.zero(space.dtype), 0, [0] * len(steps), space.dtype)
+    text.move([run.length for run in box.region], zero, Laid(goal.pointer, offset, strides, space.dtype))
+
+
+def concatenate(text: Text, box: Concatenate, read: Arrays, made: Arrays) -> None:
+    """Write a `Concatenate`."""
+    (goal, space), offset = made[0], 0
+    strides = strides_of(space)
+    for source, own in read:
+        part = Laid(source.pointer, 0, strides_of(own), own.dtype)
+        text.move(own.shape, part, Laid(goal.pointer, offset, strides, space.dtype))
+        offset += own.shape[box.axis] * strides[box.axis]
+
+
+def offset_of(box: Any, space: Tensor) -> int | None:
+    """The bytes after which a slice begins that lies contiguously in its argument; None where it does not."""
+    if not isinstance(box, StridedCopy) or any(ax.m != ax.n_out or ax.s != 1 for ax in box.axes if ax.m != 1):
+        return None
+    if any(ax.m != ax.n_out for ax in box.axes):
+        return None
+    cut = [k for k, ax in enumerate(box.axes) if ax.m != ax.n_in]
+    if cut and math.prod([ax.m for ax in box.axes[: cut[-1]]]) != 1:
+        return None
+    return sum([ax.a * step for ax, step in zip(box.axes, strides_of(space), strict=True)])

@@ -1,0 +1,251 @@
+"""Boxes that run programs, within a whole program: loops with a state, choices, and programs that are called."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
+from catad.engine.cpu.whole.rewrite import adding_up
+from catad.engine.cpu.whole.text import SMALL, Buffer, Text
+from catad.engine.text.numbers import load
+from catad.late import late
+from catad.linear.either import Choose
+from catad.linear.sweep import Sweep
+from catad.scalar.llvm import stopped
+from catad.spaces import Product, Space, Tensor
+from catad.terms import D
+from catad.vector.checkpoint import Call
+from catad.vector.loop import After, Counted
+from catad.wiring import Box, Wiring
+
+Arrays = Sequence[tuple[Buffer, Tensor]]
+
+
+def _wiring(term: D, dom: Space) -> Wiring:
+    return late().program_of(term, dom)[0].wiring
+
+
+class _Carried:
+    """What a loop carries from step to step: where it is now, and, of a large value, the place of the next one."""
+
+    def __init__(self, text: Text, space: Tensor, now: Buffer) -> None:
+        self.text, self.space, self.first = text, space, now
+        self.other = text.buffer(space)
+        self.turns = space.nbytes > SMALL
+        if self.turns:  # two places in turn
+            self.slots = text.w.slot("ptr"), text.w.slot("ptr")
+            for slot, buffer in zip(self.slots, (now, self.other), strict=True):
+                text.w.do(f"store ptr {buffer.pointer}, ptr {slot}")
+
+    def begin(self) -> None:
+        """At the beginning of a step."""
+        n = self.space.nbytes
+        if self.turns:
+            here, there = [self.text.w.set(f"load ptr, ptr {slot}") for slot in self.slots]
+            self.now, self.next = Buffer(here, n, owned=True), Buffer(there, n, owned=True)
+        else:
+            self.now, self.next = self.first, self.other
+
+    def end(self, made: Buffer) -> None:
+        """At the end of a step, which has left the value somewhere."""
+        w = self.text.w
+        if made.pointer == self.now.pointer:
+            return
+        if self.turns and made.pointer == self.next.pointer:
+            w.do(f"store ptr {self.next.pointer}, ptr {self.slots[0]}")
+            w.do(f"store ptr {self.now.pointer}, ptr {self.slots[1]}")
+        else:
+            self.text.copy(made.pointer, self.now.pointer, self.space.nbytes)
+
+    def finish(self) -> None:
+        """Leave the value where the first one was."""
+        w = self.text.w
+        if self.turns:
+            here = w.set(f"load ptr, ptr {self.slots[0]}")
+            moved = w.set(f"icmp ne ptr {here}, {self.first.pointer}")
+            w.when(moved, lambda: self.text.copy(here, self.first.pointer, self.space.nbytes))
+        self.text.free(self.other)
+
+
+class Loop:
+    """A sweep being written: its state and its sums go from step to step, and results are written into their stacks."""
+
+    def __init__(self, text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
+        self.text, self.w, self.box = text, text.w, box
+        self.states, self.given, self.inputs = box.parted(read)
+        wiring = _wiring(box.body, box.dom)
+        k, sums = len(self.states), len(box.sums.leaves)
+        self.wiring = adding_up(wiring, k, sums)
+        self.carried = []
+        for (old, space), (goal, _) in zip(self.states, made, strict=False):
+            text.copy(old.pointer, goal.pointer, space.nbytes)
+            self.carried.append(_Carried(text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+        for goal, space in made[k : k + sums]:
+            text.clear(goal.pointer, space.nbytes)
+            self.carried.append(_Carried(text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+        self.outputs = [(goal, leaf) for (goal, _), leaf in zip(made[k + sums :], box.output.leaves, strict=True)]
+
+    def write(self, count: str) -> None:
+        """Write the loop of so many steps."""
+        w, reverse = self.w, self.box.reverse
+        last = w.set(f"sub i64 {count}, 1") if reverse else ""
+        w.loop("0", count, lambda i: self.step(w.set(f"sub i64 {last}, {i}") if reverse else i))
+        for one in self.carried:
+            one.finish()
+
+    def step(self, i: str) -> None:
+        """Write one step."""
+        text, k = self.text, len(self.states)
+        for one in self.carried:
+            one.begin()
+        given = [Buffer(buffer.pointer, buffer.nbytes) for buffer, _ in self.given]
+        inputs = [self._at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
+        states, sums = self.carried[:k], self.carried[k:]
+        goals = [*[one.next for one in self.carried], *[self._at(buffer, leaf, i) for buffer, leaf in self.outputs]]
+        read = [*[one.now for one in states], *given, *inputs, *[one.now for one in sums]]
+        made = write_program(text, self.wiring, read, goals, len(self.carried))
+        places = {one.now.pointer for one in self.carried}
+        for j, one in enumerate(self.carried):  # what lies where another value belongs is moved out of its way
+            if made[j].pointer in places - {one.now.pointer}:
+                beside = text.buffer(one.space)
+                text.copy(made[j].pointer, beside.pointer, one.space.nbytes)
+                made[j] = beside
+        for one, buffer in zip(self.carried, made, strict=False):
+            one.end(buffer)
+
+    def _at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
+        return Buffer(self.text.at(buffer.pointer, [i], [leaf.nbytes]), leaf.nbytes)
+
+
+def sweep(text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
+    """Write a `Sweep`."""
+    Loop(text, box, read, made).write(text.length(box.n))
+
+
+class WhileLoop(Loop):
+    """A `Counted` being written: it counts the steps of each lane while it takes them.
+
+    Results of more steps than there is room for are written over each other, since another program runs then instead.
+    """
+
+    box: Counted
+
+    def __init__(self, text: Text, box: Counted, read: Arrays, made: Arrays) -> None:
+        super().__init__(text, box, read, made[:-1])
+        self.count, self.live = made[-1], (text.buffer(Tensor(box.lanes, "bool")), Tensor(box.lanes, "bool"))
+        text.clear(self.count[0].pointer, self.count[1].nbytes)
+
+    def run(self) -> None:
+        """Write the loop."""
+        w, text, box = self.w, self.text, self.box
+        taken, going = w.slot("i64"), w.slot("i1")
+        w.do(f"store i64 0, ptr {taken}")
+        w.do(f"store i1 true, ptr {going}")
+        head, inside, after = (w.name(stem) for stem in ("while", "step", "after"))
+        n = text.length(box.n)
+
+        w.do(f"br label %{head}")
+        w.label(head)
+        for one in self.carried:
+            one.begin()
+        w.when(w.set(f"load i1, ptr {going}"), lambda: self._test(going))
+        steps = w.set(f"load i64, ptr {taken}")
+        more = w.set(f"load i1, ptr {going}")
+        if box.output.leaves or box.sums.leaves:  # steps of lanes that are done change no state
+            more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {steps}, {n}')}")
+        most = w.set(f"icmp ne i64 {steps}, {box.loop[0].max_steps}")
+        free = w.set(f"xor i1 {stopped(w)}, true")
+        allowed = w.set(f"and i1 {most}, {free}")
+        w.do(f"br i1 {w.set(f'and i1 {more}, {allowed}')}, label %{inside}, label %{after}")
+        w.label(inside)
+        self.step(w.least(steps, w.set(f"sub i64 {n}, 1")))
+        w.do(f"store i64 {w.set(f'add i64 {steps}, 1')}, ptr {taken}")
+        w.do(f"br label %{head}")
+        w.label(after)
+        for one in self.carried:
+            one.finish()
+        self._check(w.set(f"load i64, ptr {taken}"), w.set(f"load i1, ptr {going}"), n)
+
+    def _test(self, going: str) -> None:
+        """Find which lanes go on, and count their steps."""
+        w, (live, space), k = self.w, self.live, len(self.states)
+        dom = Product((self.box.state, self.box.given))
+        now = [Buffer(one.now.pointer, one.space.nbytes) for one in self.carried[:k]]
+        given = [Buffer(buffer.pointer, buffer.nbytes) for buffer, _ in self.given]
+        write_program(self.text, _wiring(self.box.test, dom), [*now, *given], [live])
+        w.do(f"store i1 false, ptr {going}")
+
+        def lane(index: list[str]) -> None:
+            holds = load(w, self.text.at(live.pointer, index, [1]), space.dtype)
+            place = self.text.at(self.count[0].pointer, index, [8])
+            old, one = w.set(f"load i64, ptr {place}"), w.set(f"zext i1 {holds} to i64")
+            w.do(f"store i64 {w.set(f'add i64 {old}, {one}')}, ptr {place}")
+            others = w.set(f"load i1, ptr {going}")
+            w.do(f"store i1 {w.set(f'or i1 {others}, {holds}')}, ptr {going}")
+
+        self.text.nest([space.size], lane)
+
+    def _check(self, taken: str, going: str, n: str) -> None:
+        """An endless loop is an error; another number of steps than there is room for makes another program run."""
+        w, box = self.w, self.box
+        w.when(going, lambda: self.text.raises(box.endless, taken))
+        if box.exactness != "free":
+            differs = w.set(f"icmp {'sgt' if box.exactness == 'bound' else 'ne'} i64 {taken}, {n}")
+            ended = w.set(f"xor i1 {going}, true")
+            w.when(w.set(f"and i1 {differs}, {ended}"), lambda: self.text.raises(box.ended, taken))
+
+
+def counted(text: Text, box: Counted, read: Arrays, made: Arrays) -> None:
+    """Write a `Counted`."""
+    WhileLoop(text, box, read, made).run()
+
+
+def after(text: Text, box: After, read: Arrays, made: Arrays) -> None:
+    """Write an `After`: its arguments but the count, where they are."""
+    for (source, space), (goal, _) in zip(read[1:], made, strict=True):
+        text.copy(source.pointer, goal.pointer, space.nbytes)
+
+
+def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
+    """Write a `Choose`: in each lane one side runs."""
+    w = text.w
+    leaves = [leaf.nbytes for leaf in box.dom.leaves]
+    results = [space.nbytes // max(math.prod(box.lanes), 1) for _, space in made]
+    strides = [math.prod(box.lanes[k + 1 :]) for k in range(len(box.lanes))]
+
+    def lane(index: list[str]) -> None:
+        def own(buffer: Buffer, nbytes: int, shared: bool = False) -> Buffer:
+            steps = [0 if shared else stride * nbytes for stride in strides]
+            return Buffer(text.at(buffer.pointer, index, steps), nbytes)
+
+        holds = load(w, own(read[0][0], 1).pointer, read[0][1].dtype)
+        given = [own(buffer, n, k in box.shared) for k, ((buffer, _), n) in enumerate(zip(read[1:], leaves, strict=True))]
+        goals = [own(buffer, n) for (buffer, _), n in zip(made, results, strict=True)]
+
+        def side(term: D) -> None:
+            write_program(text, _wiring(term, box.dom), given, goals)
+
+        w.when(holds, lambda: side(box.f))
+        w.when(w.set(f"xor i1 {holds}, true"), lambda: side(box.g))
+
+    text.nest(box.lanes, lane)
+
+
+def call(text: Text, box: Call, read: Arrays, made: Arrays) -> None:
+    """Write a `Call`."""
+    given = [Buffer(buffer.pointer, buffer.nbytes) for buffer, _ in read]
+    write_program(text, _wiring(box.f, box.dom), given, [buffer for buffer, _ in made])
+
+
+WRITERS |= {Sweep: sweep, Counted: counted, After: after, Choose: choose, Call: call}
+def _states(box: Box) -> dict[int, int]:
+    assert isinstance(box.primitive, Sweep)
+    return {k: k for k in range(len(box.primitive.state.leaves))}
+
+
+CHANGED |= {
+    Sweep: _states,
+    Counted: _states,
+    After: lambda box: {k: k + 1 for k in range(len(box.outs))},
+}

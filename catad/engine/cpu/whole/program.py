@@ -1,0 +1,309 @@
+"""A wiring within a whole program: the order of its stages and boxes, where results lie, and what is written in place.
+
+A box that changes an argument writes into it where nobody reads that argument later; so such a box waits for the argument's
+other readers, where that is no cycle. What the caller wants in a certain place is computed there, where it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad.boxes import Primitive
+from catad.engine.cpu.whole.contraction import write_contraction
+from catad.engine.cpu.whole.fixed import write_stage
+from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
+from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
+from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
+from catad.engine.cpu.whole.text import DEEP, Buffer, Text
+from catad.engine.stages.layout import Ready, ready
+from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.split import split
+from catad.engine.stages.stage import FoldResult, Stage
+from catad.errors import CannotPrint
+from catad.linear.clear import Cleared, ClearedAt
+from catad.linear.contract import Contract
+from catad.linear.gather import ScatterAdded
+from catad.linear.reindex import Reshaped, StridedCopy
+from catad.spaces import Tensor
+from catad.vector.flat_index import FlatIndex
+from catad.vector.index import InRange
+from catad.vector.overwrite import AddedAt, Overwritten, OverwrittenAt
+from catad.vector.shape import Concatenate
+from catad.wiring import Box, Wiring
+
+Arrays = Sequence[tuple[Buffer, Tensor]]
+Write = Callable[[Text, Any, Arrays, Arrays], None]
+
+WRITERS: dict[type[Primitive], Write] = {
+    StridedCopy: strided_copy,
+    Overwritten: overwritten,
+    Cleared: cleared,
+    Concatenate: concatenate,
+    OverwrittenAt: overwritten_at,
+    AddedAt: added_at,
+    ClearedAt: cleared_at,
+    ScatterAdded: scatter_added,
+    FlatIndex: flat_index,
+    InRange: in_range,
+    Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
+}
+"""What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
+
+CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
+    Overwritten: lambda box: {0: 0},
+    Cleared: lambda box: {0: 0},
+    OverwrittenAt: lambda box: {0: 1},
+    AddedAt: lambda box: {0: 1},
+    ClearedAt: lambda box: {0: 1},
+    InRange: lambda box: {0: 0},
+}
+"""Which results of a box may lie where which arguments do, by the kind of the box."""
+
+
+def write_program(
+    text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int = 0
+) -> list[Buffer]:
+    """Write a program that reads these arrays; the buffers of its results.
+
+    Results are in their goals where there are some; the first `loose` ones may be elsewhere, where they are written in place.
+    """
+    if text.depth >= DEEP:
+        raise CannotPrint("a program within many others", f"at most {DEEP} are written into each other")
+    text.depth += 1
+    made = _Program(text, wiring, given, goals, loose).write()
+    text.depth -= 1
+    return made
+
+
+class _Program:
+    def __init__(
+        self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
+    ) -> None:
+        self.text, self.goals, self.loose = text, goals, loose
+        self.found = Partition(split(accumulated(without_shortcuts(wiring))))
+        self.wiring = wiring = self.found.wiring
+        self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
+        self.items = self.found.items
+        self.reads = [self._reads(item) for item in self.items]
+        needed = {*wiring.outputs, *[k for own in self.reads for k in own]}
+        text.checks |= text.depth > 1 and any(type(box.primitive).check is not Primitive.check for box in wiring.boxes)
+        for box in wiring.boxes:
+            if not box.ins:
+                self.at.update({k: text.constant(box.primitive.evaluate(np)) for k in box.outs if k in needed})
+        self.makes = self._makes(needed)
+        self.memory = self._memories()
+        self.same = self._in_place()
+        self.order = self._ordered(self._edges())
+
+    def _reads(self, item: Item) -> tuple[int, ...]:
+        if isinstance(item, Stage):
+            return tuple(dict.fromkeys([load.wire for _, load in item.inputs if load.wire >= 0]))
+        return item.ins
+
+    def _makes(self, needed: set[int]) -> list[tuple[int, ...]]:
+        return [
+            tuple([k for k in (*item.made, *item.folded) if k in needed]) if isinstance(item, Stage) else item.outs
+            for item in self.items
+        ]
+
+    # -- memory and order
+
+    def _alias(self, item: Item) -> int | None:
+        """The bytes after which the result of a box begins within its argument; None where it is no part of it."""
+        if isinstance(item, Stage):
+            return None
+        if isinstance(item.primitive, Reshaped):
+            return 0
+        return offset_of(item.primitive, self.wiring.wires[item.ins[0]]) if len(item.ins) == 1 else None
+
+    def _memories(self) -> dict[int, int]:
+        """The wire of which each one is a part."""
+        memory: dict[int, int] = {}
+        for item in self.items:
+            if self._alias(item) is not None:
+                assert isinstance(item, Box)
+                memory[item.outs[0]] = memory.get(item.ins[0], item.ins[0])
+        return memory
+
+    def _root(self, wire: int) -> int:
+        return self.memory.get(wire, wire)
+
+    def _readers(self) -> dict[int, list[int]]:
+        """The items that read each memory; parts of it are no readers."""
+        readers: dict[int, list[int]] = {}
+        for g, own in enumerate(self.reads):
+            if self._alias(self.items[g]) is None:
+                for k in own:
+                    readers.setdefault(self._root(k), []).append(g)
+        return readers
+
+    def _in_place(self) -> list[dict[int, int]]:
+        """For each item which result may lie where which argument does, if it is the last to read it."""
+        readers, fixed = self._readers(), self._results()
+        copied = {k for k, goal in zip(self.wiring.outputs, self.goals, strict=True) if goal is not None and k in self.at}
+        kept = {self._root(k) for k in self.wiring.outputs if k not in copied}
+        before = self._producers()
+        found: list[dict[int, int]] = []
+        after: dict[int, set[int]] = {g: set(own) for g, own in enumerate(before)}  # what must come before each item
+        for g, item in enumerate(self.items):
+            own: dict[int, int] = {}
+            for out, wire in self._candidates(item, self.makes[g]).items():
+                root = self._root(wire)
+                start = self.at.get(root)
+                space = self.wiring.wires
+                if out in fixed and start is None and isinstance(item, Stage):
+                    continue  # it is written where it belongs
+                if root in kept or (start is not None and not start.owned) or root in own.values():
+                    continue
+                if space[root].nbytes != space[wire].nbytes:
+                    continue
+                others = [r for r in readers[root] if r != g]
+                if any(_reaches(after, r, g) for r in others):
+                    continue
+                after[g].update(others)
+                own[out] = root
+            found.append(own)
+        self.after = after
+        return found
+
+    def _results(self) -> set[int]:
+        """The results that belong in a certain place."""
+        return {k for k, goal in zip(self.wiring.outputs, self.goals, strict=True) if goal is not None}
+
+    def _producers(self) -> list[set[int]]:
+        maker = {k: g for g, own in enumerate(self.makes) for k in own}
+        return [{maker[k] for k in own if k in maker} - {g} for g, own in enumerate(self.reads)]
+
+    def _candidates(self, item: Item, made: Sequence[int]) -> dict[int, int]:
+        """The results that may lie where an argument does, and the wire of this argument."""
+        wires = self.wiring.wires
+        if not isinstance(item, Stage):
+            which = CHANGED.get(type(item.primitive))
+            return {item.outs[r]: item.ins[a] for r, a in which(item).items()} if which else {}
+        found: dict[int, int] = {}
+        if item.axis:
+            return found
+        for out in made:
+            own = item.made[out][1]
+            for _, load in item.inputs:
+                alone = [other for _, other in item.inputs if self._root(other.wire) == self._root(load.wire)]
+                straight = load.wire >= 0 and load.access.axes == own and not load.access.guards and load.by < 0
+                if straight and len(alone) == 1 and wires[load.wire] == wires[out] and load.wire not in found.values():
+                    found[out] = load.wire
+                    break
+        return found
+
+    def _edges(self) -> dict[int, set[int]]:
+        return self.after
+
+    def _ordered(self, after: dict[int, set[int]]) -> list[int]:
+        """The items, each after those that must come before it, otherwise as they stand."""
+        order, done = list[int](), set[int]()
+        for start in range(len(self.items)):
+            stack = [start]
+            while stack:
+                g = stack[-1]
+                missing = [k for k in after[g] if k not in done]
+                if g in done or not missing:
+                    stack.pop()
+                    if g not in done:
+                        done.add(g)
+                        order.append(g)
+                else:
+                    stack += sorted(missing, reverse=True)
+        return order
+
+    # -- writing
+
+    def write(self) -> list[Buffer]:
+        """Write all items; the buffers of the results."""
+        wanted: dict[int, Buffer] = {}
+        there = set(self.at)
+        for k, goal in zip(self.wiring.outputs, self.goals, strict=True):
+            if goal is not None and k not in there:
+                wanted.setdefault(k, goal)
+            elif goal is not None:
+                self.text.copy(self.at[k].pointer, goal.pointer, goal.nbytes)  # before anything is written over it
+        last: dict[int, int] = {}
+        for g in self.order:
+            last.update(dict.fromkeys([self._root(k) for k in (*self.reads[g], *self.makes[g])], g))
+        kept, inputs = {self._root(k) for k in self.wiring.outputs}, {id(buffer) for buffer in self.at.values()}
+        for g in self.order:
+            self._item(g, wanted)
+            for k in {self._root(k) for k in (*self.reads[g], *self.makes[g])}:
+                buffer = self.at.get(k)
+                if last[k] == g and k not in kept and buffer is not None and id(buffer) not in inputs:
+                    self._release(k, buffer)
+        found = []
+        for j, (k, goal) in enumerate(zip(self.wiring.outputs, self.goals, strict=True)):
+            if goal is None or k in there:
+                found.append(goal or self.at[k])
+            elif j < self.loose and self.at[k].pointer != goal.pointer:
+                found.append(self.at[k])
+            else:
+                self.text.copy(self.at[k].pointer, goal.pointer, goal.nbytes)
+                found.append(goal)
+        return found
+
+    def _release(self, wire: int, buffer: Buffer) -> None:
+        """Free the memory of a wire, unless another one lies there since."""
+        for k in [k for k in self.at if self._root(k) == wire]:
+            del self.at[k]
+        if not any(other.pointer == buffer.pointer for other in self.at.values()):
+            self.text.free(buffer)
+
+    def _item(self, g: int, wanted: dict[int, Buffer]) -> None:
+        item, wires = self.items[g], self.wiring.wires
+        offset = self._alias(item)
+        if offset is not None:
+            assert isinstance(item, Box)
+            source = self.at[item.ins[0]]
+            pointer = self.text.at(source.pointer, (), (), offset)
+            self.at[item.outs[0]] = Buffer(pointer, wires[item.outs[0]].nbytes, source.owned and not offset)
+            return
+        outs = self.makes[g]
+        if not outs:
+            return
+        for k in outs:
+            place = self.same[g].get(k)
+            if place is not None:
+                self.at[k] = self.at[place]
+            elif k in wanted:
+                self.at[k] = wanted[k]
+            else:
+                self.at[k] = self.text.buffer(wires[k])
+        made = [(self.at[k], wires[k]) for k in outs]
+        if isinstance(item, Stage):
+            self._stage(item, outs, self.same[g])
+            return
+        write = WRITERS.get(type(item.primitive))
+        if write is None:
+            raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
+        write(self.text, item.primitive, [(self.at[k], wires[k]) for k in item.ins], made)
+
+    def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
+        wires = self.wiring.wires
+        found: Ready = ready(stage, outs, wires)
+        if found.needs:
+            raise CannotPrint("a formula that holds for some numbers only", "nothing here tests them")
+        read = [None if p.wire < 0 else (self.at[p.wire], wires[p.wire]) for p in found.reads]
+        roots = [-1 if p.wire < 0 else self._root(p.wire) for p in found.reads]
+        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if k in same}
+        assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
+        write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
+
+
+def _reaches(after: dict[int, set[int]], start: int, goal: int) -> bool:
+    """True where one item must come after another."""
+    stack, seen = [start], set[int]()
+    while stack:
+        g = stack.pop()
+        if g == goal:
+            return True
+        if g not in seen:
+            seen.add(g)
+            stack += after[g]
+    return False

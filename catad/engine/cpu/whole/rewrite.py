@@ -1,0 +1,112 @@
+"""Wirings as a whole program runs them: sums of scattered numbers added in place, and no shortcuts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from catad import scalar
+from catad.linear.gather import ScatterAdded
+from catad.scalar import Function, Node, param
+from catad.spaces import Product, Tensor
+from catad.vector.decomposed import together
+from catad.vector.map import Map
+from catad.vector.overwrite import AddedAt
+from catad.vector.shortcut import Shortcut
+from catad.wiring import Box, Builder, Wire, Wiring
+
+
+def without_shortcuts(wiring: Wiring) -> Wiring:
+    """The same without formulas that hold for some numbers only."""
+    if not any(isinstance(box.primitive, Shortcut) for box in wiring.boxes):
+        return wiring
+    b = Builder()
+    at = {k: b.wire(wiring.wires[k]) for k in wiring.inputs}
+    for box in wiring.boxes:
+        given = [at[k] for k in box.ins]
+        if isinstance(box.primitive, Shortcut):
+            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, together(box.primitive.own(given))),)
+        else:
+            made = b.add(box.primitive, *given)
+        at.update(zip(box.outs, made, strict=True))
+    dom = Product(tuple([wiring.wires[k] for k in wiring.inputs]))
+    return b.finish(dom, tuple([at[k] for k in wiring.inputs]), tuple([at[k] for k in wiring.outputs]))
+
+
+def adding_up(wiring: Wiring, first: int, count: int) -> Wiring:
+    """The wiring with so many inputs more at its end, to which it adds its outputs from `first` on."""
+    if not count:
+        return wiring
+    wires, boxes, outputs, inputs = list(wiring.wires), list(wiring.boxes), list(wiring.outputs), list(wiring.inputs)
+    for k in range(first, first + count):
+        space = wires[outputs[k]]
+        total, made = len(wires), len(wires) + 1
+        wires += [space, space]
+        boxes.append(Box(Map(_ADD), (total, outputs[k]), (made,)))
+        inputs.append(total)
+        outputs[k] = made
+    return Wiring(wiring.dom, wiring.cod, tuple(wires), tuple(inputs), tuple(boxes), tuple(outputs))
+
+
+_ADD = Function.make(2, [scalar.apply("add", param(0), param(1))])
+
+
+def accumulated(wiring: Wiring) -> Wiring:
+    """The wiring in which what is scattered and then only added to another array is added to it by index."""
+    scattered = {box.outs[0]: box for box in wiring.boxes if isinstance(box.primitive, ScatterAdded)}
+    if not scattered:
+        return wiring
+    readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
+    wires, boxes, gone = list(wiring.wires), list[Box](), set[int]()
+    for box in wiring.boxes:
+        made = _in_place(wires, box, {k: own for k, own in scattered.items() if readers[k] == 1})
+        gone.update(k for one in made if isinstance(one.primitive, AddedAt) for k in box.ins if k in scattered)
+        boxes += made
+    kept = tuple([box for box in boxes if not (isinstance(box.primitive, ScatterAdded) and box.outs[0] in gone)])
+    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, kept, wiring.outputs)
+
+
+def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[Box]:
+    """A sum of arrays, those that are scattered added by index to the sum of the others."""
+    if not isinstance(box.primitive, Map) or len(box.outs) != 1 or scattered.keys().isdisjoint(box.ins):
+        return [box]
+    space = wires[box.outs[0]]
+    terms = _terms(box.primitive.function.outputs[0])
+    if terms is None or sorted(terms) != list(range(len(box.ins))) or any(wires[k] != space for k in box.ins):
+        return [box]
+    others = [k for k in box.ins if k not in scattered]
+    if not others:
+        return [box]
+    made, total = list[Box](), others[0]
+    if len(others) > 1:
+        node: Node = param(0)
+        for k in range(1, len(others)):
+            node = scalar.apply("add", node, param(k))
+        wires.append(space)
+        total = len(wires) - 1
+        made.append(Box(Map(Function.make(len(others), [node])), tuple(others), (total,)))
+    rest = [k for k in box.ins if k in scattered]
+    for k in rest:
+        put = scattered[k]
+        assert isinstance(put.primitive, ScatterAdded)
+        if k == rest[-1]:
+            out = box.outs[0]
+        else:
+            wires.append(space)
+            out = len(wires) - 1
+        made.append(Box(AddedAt(put.primitive.how), (put.ins[0], total, put.ins[1]), (out,)))
+        total = out
+    return made
+
+
+def _terms(node: Node) -> list[int] | None:
+    """The params that a sum adds up; None where it is another function."""
+    found, stack = list[int](), [node]
+    while stack:
+        one = stack.pop()
+        if one.op == "param":
+            found.append(one.value)
+        elif one.op == "add":
+            stack += one.args
+        else:
+            return None
+    return found

@@ -1,0 +1,154 @@
+"""A whole program as one compiled function, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catad import buffers
+from catad.boxes import Nesting, Primitive
+from catad.buffers import address
+from catad.engine.backend import Step
+from catad.engine.cpu.engine import THREADED
+from catad.engine.cpu.run import blas
+from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.cpu.run.target import SHORT
+from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
+from catad.engine.cpu.whole.program import write_program
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.machine import Compiled
+from catad.engine.reference import REFERENCE
+from catad.engine.run import Run
+from catad.errors import CannotPrint
+from catad.late import late
+from catad.linear.clear import ClearedAt
+from catad.linear.reindex import Reshaped
+from catad.linear.sweep import Sweep
+from catad.spaces import Product, Tensor
+from catad.vector.overwrite import AddedAt, OverwrittenAt
+from catad.wiring import Box, Wiring
+
+
+class _Printed:
+    """A text that is written already, for `code_of`."""
+
+    entries = ("kernel",)
+    bounds = 0
+    level = SHORT
+
+    def __init__(self, what: tuple[str]) -> None:
+        self.what = what
+
+    def text(self) -> str:
+        return self.what[0]
+
+
+class Whole(Compiled):
+    """A wiring as one function; raises CannotPrint where a part of it has no code.
+
+    `plain` runs instead where the function gives up, at an index out of range, say: it raises the error.
+    """
+
+    def __init__(self, wiring: Wiring, plain: Callable[..., Any]) -> None:
+        text = Text()
+        self.plain, self.outs = plain, wiring.spaces(wiring.outputs)
+        given = [Buffer(text.entry(), space.nbytes) for space in wiring.spaces(wiring.inputs)]
+        goals = [Buffer(text.entry(), space.nbytes) for space in self.outs]
+        write_program(text, wiring, given, goals)
+        self.printed, self.room = text.text(), text.room
+        self.made = [(space.shape, space.dtype) for space in self.outs]
+        self.unchecked = text.checks  # boxes within check the values of a first call of the array code
+        self.constants, self.errors = text.constants, text.errors
+        self.rest = [*text.lengths, *map(blas.address, text.externals), *map(address, text.constants)]
+
+    @cached_property
+    def code(self) -> Code:
+        """The machine code."""
+        return code_of(_Printed, (self.printed,))
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """The time that compiling took."""
+        return (self.code.seconds,)
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile; the text."""
+        return self.code.text
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        if self.unchecked:
+            self.unchecked = False
+            return self.plain(xp, *arrays)
+        given = [a if a.flags.c_contiguous and a.flags.aligned else np.array(a, order="C") for a in map(np.asarray, arrays)]
+        outs = [np.empty(shape, dtype) for shape, dtype in self.made]
+        error = np.zeros(2, np.int64)
+        room = buffers.empty((self.room,), _BYTES) if self.room else error
+        places = [*map(address, given), *map(address, outs), address(room), address(error), *self.rest]
+        self.code.run("kernel", packed(places), [()])
+        if error[0]:
+            if error[0] > 1:
+                self.errors[error[0] - 2](int(error[1]))
+            return self.plain(xp, *arrays)
+        return outs[0] if len(outs) == 1 else outs
+
+
+_BYTES = np.dtype(np.int8)
+
+
+def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
+    """The wiring of one box."""
+    outs = primitive.typed(ins)
+    given, made = tuple(range(len(ins))), tuple(range(len(ins), len(ins) + len(outs)))
+    return Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
+
+
+def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Whole | None:
+    """A loop as one function; None where a part has no code, or where a step is long enough for threads."""
+    if largest(primitive) >= THREADED:
+        return None
+    try:
+        return Whole(box_as_program(primitive, ins), primitive.evaluate)
+    except CannotPrint:
+        return None
+
+
+def steps(wiring: Wiring) -> list[Step]:
+    """One step for all of a wiring; where a part of it has no code, its boxes one by one, loops compiled."""
+    try:
+        plain = Run(wiring.inputs, wiring.outputs, REFERENCE.steps(wiring), wiring.boxes)
+        return [(Whole(wiring, _several(plain)), wiring.inputs, wiring.outputs)]
+    except CannotPrint:
+        return [_step(wiring, box) for box in wiring.boxes if box.ins]
+
+
+def _several(plain: Run) -> Callable[..., Any]:
+    def run(xp: Any, *arrays: Any) -> Any:
+        made = plain(xp, arrays)
+        return made[0] if len(made) == 1 else made
+
+    return run
+
+
+def _step(wiring: Wiring, box: Box) -> Step:
+    ins = wiring.spaces(box.ins)
+    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep) else None
+    return made or box.primitive.kernel(ins), box.ins, box.outs
+
+
+def largest(primitive: Nesting) -> int:
+    """The numbers that the largest pass within a box makes."""
+    found = 0
+    for _, term, dom in primitive.programs():
+        wiring = late().program_of(term, dom)[0].wiring
+        for box in wiring.boxes:
+            if isinstance(box.primitive, Nesting):
+                found = max(found, largest(box.primitive))
+            elif box.ins and not isinstance(box.primitive, IN_PLACE):
+                found = max([found, *[wiring.wires[k].size for k in box.outs]])
+    return found
+
+
+IN_PLACE = (OverwrittenAt, AddedAt, ClearedAt, Reshaped)

@@ -1,0 +1,209 @@
+"""LLVM text of one function that runs a whole program: buffers, copies, loops of fixed sizes.
+
+All arrays lie contiguously, and all sizes are written into the text. A small buffer is a place on the stack, which LLVM keeps in
+registers where it can; a large one is a part of a workspace, used again after its last reader.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad.engine.cpu.nests.nest import METADATA
+from catad.engine.text.numbers import cast, load, memory_type, store
+from catad.scalar.llvm_writer import Writer, literal
+from catad.spaces import Tensor
+
+SMALL = 1024  # bytes of a buffer that lies on the stack
+STACK = 1 << 15  # bytes of all of them
+DEEP, MOST = 16, 1000  # programs within each other, and stages, of one function
+INLINED = 64  # stages that are inlined, the first ones: LLVM takes more than twice the time for a function of twice the length
+FIXED = 16  # steps of a loop up to which its length is written into the text
+_ALIGNED = 64
+
+
+class Buffer:
+    """Memory of a value: the register with its address, its bytes, and whether it may be written to once nobody reads it."""
+
+    __slots__ = ("nbytes", "owned", "place", "pointer")
+
+    def __init__(self, pointer: str, nbytes: int, owned: bool = False, place: int = -1) -> None:
+        self.pointer, self.nbytes, self.owned, self.place = pointer, nbytes, owned, place
+
+
+class Laid(NamedTuple):
+    """An array over some loops: its address, an offset and strides in bytes, and the dtype of its numbers."""
+
+    pointer: str
+    offset: int
+    strides: Sequence[int]
+    dtype: np.dtype[Any]
+
+
+class Text:
+    """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`."""
+
+    def __init__(self) -> None:
+        self.w = Writer()
+        self.functions: list[str] = []
+        self.constants: list[Any] = []
+        self.lengths: list[int] = []
+        self.externals: list[str] = []
+        self.errors: list[Callable[[int], None]] = []
+        self.stack = self.room = self.entries = self.depth = 0
+        self.checks = False  # whether boxes of programs within check the values of the first call
+        self._free: dict[int, list[int]] = {}
+        self._start: list[str] = []  # addresses that are read from the table
+        self._rooms: list[str] = []  # addresses in the workspace
+
+    # -- the table
+
+    def entry(self) -> str:
+        """The next entry of the table, an address."""
+        at = f"%t{self.entries}"
+        self._start += [f"  {at}p = getelementptr i64, ptr %t, i64 {self.entries}", f"  {at} = load ptr, ptr {at}p"]
+        self.entries += 1
+        return at
+
+    def length(self, n: int) -> str:
+        """The length of a loop: an entry of the table, so that the text is the same for all lengths."""
+        if n <= FIXED:
+            return str(n)
+        self.lengths.append(n)
+        return f"%n{len(self.lengths) - 1}"
+
+    def external(self, name: str) -> str:
+        """The address of a function of BLAS, an entry of the table."""
+        if name not in self.externals:
+            self.externals.append(name)
+        return f"%x_{name}"
+
+    def constant(self, array: Any) -> Buffer:
+        """A constant array, whose address follows the other entries of the table."""
+        self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
+        return Buffer(f"%c{len(self.constants) - 1}", self.constants[-1].nbytes)
+
+    def text(self) -> str:
+        """The module: `kernel(table)`."""
+        start = [*self._start]
+        constants = [f"%c{j}" for j in range(len(self.constants))]
+        functions = [f"%x_{name}" for name in self.externals]
+        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *functions, *constants]):
+            kind = "i64" if name.startswith("%n") else "ptr"
+            start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
+        self.w.slots += [*start, *self._rooms]
+        return self.w.module([*self.functions, self.w.text("kernel", "ptr noalias readonly %t")]) + METADATA
+
+    # -- memory
+
+    def buffer(self, space: Tensor) -> Buffer:
+        """Memory for a value of a space."""
+        nbytes = max(space.nbytes, 1)
+        if nbytes <= SMALL and self.stack + nbytes <= STACK:
+            self.stack += nbytes
+            name = f"%{self.w.name('room')}"
+            self.w.slots.append(f"  {name} = alloca [{space.size or 1} x {memory_type(space.dtype)}], align 16")
+            return Buffer(name, space.nbytes, owned=True)
+        size = -(-nbytes // _ALIGNED) * _ALIGNED
+        idle = self._free.get(size)
+        if idle:
+            place = idle.pop()
+        else:
+            place, self.room = self.room, self.room + size
+        name = f"%{self.w.name('room')}"
+        self._rooms.append(f"  {name} = getelementptr inbounds i8, ptr %ws, i64 {place}")
+        return Buffer(name, space.nbytes, owned=True, place=place)
+
+    def free(self, buffer: Buffer) -> None:
+        """The buffer has no reader left."""
+        if buffer.place >= 0:
+            self._free.setdefault(-(-max(buffer.nbytes, 1) // _ALIGNED) * _ALIGNED, []).append(buffer.place)
+
+    # -- instructions
+
+    def nest(self, sizes: Sequence[int], body: Callable[[list[str]], None]) -> None:
+        """Loops of these sizes around a body, which is given their indices."""
+
+        def level(k: int, index: list[str]) -> None:
+            if k == len(sizes):
+                body(index)
+            elif sizes[k] == 1:
+                level(k + 1, [*index, "0"])
+            else:
+                self.w.loop("0", str(sizes[k]), lambda i: level(k + 1, [*index, i]))
+
+        if 0 not in sizes:
+            level(0, [])
+
+    def at(self, pointer: str, index: Sequence[str], strides: Sequence[int], offset: int = 0) -> str:
+        """The address at an index, given strides and an offset in bytes."""
+        w, total = self.w, str(offset)
+        for i, stride in zip(index, strides, strict=True):
+            if i == "0" or stride == 0:
+                continue
+            step = w.set(f"mul nsw i64 {i}, {stride}")
+            total = step if total == "0" else w.set(f"add nsw i64 {total}, {step}")
+        return pointer if total == "0" else w.set(f"getelementptr inbounds i8, ptr {pointer}, i64 {total}")
+
+    def copy(self, source: str, goal: str, nbytes: int) -> None:
+        """Copy bytes between places that do not overlap."""
+        if nbytes and source != goal:
+            self.w.support["memcpy"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+            self.w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align 8 {goal}, ptr align 8 {source}, i64 {nbytes}, i1 false)")
+
+    def clear(self, goal: str, nbytes: int) -> None:
+        """Fill with zeros."""
+        if nbytes:
+            self.w.support["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+            self.w.do(f"call void @llvm.memset.p0.i64(ptr align 8 {goal}, i8 0, i64 {nbytes}, i1 false)")
+
+    def fill(self, goal: str, space: Tensor, value: float) -> None:
+        """Fill with a number."""
+        if not value and math.copysign(1.0, value) > 0:
+            self.clear(goal, space.nbytes)
+            return
+        kind, number = memory_type(space.dtype), literal(value, space.dtype)
+        number = str(int(bool(value))) if space.dtype.kind == "b" else number
+
+        def one(index: list[str]) -> None:
+            self.w.do(f"store {kind} {number}, ptr {self.at(goal, index, [space.dtype.itemsize])}")
+
+        self.nest([space.size], one)
+
+    def move(self, sizes: Sequence[int], source: Laid, goal: Laid) -> None:
+        """Copy numbers from where one set of strides says to where another says, and to its dtype."""
+        w = self.w
+
+        def one(index: list[str]) -> None:
+            value = load(w, self.at(source.pointer, index, source.strides, source.offset), source.dtype)
+            value = cast(w, value, source.dtype, goal.dtype)
+            store(w, value, self.at(goal.pointer, index, goal.strides, goal.offset), goal.dtype)
+
+        self.nest(sizes, one)
+
+    def zero(self, dtype: np.dtype[Any]) -> str:
+        """The address of a zero."""
+        kind = memory_type(dtype)
+        self.w.support[f"zero {kind}"] = f"@zero_{kind} = internal constant {kind} zeroinitializer"
+        return f"@zero_{kind}"
+
+    def fail(self) -> None:
+        """Note that the array code must run instead, which raises or computes what this cannot."""
+        self.w.do("store i64 1, ptr %error")
+
+    def raises(self, error: Callable[[int], None], about: str) -> None:
+        """Note that an error is to be raised, and the number that it is about."""
+        self.errors.append(error)
+        self.w.do(f"store i64 {1 + len(self.errors)}, ptr %error")
+        self.w.do(f"store i64 {about}, ptr {self.at('%error', (), (), 8)}")
+
+
+def strides_of(space: Tensor) -> list[int]:
+    """The strides in bytes of a contiguous array."""
+    steps = [space.dtype.itemsize]
+    for n in reversed(space.shape[1:]):
+        steps.append(steps[-1] * n)
+    return list(reversed(steps[: space.ndim]))

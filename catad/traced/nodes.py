@@ -1,0 +1,85 @@
+"""Pieces of syntax of which rewritten functions are made."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+DRIVER = "__catad__"
+
+
+def later(value: ast.expr) -> ast.Lambda:
+    """A function without arguments that computes an expression."""
+    none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(none, value), value)
+
+
+def used_up(value: ast.expr) -> ast.expr:
+    """What Python takes items of: an iterator is used up."""
+    return ast.copy_location(ast.Call(ask("used"), [value], []), value)
+
+
+def caught(region: str, node: ast.AST) -> ast.stmt:
+    """A statement that says that an exception may have been caught, which left blocks early."""
+    return ast.copy_location(ast.Expr(method(DRIVER, "caught", load(region))), node)
+
+
+def changing(node: ast.AST) -> ast.stmt:
+    """A statement that says that a variable of another function, or an object, is changed."""
+    return ast.copy_location(ast.Expr(ast.Call(ask("changes_python"), [], [])), node)
+
+
+def new(node: ast.expr) -> ast.expr:
+    """A list, a dict or a set that is made."""
+    return ast.copy_location(ast.Call(ask("new"), [node], []), node)
+
+
+def reads_of(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
+    """Where statements read names; `x += 1` reads x."""
+    nodes = [n for statement in body for n in ast.walk(statement)]
+    targets = {id(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
+    return [(n, n.id) for n in nodes if isinstance(n, ast.Name) and (isinstance(n.ctx, ast.Load) or id(n) in targets)]
+
+
+def with_names(target: ast.expr, value: ast.expr) -> ast.expr:
+    """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
+    names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []
+    said = [name.id for name in names if isinstance(name, ast.Name)]
+    if len(said) < len(names) or not said or any(name.startswith((DRIVER, "__catad_")) for name in said):
+        return value
+    given = ast.Constant(said[0]) if isinstance(target, ast.Name) else texts(said)
+    return ast.copy_location(ast.Call(ask("named"), [given, value], []), value)
+
+
+def key_of(key: ast.expr) -> ast.expr:
+    """The key of a subscript as an expression: slices are objects."""
+    if isinstance(key, ast.Slice):
+        ends = [ast.Constant(None) if end is None else end for end in (key.lower, key.upper, key.step)]
+        return ast.copy_location(ast.Call(ask("slice"), ends, []), key)
+    if isinstance(key, ast.Tuple):
+        return ast.copy_location(ast.Tuple([key_of(part) for part in key.elts], ast.Load()), key)
+    return key
+
+
+def load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def ask(name: str) -> ast.expr:
+    return ast.Attribute(load(DRIVER), name, ast.Load())
+
+
+def attribute(name: str, attribute: str) -> ast.expr:
+    return ast.Attribute(load(name), attribute, ast.Load())
+
+
+def method(name: str, method: str, *args: ast.expr) -> ast.expr:
+    return ast.Call(attribute(name, method), list(args), [])
+
+
+def assigned(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def texts(names: Sequence[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
