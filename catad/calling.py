@@ -22,7 +22,7 @@ from catad.rearrange import Proj, Structural
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
-from catad.traced.debug import find_nans, locate, watches
+from catad.traced.debug import find_nans, locate, place_of, watches
 from catad.traced.form import Form
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
@@ -330,10 +330,15 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 def explained(error: errors.CatadError, term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Show where in the source of a traced function an error of the running program comes from."""
-    if isinstance(error, (errors.TraceError, errors.SpaceError, errors.ArgumentError)):
+    if isinstance(error, (errors.TraceError, errors.SpaceError)):
+        return
+    if isinstance(error, errors.ArgumentError) and not isinstance(error, errors.EndlessLoop):
         return
     at = point(term, args, kwargs)
     written = _program_of(at.term)
+    if isinstance(error, errors.EndlessLoop):
+        errors.show_source(error, None if written is None else place_of(written, error.loop))
+        return
     if written is not None and not at.is_symbolic:
         locate(error, written, at.value)
 

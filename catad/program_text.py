@@ -76,7 +76,8 @@ class Naming:
         held = [v for part in parts if isinstance(part, tuple) for v in flatten(part)] if unpacked else []
         lines = [outs for args, outs in zip(program.args, program.outs, strict=True) if args != ()]
         made = [v for outs in lines if unpacked or not isinstance(outs, tuple) for v in flatten(outs) if v in notes.names]
-        self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in (*held, *made)}
+        ordered = sorted((*held, *made), key=lambda v: v not in notes.names)  # those without a name take what is left
+        self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in ordered}
 
     def free(self, wish: str) -> str:
         """A name that is not taken yet; a second value of a name gets `h_2`."""

@@ -99,6 +99,11 @@ class Tree(NamedTuple):
         return [leaf for part in self.parts for leaf in part.leaves]
 
     @property
+    def numbers(self) -> list[Tree]:
+        """The Python numbers among the leaves."""
+        return [leaf for leaf in self.leaves if leaf.kind == "number"]
+
+    @property
     def paths(self) -> list[str]:
         """Python that gets each leaf from the tree, in the order of the plain form: `["w"]`, `.bias`, `[0]`."""
         if self.kind in ("leaf", "number"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import errors
+from catad.errors.places import Place, called
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
@@ -40,7 +41,7 @@ class Branch:
 
     def __init__(self, driver: Driver, test: Any, names: tuple[str, ...], filled: tuple[str, ...], site: Any) -> None:
         self.trace, self.names, self.filled, self.site = driver.trace, names, filled, site
-        self.test = test
+        self.test, self.place = test, called()
         self.again = self.merged = False
         self.sides: list[Region] = []
         self.left: list[dict[str, Any]] = []
@@ -86,7 +87,7 @@ class Branch:
     def merge(self) -> None:
         """Lay the choice out."""
         first, second = self.left
-        sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site)
+        sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site, self.place)
         built: dict[str, Build] = {}
         for name in self.names:
             a, b = first[name], second[name]
@@ -105,8 +106,8 @@ class Branch:
 class Sides:
     """Two recorded sides, with what both write into arrays."""
 
-    def __init__(self, trace: Trace, test: Any, first: Region, second: Region, site: Any) -> None:
-        self.trace, self.test, self.first, self.second = trace, test, first, second
+    def __init__(self, trace: Trace, test: Any, first: Region, second: Region, site: Any, place: Place | None) -> None:
+        self.trace, self.test, self.first, self.second, self.place = trace, test, first, second, place
         self.pairs = Pairs(trace, first, second, site)
         self.written: list[tuple[Buffer, int]] = []
 
@@ -125,7 +126,7 @@ class Sides:
             for k, region in enumerate((self.first, self.second))
         ]
         term = choose(exl, exr >> programs[0], exr >> programs[1])
-        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)))
+        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)), self.place)
         for buffer, k in self.written:
             buffer.write(trace.region, outs[k])
         return list(outs)
@@ -150,7 +151,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
             raise
         except Exception:  # Python raises it where this side is taken
             return first() if decide(trace, test.var_) else second()
-    sides = Sides(trace, test, regions[0], regions[1], site)
+    sides = Sides(trace, test, regions[0], regions[1], site, called())
     try:
         build = sides.pairs.add(*values)
     except CannotMerge:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.errors.places import Place, called, shown
+from catad.errors.places import Place, called
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
 
 MOST_DECISIONS = 64  # of one path: a loop on data that cannot be recorded would decide without end
@@ -65,7 +65,7 @@ def unroll_for(trace: Trace, var: Var) -> None:
         raise Restart()
 
 
-def give_up_merging(region: Region) -> None:
+def give_up_merging(region: Region, reason: str = "") -> None:
     """Start again without the innermost merged branch or rolled loop around; an error where there is no other way."""
     trace = region.trace
     at: Region | None = region
@@ -80,7 +80,7 @@ def give_up_merging(region: Region) -> None:
             trace.findings.unrolled.add(at.loop.site)
             unroll_for(trace, var)
         if at.loop is not None:
-            raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what))
+            raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what, reason))
         at = at.parent
 
 
@@ -116,7 +116,7 @@ def decide(trace: Trace, var: Var) -> bool:
     k = len(trace.decisions)
     answers = trace.findings.answers
     if k == MOST_DECISIONS:
-        raise errors.TraceError(errors.too_many_branches([shown(one.place) for one in trace.decisions]))
+        raise errors.TraceError(errors.too_many_branches([one.place for one in trace.decisions]))
     if k == len(answers):
         answers.append(True)
     trace.decisions.append(Decision(var, len(trace.root.lines), called()))

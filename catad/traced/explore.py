@@ -80,7 +80,7 @@ def _forks(runs: dict[tuple[bool, ...], tuple[Path, tuple[bool, ...]]], prefix: 
 
 def _too_many(path: Path) -> None:
     places = [decision.place for decision in path.trace.decisions]
-    error = errors.TraceError(errors.too_many_branches([shown(place) for place in places]))
+    error = errors.TraceError(errors.too_many_branches(places))
     errors.show_source(error, places[-1])
     raise error
 

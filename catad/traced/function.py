@@ -263,7 +263,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
 
     followed: set[FunctionType] = set()
     function.captured.check()
-    path = _explored(run, [name for name, tree in _named(function, form) if tree.kind is tuple and not tree.is_static])
+    path = _explored(run, _named(function, form))
     function.captured.add(function.fn, followed, function.free)
     root = path.trace.root
     with path.trace.inside(root):
@@ -273,8 +273,8 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
     return made
 
 
-def _explored(run: Callable[[Findings], Path], tuples: Sequence[str]) -> Any:
-    """All paths; an error shows the line of the user's source, and which arguments are tuples."""
+def _explored(run: Callable[[Findings], Path], arguments: list[tuple[str, Tree]]) -> Any:
+    """All paths; an error shows the line of the user's source, and which arguments are tuples or lists of numbers."""
     try:
         return join(explored(run))
     except errors.CatadError as error:
@@ -283,8 +283,12 @@ def _explored(run: Callable[[Findings], Path], tuples: Sequence[str]) -> Any:
         raise
     except Exception as error:
         errors.show_source(error)
-        if tuples and isinstance(error, (TypeError, AttributeError)):
-            error.add_note(errors.are_tuples(tuples))
+        errors.hint_no_source(error)
+        if isinstance(error, (TypeError, AttributeError)):
+            tuples = [name for name, tree in arguments if tree.kind is tuple and not tree.is_static]
+            lists = [name for name, tree in arguments if tree.kind is list and tree.leaves == tree.numbers]
+            if tuples or lists:
+                error.add_note(errors.are_containers(tuples, lists))
         raise
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.errors.places import called
 from catad.program import Notes
 from catad.spaces import Product, Tensor, Unit
 from catad.terms import D
@@ -74,6 +75,7 @@ class Loop:
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
         self.same, self.lists = names.same, names.lists
+        self.place = called()
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
@@ -137,9 +139,9 @@ class Loop:
         """What a name holds after the loop."""
         return self.values[name]
 
-    def give_up(self) -> None:
+    def give_up(self, reason: str = "") -> None:
         """Unroll the loop, or the one around it."""
-        give_up_merging(self.region)
+        give_up_merging(self.region, reason)
 
     # -- the end of a pass
 
@@ -169,14 +171,14 @@ class Loop:
         slots = self.slots[name]
         leaves = numeric_leaves(value)
         if leaves is None or len(leaves) != len(slots) or not _alike(self.inside[name], value):
-            self.give_up()
+            self.give_up(f"{name}, which holds other things after a step than before it")
         assert leaves is not None
         same = True
         for slot, leaf in zip(slots, leaves, strict=True):
             var = self.region.own(var_of(self.trace, leaf))
             assert slot.input is not None
             if var.space.shape != slot.input.space.shape:
-                self.give_up()
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             dtype, weak = joined(slot.input, var)
             if dtype != slot.input.space.dtype or weak != slot.weak:
                 slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
@@ -243,16 +245,18 @@ class Loop:
         last = tuple(rest) if most is None else ()
 
         def closed(title: str, results: Any) -> D:
-            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+            notes = Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)])
+            found: D = self.region.close(results, order, dom, notes)
+            return found
 
         holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
         args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
         if most is None:
-            made = computed(self.outer, while_loop(holds, body), args)
+            made = computed(self.outer, while_loop(holds, body), args, self.place)
         else:
             same = closed("same", (tuple([_input(slot) for slot in changed]), last))
-            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()), self.place)
         return changed, steady, list(made[0])
 
     def most_steps(self) -> int | None:
@@ -353,7 +357,7 @@ class ForLoop(Loop):
             body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
-            made = computed(self.outer, sweep(body, self.steps.n), args)
+            made = computed(self.outer, sweep(body, self.steps.n), args, self.place)
             finals, outs = list(made[0]), made[1]
             self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
         self.finish(changed, steady, finals)

@@ -86,14 +86,14 @@ def _cell(value: object) -> CellType:
     return CellType(value)
 
 
-_codes: dict[CodeType, CodeType | None] = {}
+_codes: dict[tuple[CodeType, str], CodeType | None] = {}  # equal code may stand in several files
 
 
 def _rewritten_code(function: FunctionType) -> CodeType | None:
-    code = function.__code__
-    if code not in _codes:
-        _codes[code] = _make(function)
-    return _codes[code]
+    key = function.__code__, function.__code__.co_filename
+    if key not in _codes:
+        _codes[key] = _make(function)
+    return _codes[key]
 
 
 def _make(function: FunctionType) -> CodeType | None:
@@ -459,7 +459,7 @@ class Rewriter(ast.NodeTransformer):
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
         args = [texts(names), texts(live), texts(augmented_only(node.body)), ast.Constant(simple)]
-        start = assigned(driver, ast.Call(ask("while_"), args, []))
+        start = assigned(driver, ast.copy_location(ast.Call(ask("while_"), args, []), node.test))
         test = ast.copy_location(method(driver, "test", self.visit(node.test)), node.test)
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
                        [], None)  # fmt: skip

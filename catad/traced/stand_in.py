@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.errors.places import Place
 from catad.spaces import Tensor, flatten
 from catad.terms import D, Id
 from catad.traced.decisions import decide, unroll_for
@@ -348,10 +349,11 @@ def read_through(region: Region, term: D, base: Var, further: tuple[Var, ...]) -
     return made
 
 
-def computed(region: Region, term: D, args: Any) -> Any:
+def computed(region: Region, term: D, args: Any, place: Place | None = None) -> Any:
     """The variables of a term's result. What depends on no argument is computed at once, and is a constant.
 
-    It is computed by the term itself, so it is the same number that the program would compute. The identity is no line.
+    It is computed by the term itself, so it is the same number that the program would compute. The identity is no line. The line
+    stands where the statement stands that runs, or at `place`.
     """
     if isinstance(term, Id):
         return _nested(args, region.own)
@@ -361,7 +363,7 @@ def computed(region: Region, term: D, args: Any) -> Any:
         values = _nested(args, lambda _: array_of(next(it).constant))
         with_no_trace = term(*values) if isinstance(values, tuple) else term(values)
         return _nested(with_no_trace, lambda array: region.constant(np.asarray(array)))
-    return region.record(term, args)
+    return region.record(term, args, place)
 
 
 def _nested(nested: Any, fn: Callable[[Any], Any]) -> Any:

@@ -218,7 +218,7 @@ class Counted(Sweep):
 
     def endless(self, taken: int) -> None:
         """Raise the error of a loop that goes on after its most steps."""
-        raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+        raise errors.EndlessLoop(errors.endless_loop(taken, self.loop[0]), self.loop[0])
 
     def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""

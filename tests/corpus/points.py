@@ -11,11 +11,15 @@ from tests.corpus import algorithms, grids, models, simulations
 
 
 class Program(NamedTuple):
-    """`tolerance` is how far differences may be off where a program bends too much for them, relative to the largest number."""
+    """`tolerance` is how far differences may be off where a program bends too much for them, relative to the largest number.
+
+    `smooth` says that differences at the point mean something.
+    """
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     tolerance: float | None = None
+    smooth: bool = True
 
 
 def _programs() -> dict[str, Program]:
@@ -74,7 +78,7 @@ def _algorithms() -> dict[str, Program]:
     draw = rng.standard_normal
 
     def plain(fn: Callable[..., Any], *args: Any, smooth: bool = True) -> Program:
-        return Program(fn, args, jax=False, smooth=smooth)
+        return Program(fn, args, smooth=smooth)
 
     weights = np.array([3, 2, 5, 4, 2])
     return {

@@ -23,7 +23,7 @@ def test_other_forms_and_many_lanes_give_the_same(name: str) -> None:
 
 
 @pytest.mark.quick(5)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [name for name, program in PROGRAMS.items() if program.smooth])
 def test_derivatives_are_those_of_differences_to_second_order(name: str) -> None:
     program = PROGRAMS[name]
     ct.testing.check_function(program.fn, *program.args, only=("derivatives",), order=2, tolerance=program.tolerance)

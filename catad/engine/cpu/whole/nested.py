@@ -74,17 +74,26 @@ class Loop:
     def __init__(self, text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
         self.text, self.w, self.box = text, text.w, box
         self.states, self.given, self.inputs = box.parted(read)
-        wiring = _wiring(box.body, box.dom)
         k, sums = len(self.states), len(box.sums.leaves)
-        self.wiring = adding_up(wiring, k, sums)
-        self.carried = []
+        self.wiring = adding_up(self.body(), k, sums)
+        self.carried: list[_Carried] = []
         for (old, space), (goal, _) in zip(self.states, made, strict=False):
-            text.copy(old.pointer, goal.pointer, space.nbytes)
-            self.carried.append(_Carried(text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+            self.begin(space, goal, old)
         for goal, space in made[k : k + sums]:
-            text.clear(goal.pointer, space.nbytes)
-            self.carried.append(_Carried(text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+            self.begin(space, goal, None)
         self.outputs = [(goal, leaf) for (goal, _), leaf in zip(made[k + sums :], box.output.leaves, strict=True)]
+
+    def body(self) -> Wiring:
+        """The wiring of a step."""
+        return _wiring(self.box.body, self.box.dom)
+
+    def begin(self, space: Tensor, goal: Buffer, old: Buffer | None) -> None:
+        """Write the beginning of a state, or of a sum, where its end belongs."""
+        if old is None:
+            self.text.clear(goal.pointer, space.nbytes)
+        else:
+            self.text.copy(old.pointer, goal.pointer, space.nbytes)
+        self.carried.append(_Carried(self.text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
 
     def write(self, count: str) -> None:
         """Write the loop of so many steps."""
@@ -99,10 +108,10 @@ class Loop:
         text, k = self.text, len(self.states)
         for one in self.carried:
             one.begin()
-        given = [Buffer(buffer.pointer, buffer.nbytes) for buffer, _ in self.given]
-        inputs = [self._at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
+        given = [self.at(buffer, leaf, "0") for (buffer, _), leaf in zip(self.given, self.box.given.leaves, strict=True)]
+        inputs = [self.at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
         states, sums = self.carried[:k], self.carried[k:]
-        goals = [*[one.next for one in self.carried], *[self._at(buffer, leaf, i) for buffer, leaf in self.outputs]]
+        goals = [*[one.next for one in self.carried], *[self.at(buffer, leaf, i) for buffer, leaf in self.outputs]]
         read = [*[one.now for one in states], *given, *inputs, *[one.now for one in sums]]
         made = write_program(text, self.wiring, read, goals, len(self.carried))
         places = {one.now.pointer for one in self.carried}
@@ -114,7 +123,8 @@ class Loop:
         for one, buffer in zip(self.carried, made, strict=False):
             one.end(buffer)
 
-    def _at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
+    def at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
+        """What one step reads or writes of a stack."""
         return Buffer(self.text.at(buffer.pointer, [i], [leaf.nbytes]), leaf.nbytes)
 
 
