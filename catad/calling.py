@@ -14,6 +14,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.closing import apply_closed
 from catad.engine.program import Program, program_of
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
@@ -24,6 +25,7 @@ from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
 from catad.traced.debug import find_nans, locate, place_of, watches
 from catad.traced.form import Form
+from catad.traced.opened import measuring, open_parts
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
 from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
@@ -52,8 +54,8 @@ class Point(NamedTuple):
 
     @property
     def is_symbolic(self) -> bool:
-        """True where stand-ins or wires are among the leaves."""
-        return any(hasattr(type(leaf), "builder") for leaf in self.leaves)
+        """True where stand-ins or wires are among the leaves, or functions in the term read stand-ins."""
+        return any(hasattr(type(leaf), "builder") for leaf in self.leaves) or bool(open_parts(self.term))
 
 
 def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
@@ -68,9 +70,10 @@ def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
         return Point(kind.term, kind.form, read if kind.order is None else [read[k] for k in kind.order], kind.dom, kind.tree)
     form, value = taken(term, args, kwargs)
     leaves, dom = leaves_of(value)
-    made, tree = specialised(term, form, dom)
+    with measuring():
+        made, tree = specialised(term, form, dom)
     found = Point(made, form, leaves, dom, tree)
-    order = _order(front, args, kwargs) if kwargs else None
+    order = _order(front, args, kwargs) if kwargs and key is not None else None
     if key is not None and not found.is_symbolic and _in_order(read, order, leaves):
         cached(term, ("point", key), lambda: _Kind(made, form, dom, tree, order))
     return found
@@ -235,6 +238,9 @@ def _number_again(leaf: Any, _: type) -> Any:
 
 def applied(term: D, value: Any) -> Any:
     """The result of a term on wires or on stand-ins of a trace, which stands for it."""
+    opens = open_parts(term)
+    if opens:
+        return apply_closed(term, value, leaves_of(value)[1], opens)
     builder = next(leaf.builder for leaf in flatten(value) if hasattr(type(leaf), "builder"))
     return builder.apply(term, builder.wires(value))
 

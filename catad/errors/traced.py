@@ -60,6 +60,14 @@ def no_trace_runs(who: str) -> str:
     )
 
 
+def reads_outside(term: Any) -> str:
+    return text(
+        "a function reads an array of the traced function around it, where only its arguments can be passed",
+        given=abbreviated(term, 80),
+        do="pass the array as an argument",
+    )
+
+
 def out_of_reach(buffer: Any) -> str:
     return text(
         "an array that was made inside a branch or a loop is used outside of it",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,14 +33,21 @@ if TYPE_CHECKING:
 SIDES = ("if_true", "if_false")  # the names of their programs
 
 
+class Bound(NamedTuple):
+    """The names that a branch binds: all, those that are read behind it, and those that are read only where they were bound, as a
+    flag says. On the other side these hold zeros."""
+
+    names: tuple[str, ...]
+    kept: tuple[str, ...]
+    filled: tuple[str, ...]
+
+
 class Branch:
-    """An `if` statement. `taken` says which side runs now, `again` that names must be put back, `merged` that names have values.
+    """An `if` statement. `taken` says which side runs now, `again` that names are put back, `merged` that names have values."""
 
-    `filled` are names that are read only where they were bound, as a flag says: on the other side they hold zeros.
-    """
-
-    def __init__(self, driver: Driver, test: Any, names: tuple[str, ...], filled: tuple[str, ...], site: Any) -> None:
-        self.trace, self.names, self.filled, self.site = driver.trace, names, filled, site
+    def __init__(self, driver: Driver, test: Any, bound: Bound, site: Any) -> None:
+        self.trace, self.site = driver.trace, site
+        self.names, self.kept, self.filled = bound
         self.test, self.place = test, called()
         self.again = self.merged = False
         self.sides: list[Region] = []
@@ -64,6 +71,7 @@ class Branch:
             self.taken, self.again = False, True
         side = Region(self.trace, self.trace.region, SIDES[len(self.left)])
         side.branch = self.site
+        check_depth(side)
         self.sides.append(side)
         self.trace.region = side
         return True
@@ -89,7 +97,7 @@ class Branch:
         first, second = self.left
         sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site, self.place)
         built: dict[str, Build] = {}
-        for name in self.names:
+        for name in self.kept:
             a, b = first[name], second[name]
             if name in self.filled and (a is UNBOUND) != (b is UNBOUND):
                 a, b = _filled(sides, a, b)
@@ -101,6 +109,18 @@ class Branch:
         self.values = {name: named(name, build(outs)) for name, build in built.items()}
         sides.pairs.link()
         self.merged = True
+
+
+def check_depth(region: Region) -> None:
+    """An error for a branch in too many others: a function that calls itself until data say otherwise."""
+    depth, at = 0, region.parent
+    while at is not None:
+        depth, at = depth + (at.branch is not None), at.parent
+    if depth > _DEEP:
+        raise errors.TraceError(errors.too_many_branches([f"{region.branch[0]}:{region.branch[1]}"]))
+
+
+_DEEP = 24
 
 
 class Sides:

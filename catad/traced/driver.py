@@ -12,7 +12,7 @@ import numpy as np
 
 from catad import errors
 from catad.traced import iterators
-from catad.traced.branch import Branch, choose_values
+from catad.traced.branch import Bound, Branch, choose_values
 from catad.traced.comprehended import comprehended
 from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
@@ -200,8 +200,8 @@ class Driver:
 
     # -- statements
 
-    def branch(self, test: Any, names: tuple[str, ...], filled: tuple[str, ...]) -> Branch:
-        return Branch(self, test, names, filled, _site(sys._getframe(1)))
+    def branch(self, test: Any, *names: tuple[str, ...]) -> Branch:
+        return Branch(self, test, Bound(*names), _site(sys._getframe(1)))
 
     def for_(self, items: Any, kept: bool, *names: Any) -> ForLoop | CountedLoop:
         items = self.used(items)

@@ -59,7 +59,7 @@ def _paths(run: Callable[[Findings], Path], findings: Findings) -> Path | Fork:
     while pending:
         pending.sort(key=len, reverse=True)
         prefix = pending.pop()
-        findings.answers = list(prefix)
+        findings.answers, findings.paths = list(prefix), len(runs)
         path = run(findings)
         answers = tuple(findings.answers[: len(path.trace.decisions)])
         runs[prefix] = path, answers

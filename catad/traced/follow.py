@@ -182,7 +182,7 @@ def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
 
 def array_of_constant(arg: Any) -> Any:
     """A constant that nobody outside can reach is computed with at once."""
-    if isinstance(arg, Traced) and arg.trace_.open:
+    if isinstance(arg, Traced) and arg.owner_.open:
         constant_ = arg.constant
         if constant_ is None:
             return arg

@@ -29,8 +29,9 @@ from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
+from catad.traced.opened import Open
 from catad.traced.pickling import Reference
-from catad.traced.recorder import Findings, tracing
+from catad.traced.recorder import Findings, Restart, Var, the_trace, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
 from catad.traced.unbound import settled
@@ -184,11 +185,21 @@ class Function(D):
 
     def program(self, dom: Space, form: Form | None = None) -> Program:
         """The program at a domain, for a form of the arguments; it is traced once."""
+        made = self.traced(dom, form)
+        if isinstance(made, Open):
+            raise errors.TraceError(errors.reads_outside(self))
+        return made
+
+    def traced(self, dom: Space, form: Form | None = None) -> Program | Open:
+        """The program, or what stands for it where it reads values of the traced function around."""
         form = self.form_at(dom) if form is None else form
         key = form, dom, tuple([tree.orders for tree in form.trees])
         found = self.programs.get(key)
         if found is None:
-            found = self.programs[key] = traced(self, dom, form)
+            made = traced(self, dom, form)
+            if isinstance(made, Open):
+                return made
+            found = self.programs[key] = made
         return found
 
     def constants(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -203,7 +214,7 @@ class Function(D):
         return self.captured.arrays
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        return (yield self.program(b.space(x)), x)
+        return (yield self.traced(b.space(x)), x)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         options = "".join([f", {key}={getattr(self, key)!r}" for key in ("static", "free") if getattr(self, key)])
@@ -228,14 +239,14 @@ def _check_hashable(name: str, value: Any) -> None:
         raise errors.ArgumentError(errors.unhashable_static(name, value)) from None
 
 
-def traced(function: Function, dom: Space, form: Form) -> Program:
+def traced(function: Function, dom: Space, form: Form) -> Program | Open:
     """Run a function on stand-ins for the arrays of its arguments, as often as its control flow needs it."""
     where = form.dynamic
     names = [name for name, _ in _named(function, form)]
 
     def run(findings: Findings) -> Path:
         with tracing(findings, function.unroll) as trace:
-            trace.captured = captured(function.fn)
+            trace.captured, trace.wanted = captured(function.fn), wanted
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
             for k, factor in zip(where, factors, strict=True):
@@ -245,6 +256,8 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                     for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
                 ]
                 inputs.append(rebuild(factor, leaves))
+            known = len(wanted)
+            trace.outside = {var: trace.root.input(var.space, var.weak, var.name) for var in wanted}
             args, kwargs, free = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
             driver = Driver(_package(function.fn), outside(function.fn, free), followed)
             try:
@@ -259,18 +272,33 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
             if trace.region is not trace.root:
                 raise errors.TraceError(errors.raised_on_a_path(None, []))  # somebody has caught it
             value, tree = plain(settled(result))
+            outside_read.append(trace.reads_outside)
+            if len(wanted) > known and (trace.decisions or findings.paths):
+                raise Restart()  # all paths have the same inputs, in one order
             return Path(trace, _variables(trace, value, tree), tree)
 
     followed: set[FunctionType] = set()
+    wanted: list[Var] = []
+    outside_read: list[bool] = []
     function.captured.check()
     path = _explored(run, _named(function, form))
-    function.captured.add(function.fn, followed, function.free)
     root = path.trace.root
+    title = getattr(function.fn, "__name__", "function")
     with path.trace.inside(root):
-        title = getattr(function.fn, "__name__", "function")
+        if any(outside_read):
+            return _opened(path, dom, wanted, Notes(arguments=("given", "x"), title=title))
+        function.captured.add(function.fn, followed, function.free)
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
+
+
+def _opened(path: Path, dom: Space, wanted: Sequence[Var], notes: Notes) -> Open:
+    """The program of a function that reads values from outside, with these as its first factor."""
+    root, n = path.trace.root, len(dom.leaves)
+    whole = Product((Product(tuple([var.space for var in wanted])), dom))
+    program = root.close(path.result, [*root.inputs[n:], *root.inputs[:n]], whole, notes)
+    return Open(program, tuple(wanted), the_trace(), path.tree)
 
 
 def _explored(run: Callable[[Findings], Path], arguments: list[tuple[str, Tree]]) -> Any:

@@ -86,7 +86,7 @@ class Outputs:
     def fill(self, outs: Sequence[Var], weak: Sequence[type | None], aliases: Aliases | None) -> None:
         """Let the lists have their elements. Where arrays are a state, too, a write into an element is not recorded."""
         trace, region = self.loop.trace, self.loop.outer
-        for k in range(self.loop.length):
+        for k in range(self.loop.length if self.values else 0):
             rows = [_row(trace, region, out, k, kind) for out, kind in zip(outs, weak, strict=True)]
             for row in rows:
                 if aliases is not None and row.ndim:

@@ -24,6 +24,7 @@ from catad import errors
 from catad.scalar.find_source import find_source, imports_of
 from catad.traced.appended import FreshLists
 from catad.traced.bindings import augmented_only, bound_names, contains
+from catad.traced.exits import with_one_exit
 from catad.traced.flags import without_jumps
 from catad.traced.nodes import (
     DRIVER,
@@ -170,7 +171,7 @@ class Rewriter(ast.NodeTransformer):
         )
         before, self.whole, self.guarded = (self.whole, self.reads, self.guarded), node, False
         changes = contains(node.body, (ast.Global, ast.Nonlocal))
-        body = without_jumps(node.body, self.fresh)
+        body = with_one_exit(without_jumps(node.body, self.fresh), self.fresh)
         self.reads = reads_of(body)
         made = self.block(body)
         self.declared, (self.whole, self.reads, self.guarded) = outer, before
@@ -419,13 +420,14 @@ class Rewriter(ast.NodeTransformer):
         branch = self.fresh("branch")
         filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
         where = node.test
-        call = ast.Call(ask("branch"), [self.visit(node.test), texts(names), texts(filled)], [])
+        kept = [name for name in names if name in getattr(node, "kept", names)]
+        call = ast.Call(ask("branch"), [self.visit(node.test), texts(names), texts(kept), texts(filled)], [])
         start = assigned(branch, ast.copy_location(call, where))
         again = ast.If(attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
         body = ast.If(attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
         leave = ast.Expr(method(branch, "leave"))
         loop = ast.While(method(branch, "side"), [again, body, leave], [])
-        after = [ast.If(attribute(branch, "merged"), self.restored(branch, "after", names), [])] if names else []
+        after = [ast.If(attribute(branch, "merged"), self.restored(branch, "after", kept), [])] if kept else []
         return [ast.copy_location(one, node) for one in (start, loop, *after)]
 
     def restored(self, driver: str, which: str, names: Sequence[str]) -> list[ast.stmt]:

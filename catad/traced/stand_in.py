@@ -41,7 +41,7 @@ class Buffer:
         while at is not None and at is not self.region:
             if self in at.holds:
                 return at.holds[self]
-            at = at.parent
+            at = at.around
         if at is None:
             raise errors.TraceError(errors.out_of_reach(self))
         return self.var
@@ -93,12 +93,12 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "trace_")
+    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "owner_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
-        self.trace_, self._view = trace, view
+        self.owner_, self._view = trace, view  # the trace in which it was made
         self.buffer = buffer
         self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
@@ -135,7 +135,7 @@ class Traced:
     @property
     def var_(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
-        trace = self._running()
+        trace = self.trace_
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
@@ -152,6 +152,8 @@ class Traced:
             assert self.buffer is not None
             if self.buffer.origin is not None:
                 raise errors.TraceError(errors.write_to_captured(self.buffer.origin))
+            if self.trace_ is not self.owner_:
+                raise errors.TraceError(errors.write_to_captured("an array of the traced function around this one"))
             self.buffer.write(self.trace_.region, var)
             return
         view = self._view
@@ -169,6 +171,8 @@ class Traced:
             self._name = self._name or name
             if self._seen is not None:
                 self._seen[1].name = name
+            return
+        if self.trace_ is not self.owner_:
             return
         self.buffer.name = self.buffer.name or name
         at: Region | None = self.trace_.region
@@ -196,16 +200,21 @@ class Traced:
     @property
     def space(self) -> Tensor:
         """The space, which stays: asking for it reads nothing."""
-        self._running()
+        self.trace_  # noqa: B018
         known = self._seen[1] if self._seen is not None else self.var_ if self.buffer is None else self.buffer.var
         return known.space
 
-    def _running(self) -> Trace:
-        """The trace of the stand-in, which has to be the one that runs."""
-        trace = self.trace_
-        if not trace.open or the_trace() is not trace:
-            raise errors.TraceError(errors.used_elsewhere(self))
-        return trace
+    @property
+    def trace_(self) -> Trace:
+        """The trace that runs: that of the stand-in, or one of a function inside it, which reads it from outside."""
+        own = self.owner_
+        if own.open:
+            running: Trace | None = the_trace()
+            if running is own:
+                return own
+            if running is not None and running.is_inside(own):
+                return running
+        raise errors.TraceError(errors.used_elsewhere(self))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -261,14 +270,14 @@ class Traced:
         return Adapter(self.trace_)
 
     def __repr__(self) -> str:
-        if not self.trace_.open:
+        if not self.owner_.open:
             return "<stand-in of a trace that is over>"
         var = self.var_
         name = f"{var.name}: " if var.name else ""
         return f"<{name}{var.space}>" if var.constant is None else f"<{name}{var.space}, constant {array_of(var.constant)}>"
 
     def __format__(self, spec: str) -> str:
-        constant = None if not self.trace_.open else self.constant
+        constant = None if not self.owner_.open else self.constant
         return repr(self) if constant is None or constant.ndim else format(constant[()], spec)
 
     def __iter__(self) -> Iterator[Any]:

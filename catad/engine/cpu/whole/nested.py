@@ -12,7 +12,7 @@ from catad.engine.text.numbers import load
 from catad.late import late
 from catad.linear.either import Choose
 from catad.linear.sweep import Sweep
-from catad.scalar.llvm import stopped
+from catad.scalar.llvm import LONG, stopped
 from catad.spaces import Product, Space, Tensor
 from catad.terms import D
 from catad.vector.checkpoint import Call
@@ -20,6 +20,7 @@ from catad.vector.loop import After, Counted
 from catad.wiring import Box, Wiring
 
 Arrays = Sequence[tuple[Buffer, Tensor]]
+PIECE = 1 << 12  # steps of a long loop after each other, without a look at whether it should end
 
 
 def _wiring(term: D, dom: Space) -> Wiring:
@@ -96,10 +97,23 @@ class Loop:
         self.carried.append(_Carried(self.text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
 
     def write(self, count: str) -> None:
-        """Write the loop of so many steps."""
-        w, reverse = self.w, self.box.reverse
+        """Write the loop of so many steps; one that takes long ends where somebody wants it to."""
+        w, text, reverse, outer = self.w, self.text, self.box.reverse, self.text.times
         last = w.set(f"sub i64 {count}, 1") if reverse else ""
-        w.loop("0", count, lambda i: self.step(w.set(f"sub i64 {last}, {i}") if reverse else i))
+        text.times *= max(self.box.n, 1)
+
+        def some(begin: str, end: str) -> None:
+            w.loop(begin, end, lambda i: self.step(w.set(f"sub i64 {last}, {i}") if reverse else i))
+
+        def unless_stopped(i: str) -> None:
+            end = w.least(w.set(f"add i64 {i}, {PIECE}"), count)
+            w.when(w.set(f"xor i1 {stopped(w)}, true"), lambda: some(i, end))
+
+        if text.times > LONG:
+            w.loop("0", count, unless_stopped, PIECE)
+        else:
+            some("0", count)
+        text.times = outer
         for one in self.carried:
             one.finish()
 
@@ -249,6 +263,8 @@ def call(text: Text, box: Call, read: Arrays, made: Arrays) -> None:
 
 
 WRITERS |= {Sweep: sweep, Counted: counted, After: after, Choose: choose, Call: call}
+
+
 def _states(box: Box) -> dict[int, int]:
     assert isinstance(box.primitive, Sweep)
     return {k: k for k in range(len(box.primitive.state.leaves))}
