@@ -79,7 +79,7 @@ def out_of_reach(buffer: Any) -> str:
 
 def used_elsewhere(stand_in: Any) -> str:
     root = stand_in.root
-    if stand_in.trace_.open:
+    if stand_in.owner_.open:
         return text(
             "a function that is traced inside another one reads an array of that",
             given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
