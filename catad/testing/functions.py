@@ -319,6 +319,9 @@ def _(c: _Case) -> None:
         c.fail(left, "none")
 
 
+LAWS_OF_FUNCTIONS = tuple(_CHECKS)
+
+
 def same_boxes(first: Wiring, second: Wiring) -> bool:
     """True for wirings with the same boxes on the same wires, in whichever order."""
     numbers: dict[Any, int] = {}
