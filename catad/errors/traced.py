@@ -202,7 +202,7 @@ def too_many_branches(places: Sequence[str | None]) -> str:
     return text(
         "the function has more than 64 paths that data choose",
         given="decisions at " + ", ".join(dict.fromkeys([place or "?" for place in places])),
-        do="use np.where, or let both sides of an if bind the same names",
+        do="use np.where, or let both sides of an if bind the same names, or both return",
     )
 
 
