@@ -246,7 +246,7 @@ def too_many_branches(places: Sequence[Place | None]) -> str:
         "the function has more than 64 paths that data choose",
         given=given,
         expected="branches that can be recorded side by side",
-        do="use np.where, or let both sides of an if bind the same names",
+        do="use np.where, or let both sides of an if bind the same names, or both return",
     )
 
 
