@@ -7,6 +7,8 @@ made, and the call that failed. The classes derive from the built-in exception t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from catad.errors.places import called, excerpt, shown
@@ -83,6 +85,14 @@ class ArgumentError(CatadError, ValueError):
     catad.errors.ArgumentError: a number of copies is an integer of at least 0
       ...
     """
+
+
+class EndlessLoop(ArgumentError):
+    """A while loop, which is `loop`, takes more steps than it may."""
+
+    def __init__(self, message: str, loop: Any = None) -> None:
+        super().__init__(message)
+        self.loop = loop
 
 
 class ScalarError(CatadError, TypeError):

@@ -314,9 +314,12 @@ def _(c: _Case) -> None:
     while trace is not None:
         running.add(id(trace))
         trace = trace.outer
-    left = [thing for thing in gc.get_objects() if type(thing) is Traced and thing.trace_.open]
-    if any(id(thing.trace_) not in running for thing in left):
+    left = [thing for thing in gc.get_objects() if type(thing) is Traced and thing.owner_.open]
+    if any(id(thing.owner_) not in running for thing in left):
         c.fail(left, "none")
+
+
+LAWS_OF_FUNCTIONS = tuple(_CHECKS)
 
 
 def same_boxes(first: Wiring, second: Wiring) -> bool:

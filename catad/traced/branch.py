@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.errors.places import called
+from catad.errors.places import Place, called
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
-from catad.traced.decisions import decide
+from catad.traced.decisions import decide, decided
 from catad.traced.merge import Build, CannotMerge, Pairs, is_numeric, zeros_like
 from catad.traced.naming import named
 from catad.traced.recorder import Region, Trace, Var
@@ -47,12 +49,13 @@ class Branch:
     def __init__(self, driver: Driver, test: Any, bound: Bound, site: Any) -> None:
         self.trace, self.site = driver.trace, site
         self.names, self.kept, self.filled = bound
-        self.test = test
+        self.test, self.place = test, called()
         self.again = self.merged = False
         self.sides: list[Region] = []
         self.left: list[dict[str, Any]] = []
         self.done = False
-        self.follows_data = is_condition(test) and site not in self.trace.findings.explored
+        explored = is_condition(test) and (site in self.trace.findings.explored or decided(self.trace, test.var_) is not None)
+        self.follows_data = is_condition(test) and not explored
         self.taken = True if self.follows_data else bool(test)
 
     def side(self) -> bool:
@@ -93,7 +96,7 @@ class Branch:
     def merge(self) -> None:
         """Lay the choice out."""
         first, second = self.left
-        sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site)
+        sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site, self.place)
         built: dict[str, Build] = {}
         for name in self.kept:
             a, b = first[name], second[name]
@@ -105,6 +108,7 @@ class Branch:
                 built[name] = lambda outs: Undecided(self.trace, self.site)
         outs = sides.recorded()
         self.values = {name: named(name, build(outs)) for name, build in built.items()}
+        sides.pairs.link()
         self.merged = True
 
 
@@ -114,7 +118,7 @@ def check_depth(region: Region) -> None:
     while at is not None:
         depth, at = depth + (at.branch is not None), at.parent
     if depth > _DEEP:
-        raise errors.TraceError(errors.too_many_branches([f"{region.branch[0]}:{region.branch[1]}"]))
+        raise errors.TraceError(errors.too_many_branches([region.branch]))
 
 
 _DEEP = 24
@@ -123,8 +127,8 @@ _DEEP = 24
 class Sides:
     """Two recorded sides, with what both write into arrays."""
 
-    def __init__(self, trace: Trace, test: Any, first: Region, second: Region, site: Any) -> None:
-        self.trace, self.test, self.first, self.second = trace, test, first, second
+    def __init__(self, trace: Trace, test: Any, first: Region, second: Region, site: Any, place: Place | None) -> None:
+        self.trace, self.test, self.first, self.second, self.place = trace, test, first, second, place
         self.pairs = Pairs(trace, first, second, site)
         self.written: list[tuple[Buffer, int]] = []
 
@@ -143,7 +147,7 @@ class Sides:
             for k, region in enumerate((self.first, self.second))
         ]
         term = choose(exl, exr >> programs[0], exr >> programs[1])
-        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)))
+        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)), self.place)
         for buffer, k in self.written:
             buffer.write(trace.region, outs[k])
         return list(outs)
@@ -154,7 +158,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     trace = driver.trace
     frame = sys._getframe(2)
     site = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
-    if site in trace.findings.explored:
+    if site in trace.findings.explored or decided(trace, test.var_) is not None:
         return first() if decide(trace, test.var_) else second()
     regions, values = [], []
     for side, title in zip((first, second), SIDES, strict=True):
@@ -164,16 +168,18 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         try:
             with trace.inside(region):
                 values.append(side())
-        except errors.CatadError:
+        except errors.TraceError:
             raise
         except Exception:  # Python raises it where this side is taken
             return first() if decide(trace, test.var_) else second()
-    sides = Sides(trace, test, regions[0], regions[1], site)
+    sides = Sides(trace, test, regions[0], regions[1], site, called())
     try:
         build = sides.pairs.add(*values)
     except CannotMerge:
         return first() if decide(trace, test.var_) else second()
-    return build(sides.recorded())
+    made = build(sides.recorded())
+    sides.pairs.link()
+    return made
 
 
 def condition(region: Region, var: Var) -> Var:

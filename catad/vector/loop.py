@@ -171,13 +171,13 @@ class Counted(Sweep):
     @property
     def must_run(self) -> bool:
         """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
-        return self.n == 0 or super().must_run
+        return (self.n == 0 and self.exactness not in ("free", "assumed")) or super().must_run
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
-        if self.exactness in ("free", "exact"):
+        if self.exactness in ("free", "assumed", "exact"):
             raise TripCountChanged(self.loop, None)
         body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
@@ -218,7 +218,7 @@ class Counted(Sweep):
 
     def endless(self, taken: int) -> None:
         """Raise the error of a loop that goes on after its most steps."""
-        raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+        raise errors.EndlessLoop(errors.endless_loop(taken, self.loop[0]), self.loop[0])
 
     def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
@@ -366,7 +366,8 @@ class WhileLoop(D):
             changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
         holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
-        step = moved if kind in ("free", "exact") else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
+        one = kind in ("free", "assumed", "exact")
+        step = moved if one else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
         spaces = [Product([w.space for w in part]) for part in (state, given)]
         body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)

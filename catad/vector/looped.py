@@ -129,7 +129,9 @@ class _Loop:
             if isinstance(box.primitive, Gathered) and self.same(box.ins[1]) and not self.same(box.ins[0]):
                 (out,) = box.outs
                 if self.n * self.size(out) <= SEVERAL * self.size(box.ins[1]) and self.is_known(box.ins[0]):
-                    self.inputs[out] = self.stack(out)
+                    read = self.stack(out)
+                    if not self.same(out):  # its places may be the same at each step
+                        self.inputs[out] = read
 
     def is_known(self, k: int) -> bool:
         """Whether a wire follows from what is given and from inputs, by boxes that run no programs."""

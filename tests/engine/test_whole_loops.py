@@ -312,6 +312,11 @@ TERMS: dict[str, tuple[ct.D, Any]] = {
         ct.sweep(ct.fork(ct.fork(ct.proj(0), ct.fork(ct.proj(1), ct.proj(2)) >> ct.gather) >> ct.add >> ct.tanh, ct.it), 20),
         (random(2), random(5, 2), np.arange(20) % 5),
     ),
+    "large products": (ct.iterate(ct.dup >> ct.matmul >> ct.map(lambda v: np.tanh(0.2 * v)), 17), (random(36, 36),)),
+    "large products, float32": (
+        ct.iterate(ct.fork(ct.transpose(), ct.id) >> ct.matmul >> ct.map(lambda v: np.tanh(0.2 * v)), 17),
+        (random(36, 36).astype(np.float32),),
+    ),
     "checkpointed steps": (ct.iterate(ct.checkpoint(STEP >> STEP), 20), (random(3),)),
 }
 

@@ -319,6 +319,19 @@ def test_what_is_read_at_places_from_the_inputs_is_read_before_the_loop() -> Non
             read(n)(*out_of_range)
 
 
+def test_what_is_read_at_the_same_places_is_given() -> None:
+    def f(x, A):
+        B = A.copy()
+        for i in range(3):
+            for j in range(3):
+                B[j + 1 : j + 2, i] -= x[j + 1 : j + 2] * A[i, j]
+        return B
+
+    x, A = random(4), random(4, 4)
+    np.testing.assert_allclose(ct.function(f, unroll=2)(x, A), f(x, A), rtol=1e-14)
+    check_grads(ct.function(f, unroll=2), (x, A), order=2)
+
+
 def test_what_no_step_changes_runs_once() -> None:
     f = ct.fork(product(STATE, product(GIVEN, GIVEN)) >> ct.tanh, ct.it)
     boxes = boxes_of(ct.sweep(f, 5), WEIGHTS)
