@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.errors.places import called
 from catad.errors.places import Place, called
 from catad.late import late
 from catad.rearrange import exl, exr
