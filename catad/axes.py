@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.calls import constructor
-from catad.fronts import front_of, specialised
+from catad.closing import Given, closed, of_both
+from catad.fronts import front_of, specialised, tuple_tree
 from catad.late import late
 from catad.linear.batch import depending, partly
 from catad.linear.gather import spread_over
@@ -17,7 +18,7 @@ from catad.terms import D, MorphismLike, morphism
 from catad.traced.form import Form, tree_of_space
 from catad.trees import Tree, entries_of, put_together
 from catad.trip_counts import with_trip_counts
-from catad.vector.batching import BatchedMap
+from catad.vector.batching import BatchedMap, element_of
 from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
@@ -158,6 +159,19 @@ def _(term: Vmapped, form: Form, dom: Space) -> tuple[D, Tree | None]:
     inner, tree = specialised(f, form, element)
     outs = term.outs if tree is None else of_leaves(term.outs, tree, "out_axes")
     return Vmapped(inner, ins, outs), tree
+
+
+@closed.register
+def _(term: Vmapped, dom: Space, given: Given) -> D:
+    _, element, _ = term._mapped(dom)
+    ins = term.ins.parts[0] if len(term.ins.parts) == 1 and not isinstance(dom, Product) else term.ins
+    return Vmapped(of_both(term.children[0], element, given), tuple_tree([Tree("axis", None), ins]), term.outs)
+
+
+@closed.register
+def _(term: BatchedMap, dom: Space, given: Given) -> D:
+    axes = tuple_tree([Tree("axis", None), Tree("axis", 0)])
+    return Vmapped(of_both(term.children[0], element_of(dom), given), axes, Tree("axis", 0))
 
 
 def _by_arguments(f: D) -> bool:

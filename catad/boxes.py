@@ -67,6 +67,11 @@ class Primitive(D):
         """`evaluate`, made ready for arguments in these spaces: a function of `xp` and the arrays."""
         return self.evaluate
 
+    @property
+    def must_run(self) -> bool:
+        """True for a box that runs though nobody reads its results, such as a loop whose steps have not been counted yet."""
+        return False
+
     def check(self, xp: Any, *arrays: Any) -> None:
         """Check the values of the first call; later calls skip this."""
 
@@ -124,6 +129,10 @@ class Nesting(Primitive):
     def programs(self) -> Sequence[tuple[int, D, Space]]:
         """The programs that it runs, as terms at spaces, and how often each; of two of which one runs, the costlier one."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "programs"))
+
+    @property
+    def must_run(self) -> bool:
+        return any(late().wire(term, dom).must_run for _, term, dom in self.programs())
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return late().finished(self.running(xp, *arrays), xp)

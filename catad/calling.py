@@ -14,6 +14,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.closing import apply_closed
 from catad.engine.program import Program, program_of
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
@@ -22,8 +23,9 @@ from catad.rearrange import Proj, Structural
 from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cache_of, cached
 from catad.terms import Compose, Cross, D, Fork, Id
-from catad.traced.debug import find_nans, locate, watches
+from catad.traced.debug import find_nans, locate, place_of, watches
 from catad.traced.form import Form
+from catad.traced.opened import measuring, open_parts
 from catad.traced.operators import weakened
 from catad.traced.stand_in import Traced, fresh
 from catad.trees import NotOfThisForm, Static, Tree, entries_of, plain, tree_leaves
@@ -52,17 +54,47 @@ class Point(NamedTuple):
 
     @property
     def is_symbolic(self) -> bool:
-        """True where stand-ins or wires are among the leaves."""
-        return any(hasattr(type(leaf), "builder") for leaf in self.leaves)
+        """True where stand-ins or wires are among the leaves, or functions in the term read stand-ins."""
+        return any(hasattr(type(leaf), "builder") for leaf in self.leaves) or bool(open_parts(self.term))
 
 
 def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
-    """A call of a term that speaks trees, taken apart."""
-    term._front.check()
+    """A call of a term that speaks trees, taken apart; what is the same for all calls of a kind is kept with the term."""
+    front: Front = term._front
+    front.check()
+    read: list[Any] = []
+    key = _key(front, args, kwargs, read)
+    entry = None if key is None else cache_of(term).get(("point", key))
+    if entry is not None:
+        kind: _Kind = entry.value
+        return Point(kind.term, kind.form, read if kind.order is None else [read[k] for k in kind.order], kind.dom, kind.tree)
     form, value = taken(term, args, kwargs)
     leaves, dom = leaves_of(value)
-    made, tree = specialised(term, form, dom)
-    return Point(made, form, leaves, dom, tree)
+    with measuring():
+        made, tree = specialised(term, form, dom)
+    found = Point(made, form, leaves, dom, tree)
+    order = _order(front, args, kwargs) if kwargs and key is not None else None
+    if key is not None and not found.is_symbolic and _in_order(read, order, leaves):
+        cached(term, ("point", key), lambda: _Kind(made, form, dom, tree, order))
+    return found
+
+
+class _Kind(NamedTuple):
+    """What calls of one kind have in common; `order` as in `Called`."""
+
+    term: D
+    form: Form
+    dom: Space
+    tree: Tree | None
+    order: list[int] | None
+
+
+def _in_order(read: Sequence[Any], order: Sequence[int] | None, leaves: Sequence[Any]) -> bool:
+    """True where the arrays that were read are the leaves, and none has been converted first."""
+    if len(read) != len(leaves):
+        return False
+    ordered = read if order is None else [read[k] for k in order]
+    return not any(a is not b and isinstance(a, np.ndarray) for a, b in zip(ordered, leaves, strict=True))
 
 
 def leaves_of(value: Any) -> tuple[list[Any], Space]:
@@ -206,6 +238,9 @@ def _number_again(leaf: Any, _: type) -> Any:
 
 def applied(term: D, value: Any) -> Any:
     """The result of a term on wires or on stand-ins of a trace, which stands for it."""
+    opens = open_parts(term)
+    if opens:
+        return apply_closed(term, value, leaves_of(value)[1], opens)
     builder = next(leaf.builder for leaf in flatten(value) if hasattr(type(leaf), "builder"))
     return builder.apply(term, builder.wires(value))
 
@@ -225,7 +260,7 @@ def _read(value: Any, leaves: list[Any]) -> Any:
         return value.shape, value.dtype
     if kind is dict:
         keys = sorted(value)
-        return (dict, *keys, *[_read(value[key], leaves) for key in keys])
+        return (dict, *value, *[_read(value[key], leaves) for key in keys])
     if kind is tuple or kind is list:
         return (kind, *[_read(part, leaves) for part in value])
     if kind in _NUMBERS:
@@ -239,7 +274,7 @@ def _read(value: Any, leaves: list[Any]) -> Any:
     entries = entries_of(value)
     if entries is None:
         return Static(value)
-    return (kind, *entries[0], *[_read(part, leaves) for part in entries[1]])
+    return (kind, *getattr(entries[0], "order", entries[0]), *[_read(part, leaves) for part in entries[1]])
 
 
 def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list[Any]) -> Any:
@@ -301,10 +336,15 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
 
 def explained(error: errors.CatadError, term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
     """Show where in the source of a traced function an error of the running program comes from."""
-    if isinstance(error, (errors.TraceError, errors.SpaceError, errors.ArgumentError)):
+    if isinstance(error, (errors.TraceError, errors.SpaceError)):
+        return
+    if isinstance(error, errors.ArgumentError) and not isinstance(error, errors.EndlessLoop):
         return
     at = point(term, args, kwargs)
     written = _program_of(at.term)
+    if isinstance(error, errors.EndlessLoop):
+        errors.show_source(error, None if written is None else place_of(written, error.loop))
+        return
     if written is not None and not at.is_symbolic:
         locate(error, written, at.value)
 
@@ -336,12 +376,8 @@ def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: 
     at = point(term, args, kwargs)
     if at.is_symbolic:
         return restored(at.tree, applied(at.term, at.value))
-    order = _order(term._front, args, kwargs) if kwargs else None
-    if key is not None and len(read) == len(at.leaves):
-        ordered = read if order is None else [read[k] for k in order]
-        if any(a is not b and isinstance(a, np.ndarray) for a, b in zip(ordered, at.leaves, strict=True)):
-            key = None  # arrays are converted first
-    else:
+    order = _order(term._front, args, kwargs) if kwargs and key is not None else None
+    if key is not None and not _in_order(read, order, at.leaves):
         key = None
     xp = common_module(at.leaves)
 

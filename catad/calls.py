@@ -90,7 +90,7 @@ def _meant(
     terms: list[D] = []
     kept: tuple[list[str], list[str]] = ([], [])  # by position, and by name
     given = [("", *pair) for pair in zip([*names, *[""] * len(args)], args, strict=False)]
-    for key, name, arg in [*given, *[(f"{name}=", name, arg) for name, arg in kwargs.items()]]:
+    for key, name, arg in [*given, *[(f"{name}=", name, arg) for name, arg in kwargs.items() if name in names]]:
         parts = list(arg) if isinstance(arg, (list, tuple)) and arg else [arg]
         array, morphism = fits.get(name, (False, False))
         if not array and all(map(is_data, parts)):

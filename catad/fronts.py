@@ -22,6 +22,7 @@ from catad.spaces import Product, Space
 from catad.terms import Compose, Cross, D, Fork, Id, compose
 from catad.traced.form import Form, tangent_tree, tree_of_space
 from catad.traced.function import Function
+from catad.traced.opened import Open
 from catad.trees import Tree
 from catad.vector.batching import BatchedMap, element_of
 from catad.vector.checkpoint import Checkpoint
@@ -140,8 +141,8 @@ def _(term: Function, form: Form, dom: Space) -> Specialised:
         if name in term.static and tree.kind != "static":
             raise errors.ArgumentError(errors.static_elsewhere(name, term.fn))
     own = Form(tuple([tree for _, tree in positional]), tuple(named))
-    program = term.program(dom, own)
-    return program, program.notes.result_tree
+    made = term.traced(dom, own)
+    return made, made.tree if isinstance(made, Open) else made.notes.result_tree
 
 
 @specialised.register

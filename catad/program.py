@@ -162,7 +162,7 @@ class Program(D):
         """A string diagram as SVG text, with the names of the user's program on the wires.
 
         A program that is called inside is one box, whose text the tooltip shows; so is, in a long program, each call of a helper
-        function, with all that it calls, and if that is not enough, each line of the source. Many arrays of one tree are one thick
+        function with all that it calls, and if that is not enough, each line of the source. Many arrays of one tree are one wide
         wire. With `open=True` all lines are drawn, with `open="name"` or a list of names those of some functions. Raises
         `SpaceError` for another domain.
 
@@ -183,6 +183,7 @@ def identifier(text: str) -> str:
     words = re.findall(r"[A-Za-z_]\w*", text, re.ASCII)
     has_path = "[" in text or "." in text
     found = "f" if not words or text == "<lambda>" else words[-1] if has_path else "_".join(words)
+    found = found if found.strip("_") else "i"  # "_" is what nobody reads
     return f"{found}_" if iskeyword(found) or found in ("ct", "np") else found
 
 

@@ -73,10 +73,12 @@ class Naming:
         if len(given) != len(parts):
             given = tuple(["s" if isinstance(one, tuple) else notes.names.get(one, "x") for one in parts])
         self.parameters = [(self.free(identifier(name)), one) for name, one in zip(given, parts, strict=True)]
-        held = [v for part in parts if isinstance(part, tuple) for v in flatten(part)] if unpacked else []
+        read = {v for nested in (*program.args, program.result) for v in flatten(nested)}
+        held = [v for part in parts if isinstance(part, tuple) for v in flatten(part) if v in read] if unpacked else []
         lines = [outs for args, outs in zip(program.args, program.outs, strict=True) if args != ()]
         made = [v for outs in lines if unpacked or not isinstance(outs, tuple) for v in flatten(outs) if v in notes.names]
-        self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in (*held, *made)}
+        ordered = sorted((*held, *made), key=lambda v: v not in notes.names)  # those without a name take what is left
+        self.variables = {v: self.free(identifier(notes.names.get(v, "v"))) for v in ordered}
 
     def free(self, wish: str) -> str:
         """A name that is not taken yet; a second value of a name gets `h_2`."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import NamedTuple, TypeVar
 
 from catad.recent import Recent
@@ -24,8 +24,8 @@ class TripCount(NamedTuple):
     """The way in which a while loop is laid out.
 
     `exactness` is "free", nothing depends on the number of steps, since no derivative is taken; "exact", all its steps are taken;
-    "lanes", a batch takes as many as its longest lane needs; or "bound", it is met several times with other numbers, and takes
-    the most.
+    "assumed", the same where nothing runs that would find another number; "lanes", a batch takes as many as its longest lane
+    needs; or "bound", it is met several times with other numbers, and takes the most.
     """
 
     steps: int
@@ -33,7 +33,7 @@ class TripCount(NamedTuple):
 
 
 Loops = tuple[tuple[Hashable, TripCount], ...]  # loops, and what is assumed of them
-_FIRST, _NONE = TripCount(0, "free"), TripCount(0, "exact")
+_FIRST, _NONE = TripCount(0, "free"), TripCount(0, "assumed")
 UNKNOWN = -1  # a number of steps that a program needs and that only a run can tell
 _last: Recent[Hashable, TripCount] = Recent(1024)  # what the last call assumed of each loop
 
@@ -99,6 +99,18 @@ def assuming(numbers: dict[Hashable, TripCount] | None) -> Iterator[None]:
         yield
     finally:
         _here.own = outer
+
+
+class _FirstMet(dict[Hashable, TripCount]):
+    """What is assumed of loops that nobody has run."""
+
+    def get(self, loop: Hashable, default: object = None) -> TripCount:
+        return _NONE
+
+
+def as_first_met() -> AbstractContextManager[None]:
+    """Inside, loops are laid out as if they had not been run yet."""
+    return assuming(_FirstMet())
 
 
 @contextmanager

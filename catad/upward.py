@@ -35,6 +35,7 @@ from catad.vector.batching import Lanes as lanes
 from catad.vector.by_hand import by_hand
 from catad.vector.constant import Constant, const
 from catad.vector.contract import matmul
+from catad.vector.loop import after
 from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
@@ -46,6 +47,7 @@ __all__ = [
     "Constant",
     "Program",
     "add",
+    "after",
     "astype",
     "at_domain",
     "at_space",

@@ -159,6 +159,7 @@ class Wiring:
     """
 
     __slots__ = ("__dict__", "__weakref__", "boxes", "cod", "dom", "inputs", "outputs", "wires")
+    must_run = False  # whether a box in it must run though nobody reads its results
 
     def __init__(
         self,
@@ -307,16 +308,33 @@ class Builder:
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
-        """The wiring from inputs to outputs, without the boxes on which no output depends."""
+        """The wiring from inputs to outputs, without the boxes on which no output depends, but for those that must run."""
+        kept, needless = self._needed(flatten(outputs))
+        unread = [box for box in needless if box.primitive.must_run]
+        must_run = bool(unread) or any(box.primitive.must_run for box in kept)
+        if unread and flatten(outputs):
+            first, *rest = flatten(outputs)
+            for box in unread:
+                first = late().after(self, Wire(self, box.outs[0], self.spaces[box.outs[0]]), first)
+            outputs = rebuild(self.space(outputs), [first, *rest])
+            kept, _ = self._needed(flatten(outputs))
         ends = [wire.number for wire in flatten(outputs)]
-        needed = set(ends)
-        kept = []
-        for box in reversed(self.boxes):
-            if not needed.isdisjoint(box.outs):
-                needed.update(box.ins)
-                kept.append(box)
         starts = tuple([wire.number for wire in flatten(inputs)])
-        return Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(reversed(kept)), tuple(ends))
+        made = Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(kept), tuple(ends))
+        if must_run:
+            made.must_run = True
+        return made
+
+    def _needed(self, ends: Sequence[Wire]) -> tuple[list[Box], list[Box]]:
+        """The boxes on which some wires depend, and the others."""
+        needed = {wire.number for wire in ends}
+        kept, needless = list[Box](), list[Box]()
+        for box in reversed(self.boxes):
+            there = not needed.isdisjoint(box.outs)
+            (kept if there else needless).append(box)
+            if there:
+                needed.update(box.ins)
+        return kept[::-1], needless
 
     def inline(self, wiring: Wiring, ins: Sequence[Wire]) -> list[Wire]:
         """The wires of a wiring's outputs when its inputs are the given wires."""

@@ -116,11 +116,10 @@ def _engines_of_one_test():
     if choice is None:
         yield
         return
-    engines, automatic = dict(choice._engines), choice._automatic
+    engines = dict(choice._engines)
     yield
     choice._engines.clear()
     choice._engines.update(engines)
-    choice._automatic = automatic
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,9 +15,9 @@ class Engine(Protocol):
     """A way to run programs, as `ct.engine.register` takes it. A class that inherits from this one has the defaults.
 
     `name` is what `ct.use_engine` calls it. `smallest` is the number of numbers in the largest array of a program from which on
-    the engine in force named "auto" takes this one; `often` is the number of operations that calls of a smaller program have run
-    from which on it does; None, the default, where it does not. `language` names the code that its compiled steps show, for
-    `D.source`; None where they show none. Raises `EngineError` where it is registered without what
+    the engine in force named "auto" takes this one (see `takes`); None, the default, where it runs by name only. `language` names
+    the code that its compiled steps show, for `D.source`; None where they show none. Raises `EngineError` where it is registered
+    without what
     has no default.
 
     >>> import catad as ct, numpy as np
@@ -35,7 +35,6 @@ class Engine(Protocol):
 
     name: str
     smallest: int | None = None
-    often: int | None = None
     language: str | None = None
 
     def runs(self, xp: Any) -> bool:
@@ -45,6 +44,11 @@ class Engine(Protocol):
     def available(self) -> bool:
         """True where it can run here. Where it cannot, programs run on the array code, and the engine says why, once."""
         return True
+
+    def takes(self, largest: int, once: int, ran: int) -> bool:
+        """True where the engine in force named "auto" takes this one, given the number of numbers in the largest array of a
+        program, and about the operations on arrays that a call runs, and those that all its calls have run."""
+        return self.smallest is not None and largest >= self.smallest
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """The steps that run a wiring: for each step a callable, the wires that it reads, and those that it writes.

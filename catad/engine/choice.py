@@ -12,9 +12,7 @@ from catad.engine.cpu.engine import CPU, WHOLE
 from catad.engine.reference import REFERENCE
 
 AUTO = "auto"
-_engines: dict[str, Engine] = {engine.name: engine for engine in (CPU, WHOLE, REFERENCE)}
-_automatic: tuple[tuple[int, Engine], ...] = ((CPU.smallest, CPU),)  # those that "auto" chooses from, and from which size on
-_frequent: tuple[tuple[int, Engine], ...] = ((WHOLE.often, WHOLE),)  # those for programs that have run so much
+_engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, REFERENCE)}
 _chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
@@ -46,10 +44,7 @@ def register(engine: Engine) -> None:
         raise errors.EngineError(errors.no_engine(engine, missing))
     if not isinstance(engine.name, str) or engine.name in (AUTO, CPU.name, WHOLE.name, REFERENCE.name, ""):
         raise errors.EngineError(errors.reserved_engine(engine.name))
-    global _automatic, _frequent
     _engines[engine.name] = engine
-    _automatic = tuple([(one.smallest, one) for one in _engines.values() if one.smallest is not None])
-    _frequent = tuple([(one.often, one) for one in _engines.values() if one.often is not None])
 
 
 def chosen() -> str:
@@ -62,20 +57,17 @@ def chosen() -> str:
     return found
 
 
-def engine_of(xp: Any, largest: int, ran: int = 0) -> Engine:
+def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
     """The engine that runs a program on arrays of a library now.
 
-    Given are the number of numbers in its largest array, and about the number of operations that its calls have run.
+    Given are the number of numbers in its largest array, and about the operations that a call runs, and all its calls have run.
     """
     name = _chosen.get() or chosen()
     if name != AUTO:
         engine = _engines[name]
         return engine if engine.runs(xp) and engine.available() else REFERENCE
-    for smallest, engine in _automatic:
-        if largest >= smallest and engine.runs(xp) and engine.available():
-            return engine
-    for often, engine in _frequent:
-        if ran >= often and engine.runs(xp) and engine.available():
+    for engine in _engines.values():
+        if engine.takes(largest, once, ran) and engine.runs(xp) and engine.available():
             return engine
     return REFERENCE
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad import scalar
+from catad.boxes import Primitive
 from catad.engine.merge import merged
-from catad.scalar import Function
+from catad.scalar import Function, Node
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
@@ -42,7 +43,54 @@ def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
     ordered = tuple([box for _, _, box in sorted(boxes, key=lambda entry: entry[:2])])
     fused = Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, ordered, wiring.outputs)
     fused.__dict__["parts"] = parts
-    return fused
+    return _without_copies(fused) if horizontal else fused
+
+
+def _without_copies(wiring: Wiring) -> Wiring:
+    """The wiring whose maps give nothing twice: results that are equal, or are arguments, are one wire.
+
+    Boxes that read such wires may be equal then, too.
+    """
+    if not any(isinstance(box.primitive, Map) and _repeats(box.primitive.function) for box in wiring.boxes):
+        return wiring
+    same: dict[int, int] = {}  # a wire, and the equal one that stays
+    known: dict[tuple[Primitive, tuple[int, ...]], tuple[int, ...]] = {}
+    boxes: list[Box] = []
+    for box in wiring.boxes:
+        one = Box(box.primitive, tuple([same.get(k, k) for k in box.ins]), box.outs)
+        if isinstance(one.primitive, Map):
+            one = _distinct(wiring, one, one.primitive.function, same)
+        before = known.setdefault((one.primitive, one.ins), one.outs)
+        if before is not one.outs:
+            same.update(zip(one.outs, before, strict=True))
+        elif one.outs:
+            boxes.append(box if one == box else one)
+    outputs = tuple([same.get(k, k) for k in wiring.outputs])
+    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(boxes), outputs)
+
+
+def _repeats(function: Function) -> bool:
+    return len(set(function.outputs)) < len(function.outputs) or any(node.op == "param" for node in function.outputs)
+
+
+def _distinct(wiring: Wiring, box: Box, function: Function, same: dict[int, int]) -> Box:
+    """A map with each argument and each result once; what its other results are equal to is added to `same`."""
+    ins = tuple(dict.fromkeys(box.ins))
+    outputs = function.outputs
+    if len(ins) < len(box.ins):
+        outputs = scalar.substitute(function, [scalar.param(ins.index(k)) for k in box.ins])
+    shape = wiring.wires[box.outs[0]].shape
+    there = {scalar.param(i): k for i, k in enumerate(ins) if wiring.wires[k].shape == shape}
+    outs: dict[int, Node] = {}
+    for k, node in zip(box.outs, outputs, strict=True):
+        if node in there:
+            same[k] = there[node]
+        else:
+            there[node] = k
+            outs[k] = node
+    if len(outs) == len(box.outs) and ins == box.ins:
+        return box
+    return Box(Map(Function.make(len(ins), tuple(outs.values()))), ins, tuple(outs))
 
 
 def parts(wiring: Wiring, box: Box) -> Sequence[Box]:

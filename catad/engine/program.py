@@ -94,7 +94,7 @@ class Program:
         if not self.checked:
             self._check(xp, leaves)
         self.ran += self.weight
-        engine = engine_of(xp, self.largest, self.ran)
+        engine = engine_of(xp, self.largest, self.weight, self.ran)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:

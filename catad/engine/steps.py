@@ -15,6 +15,7 @@ from catad.engine.stages.bins import Member
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
 from catad.engine.stages.layout import ready
+from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
@@ -27,7 +28,7 @@ from catad.wiring import Box, Builder, Wire, Wiring
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
-    wiring = split(wiring)
+    wiring = split(one_hot(wiring))
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)

@@ -7,9 +7,11 @@ made, and the call that failed. The classes derive from the built-in exception t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from catad.errors.places import called, shown
+from catad.errors.places import called, excerpt, shown
 
 
 class CatadError(Exception):
@@ -36,7 +38,9 @@ class CatadError(Exception):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        self.called = shown(called())  # file and line of the call, in the first frame outside this package
+        place = called()
+        self.called = shown(place)  # file and line of the call, in the first frame outside this package
+        self.calling = excerpt(place) if place is not None and self.called is not None else None  # that line, with a caret
 
     @property
     def message(self) -> str:
@@ -46,7 +50,8 @@ class CatadError(Exception):
     def __str__(self) -> str:
         places = [("composed", self.composed), ("made", self.made), ("called", self.called)]
         lines = [f"  {label + ':':<10}{where}" for label, where in places if where is not None]
-        return "\n".join([self.message, *lines, *([] if self.excerpt is None else [self.excerpt])])
+        line = self.excerpt or self.calling
+        return "\n".join([self.message, *lines, *([] if line is None else [line])])
 
 
 class SpaceError(CatadError, TypeError):
@@ -80,6 +85,14 @@ class ArgumentError(CatadError, ValueError):
     catad.errors.ArgumentError: a number of copies is an integer of at least 0
       ...
     """
+
+
+class EndlessLoop(ArgumentError):
+    """A while loop, which is `loop`, takes more steps than it may."""
+
+    def __init__(self, message: str, loop: Any = None) -> None:
+        super().__init__(message)
+        self.loop = loop
 
 
 class ScalarError(CatadError, TypeError):

@@ -59,9 +59,15 @@ _CONVERSIONS = {  # by the package and the name of a class, or by the package on
     "catad.Tensor": "give an array of that space, e.g. np.zeros(shape)",
     "catad.Product": "give a tuple of arrays of these spaces, e.g. np.zeros(shape)",
     "catad": "apply it to a value first, f(x)",
+    "builtins.set": "np.array(sorted(x)), or a list of arrays",
+    "builtins.generator": "a list of what it yields, list(x)",
     "builtins.list": "np.asarray(x) for one array, tuple(x) for a product of several",
     "builtins.complex": "give the real and the imaginary part as two numbers",
 }
+
+
+_CONVERT = "convert it, e.g. np.asarray(x) (the parts of a product form a tuple)"
+_OBJECT = "a function takes objects with arrays in them as dataclasses and named tuples, and others as ct.function(static=...)"
 
 
 def not_a_value(thing: object) -> str:
@@ -73,7 +79,7 @@ def not_a_value(thing: object) -> str:
         "a value is an array, a number or a tuple of values",
         given=f"{shown} of type {kind.__name__}",
         expected="a plain array of NumPy or CuPy",
-        do=next(filter(None, known), "convert it, e.g. np.asarray(x) (the parts of a product form a tuple)"),
+        do=next(filter(None, known), _CONVERT if kind.__module__ == "builtins" else f"{_CONVERT}; {_OBJECT}"),
     )
 
 
@@ -116,7 +122,7 @@ def not_a_morphism(who: str, thing: object) -> str:
     return text(
         f"{who} takes morphisms",
         given=described(thing),
-        expected="a morphism such as ct.sin or ct.map(fn)",
+        expected="a function, or a morphism such as ct.sin or ct.map(fn)",
         do=_as_a_morphism(thing),
     )
 
@@ -156,8 +162,10 @@ def _as_a_morphism(thing: object) -> str:
         )
     if hasattr(thing, "structure") and hasattr(thing, "slots"):
         return "a linear map L is the morphism ct.lift(L)"
+    if isinstance(thing, type):
+        return "write a function that makes such an object and returns arrays"
     if hasattr(thing, "dtype") or isinstance(thing, (bool, int, float, tuple)):
-        return "a constant is the morphism ct.const(v); to compute the value of f at x write f(x)"
+        return "give the function itself, and its arguments in the call after it: ct.grad(f)(x); a constant is ct.const(v)"
     return "wrap a scalar function in ct.map(fn), a constant in ct.const(v), a linear map in ct.lift(L)"
 
 
@@ -315,7 +323,13 @@ def wire_has_no_truth(wire: object) -> str:
 
 
 def no_common_axis(space: object, term: object) -> str:
-    return text("mapping a morphism needs one leading axis that all leaves have", given=space, where=abbreviated(term))
+    return text(
+        "mapping a morphism needs one leading axis that all leaves have",
+        given=space,
+        expected="arrays of one size along their first axis",
+        where=abbreviated(term, 80),
+        do="give each array that axis; ct.vmap(f, in_axes=(0, None)) maps over some arguments and not over others",
+    )
 
 
 def not_a_function(thing: object) -> str:

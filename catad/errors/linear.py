@@ -130,13 +130,25 @@ def wrong_tangent(what: str, expected: object, given: object, term: object | Non
     )
 
 
-def grad_of_non_scalar(cod: object, f: object) -> str:
+def grad_of_non_scalar(cod: Any, f: Any) -> str:
+    tree = getattr(getattr(f, "notes", None), "result_tree", None)
+    do = "sum the result, f >> ct.sum(), or use ct.jacobian or ct.vjp"
+    given = f"{cod}"
+    if tree is not None and not tree.leaves:
+        given, do = f"a function that returns {tree}", "return the number that is differentiated"
+    elif tree is not None and tree.kind != "leaf":
+        given = f"{cod}, in a {tree.kind.__name__}" if isinstance(tree.kind, type) else given
+        do = "return the number alone, or with other results as a pair (number, others) for ct.grad(f, has_aux=True)"
+    elif len(cod.leaves) == 1 and not cod.leaves[0].is_float:
+        do = "integers and truth values have no derivative: return a floating number"
+    elif len(cod.leaves) == 1 and cod.leaves[0].size == 1:
+        do = "take the one entry, y[0] or y.sum()"
     return text(
         "grad needs a function with a floating scalar result",
-        given=cod,
+        given=given,
         expected="ct.f64[()] or ct.f32[()]",
         where=abbreviated(f),
-        do="sum the result, f >> ct.sum(), or use ct.jacobian or ct.vjp",
+        do=do,
     )
 
 

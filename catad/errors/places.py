@@ -21,6 +21,7 @@ _OURS = (
     *[os.path.join(os.path.dirname(os.__file__), name) for name in ("functools.py", "contextlib.py")],
     os.path.dirname(numpy.__file__) + os.sep,
 )
+_STANDARD = os.path.dirname(os.__file__) + os.sep
 _OPERATOR = opmap["BINARY_OP"]
 
 
@@ -120,11 +121,18 @@ def column(where: Place | None) -> str | None:
 
 
 def innermost(error: BaseException) -> Place | None:
-    """The innermost frame outside this package that an error came through."""
+    """The innermost frame outside this package that an error came through, outside of libraries if there is one."""
     found: Place | None = None
+    own: Place | None = None
     step = error.__traceback__
     while step is not None:
-        if not step.tb_frame.f_code.co_filename.startswith(_OURS):
+        file = step.tb_frame.f_code.co_filename
+        if not file.startswith(_OURS):
             found = step.tb_frame.f_code, step.tb_lasti
+            own = own if _is_of_library(file) else found
         step = step.tb_next
-    return found
+    return own or found
+
+
+def _is_of_library(file: str) -> bool:
+    return file.startswith(_STANDARD) or any(part in ("site-packages", "dist-packages") for part in file.split(os.sep))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from catad.errors.base import CatadError, abbreviated, defined, text
-from catad.errors.places import Place, column, excerpt, innermost, shown
+from catad.errors.places import Place, column, excerpt, innermost, shown, source_line
 
 
 class TraceError(CatadError, TypeError):
@@ -60,6 +60,14 @@ def no_trace_runs(who: str) -> str:
     )
 
 
+def reads_outside(term: Any) -> str:
+    return text(
+        "a function reads an array of the traced function around it, where only its arguments can be passed",
+        given=abbreviated(term, 80),
+        do="pass the array as an argument",
+    )
+
+
 def out_of_reach(buffer: Any) -> str:
     return text(
         "an array that was made inside a branch or a loop is used outside of it",
@@ -71,6 +79,13 @@ def out_of_reach(buffer: Any) -> str:
 
 def used_elsewhere(stand_in: Any) -> str:
     root = stand_in.root
+    if stand_in.owner_.open:
+        return text(
+            "a function that is traced inside another one reads an array of that",
+            given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
+            expected="arrays as arguments of the inner function",
+            do="pass it: ct.grad(lambda y, x: ..., argnums=0)(y, x)",
+        )
     return text(
         "a stand-in for an array is used after its trace, or in another trace",
         given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
@@ -100,11 +115,14 @@ def needs_a_number(stand_in: Any, what: str) -> str:
     var = stand_in.var_
     made = shown(var.place)
     named = f"{var.name}, " if var.name else ""
+    static = 'make it a static parameter, ct.function(static=("n",)), or write it with array code (ct.index, np.where)'
+    library = "give NumPy arrays to what meets it, df.to_numpy(): objects of other libraries do not know traced arrays"
+    as_it_is = f"leave the call out: a traced array is computed with as it is, and float(x) is a traced number; or {static}"
     return text(
         f"{what} needs a number, and this value is not known while the function is traced",
         given=f"{named}a value of {var.space}" + (f", made at {made}" if made else ""),
         expected="a number that does not depend on the arrays",
-        do='make it a static parameter, ct.function(static=("n",)), or write it with array code (ct.index, np.where)',
+        do=library if what == "a NumPy array" else as_it_is if what in ("x.item()", "x.tolist()") else static,
     )
 
 
@@ -114,6 +132,13 @@ def attribute_is_set(name: str) -> str:
 
 def unsupported_dtype(dtype: Any) -> str:
     kind = np.dtype(dtype)
+    if kind.kind in "SU":
+        return text(
+            "arrays of texts are not supported",
+            given=f"a text, or an array of {kind}",
+            expected="arrays and numbers; a text in an argument is static, and is what it is in the function",
+            do="give the numbers that are meant",
+        )
     return text(
         "arrays of this dtype are not supported",
         given=kind,
@@ -190,19 +215,38 @@ def random_numbers() -> str:
     )
 
 
-def loop_cannot_be_unrolled(what: str) -> str:
+def loop_cannot_be_unrolled(what: str, reason: str) -> str:
     return text(
         f"the body of a {what} on data does something that a program cannot repeat",
-        given="a change of a Python object, a value that must be a number, or a name that holds other things after a step",
-        do="keep arrays and numbers in the names that the loop binds, and lists out of it",
+        given=reason or "a change of a Python object, or a value that must be a number",
+        expected="names that hold arrays of the same shapes after each step",
+        do="make arrays of their full size before the loop and write into them; keep lists out of it",
     )
 
 
-def too_many_branches(places: Sequence[str | None]) -> str:
+def may_be_one_array(what: str, names: Sequence[str]) -> str:
+    return text(
+        f"two names may be one array after a {what} on data, and somebody writes into one and reads the other",
+        given=f"the loop leaves {', '.join(names)}",
+        do="copy() the array: before the loop, in it, or before writing into it",
+    )
+
+
+def too_many_branches(places: Sequence[Place | None]) -> str:
+    hidden = any(place is not None and not source_line(place) for place in places)
+    given = "decisions at " + ", ".join(dict.fromkeys([shown(place) or "?" for place in places]))
+    if hidden:
+        return text(
+            "the function has more than 64 paths that data choose, or a loop on data, and its source is not at hand",
+            given=given,
+            expected="source from which loops and branches are recorded: of a file, or of a cell of a notebook",
+            do="define the function in a file, or write the loop as ct.while_loop or ct.iterate and the branch as np.where",
+        )
     return text(
         "the function has more than 64 paths that data choose",
-        given="decisions at " + ", ".join(dict.fromkeys([place or "?" for place in places])),
-        do="use np.where, or let both sides of an if bind the same names",
+        given=given,
+        expected="branches that can be recorded side by side",
+        do="use np.where, or let both sides of an if bind the same names, or both return",
     )
 
 
@@ -224,11 +268,11 @@ def paths_differ(a: Any, b: Any, place: str | None) -> str:
     )
 
 
-def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
+def raised_on_a_path(error: BaseException | None, places: Sequence[str | None]) -> str:
     unbound = isinstance(error, UnboundLocalError)
     return text(
         "the function raises an exception on a path that data choose",
-        given=f"{type(error).__name__}: {error}",
+        given="one that somebody catches" if error is None else f"{type(error).__name__}: {error}",
         where=", ".join(dict.fromkeys([place or "?" for place in places])),
         do="bind the variable on both sides of the branch" if unbound else "test before the call, or return NaN on that path",
     )
@@ -435,18 +479,35 @@ def show_source(error: BaseException, place: Place | None = None) -> None:
         return
     if isinstance(error, CatadError):
         error.excerpt = excerpt(place)
-        error.called = column(place)
+        error.called, error.calling = column(place), None
     else:
-        error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}")
+        error.add_note(f"  where:    {column(place)}\n{excerpt(place) or ''}".rstrip())
 
 
-def are_tuples(names: Sequence[str]) -> str:
-    """What is added to an error of the user's code where arguments are tuples."""
-    one = len(names) == 1
-    return (
-        f"  given:    {', '.join(names)}, {'a tuple' if one else 'tuples'} here, as values of products are\n"
-        "  do:       give dicts and other trees as example values, f.at(*arguments): a space knows no names"
-    )
+def hint_no_source(error: BaseException) -> None:
+    """Say in an error of the user's code that this has no source, where arrays of NumPy were given what is traced."""
+    place = innermost(error)
+    if place is not None and not source_line(place) and isinstance(error, (TypeError, ValueError)):
+        error.add_note(
+            "  given:    a function whose source is not at hand, so that np.zeros and float in it are NumPy's and Python's\n"
+            "  do:       define it in a file or in a cell of a notebook, or make arrays with np.stack and ct.at"
+        )
+
+
+def are_containers(tuples: Sequence[str], lists: Sequence[str]) -> str:
+    """What is added to an error of the user's code where arguments are tuples or lists."""
+    lines = []
+    if tuples:
+        lines += [
+            f"  given:    {', '.join(tuples)}: {'a tuple' if len(tuples) == 1 else 'tuples'}, as values of products are",
+            "  do:       give dicts and other trees as example values, f.at(*arguments): a space knows no names",
+        ]
+    if lists:
+        lines += [
+            f"  given:    {', '.join(lists)}: {'a list' if len(lists) == 1 else 'lists'} of numbers",
+            "  do:       give an array, np.asarray(x); lists are trees, and stay lists in the function",
+        ]
+    return "\n".join(lines)
 
 
 def raised_by_user(error: BaseException) -> bool:

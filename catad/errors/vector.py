@@ -212,7 +212,9 @@ def sides_differ(first: object, second: object, f: object, g: object) -> str:
 
 def endless_loop(steps: int, loop: object) -> str:
     return text(
-        f"a while loop has not ended after {steps} steps", where=abbreviated(loop), do="give max_steps= if that is right"
+        f"a while loop has not ended after {steps} steps",
+        where=abbreviated(loop),
+        do="look at its condition; a loop that is right as ct.while_loop(..., max_steps=...)",
     )
 
 

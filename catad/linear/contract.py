@@ -123,6 +123,8 @@ def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., 
     shape = tuple(sizes[label] for label in final)
     embed = len(final) != len(out)
     many = math.prod(sizes[unique[axis]] for axis in summed) > pairwise.LEAF
+    if labels == out and unique == out:  # all is as it should be
+        return _same
 
     def kernel(xp: Any, x: Any) -> Any:
         if unique != labels:
@@ -138,6 +140,10 @@ def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., 
         return x
 
     return kernel
+
+
+def _same(xp: Any, x: Any) -> Any:
+    return x
 
 
 def _diagonals(xp: Any, x: Any, labels: Labels) -> Any:
@@ -188,10 +194,13 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
     n, m, k, p = lengths
     multiply = pairwise.matmul if k > pairwise.inner(m, p) else _matmul
 
+    first_shape, second_shape = ((n, m, k), (n, k, p)) if batch else ((m, k), (k, p))
+    plain = shape == (n, m, p)[not batch :] and len(left) == len(inner) == len(right) == 1
+    if plain and prepare_a is prepare_b is finish is _same:
+        return multiply
+
     def kernel(xp: Any, x: Any, y: Any) -> Any:
-        x, y = prepare_a(xp, x), prepare_b(xp, y)
-        shapes = ((n, m, k), (n, k, p)) if batch else ((m, k), (k, p))
-        product = multiply(xp, x.reshape(shapes[0]), y.reshape(shapes[1]))
+        product = multiply(xp, prepare_a(xp, x).reshape(first_shape), prepare_b(xp, y).reshape(second_shape))
         return finish(xp, product.reshape(shape))
 
     return kernel
@@ -203,7 +212,10 @@ def _matmul(xp: Any, x: Any, y: Any) -> Any:
 
 def _in_rows(xp: Any, x: Any) -> Any:
     """A matrix whose rows or columns stand in one piece: NumPy multiplies others number by number, one after the other."""
-    if xp is not np or (any(s == x.itemsize for s in x.strides[-2:]) and min(x.strides[-2:]) >= 0):
+    if xp is not np:
+        return x
+    down, along = x.strides[-2:]
+    if (along == x.itemsize or down == x.itemsize) and along >= 0 <= down:
         return x
     return np.ascontiguousarray(x)
 

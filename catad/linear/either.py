@@ -159,6 +159,10 @@ class Choose(Nesting):
         own, lanes = tuple(range(1, wire.ndim)), tuple(range(wire.ndim, wire.ndim + len(self.lanes)))
         return contract(b, [(0, *own)], [wire], (0, *lanes, *own), (*wire.shape, *self.lanes))
 
+    @property
+    def must_run(self) -> bool:
+        return any(wire(side, self.dom).must_run for side in (self.f, self.g))
+
     def programs(self) -> list[tuple[int, D, Space]]:
         sides: list[tuple[int, D, Space]] = [(1, *self._mapped(side)) for side in (self.f, self.g)]
         return sides if self.lanes else [max(sides, key=lambda side: late().cost_of(*side[1:]))]

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from catad import errors
+from catad.errors.places import Place, called
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
-from catad.traced.decisions import decide
+from catad.traced.decisions import decide, decided
 from catad.traced.merge import Build, CannotMerge, Pairs, is_numeric, zeros_like
 from catad.traced.naming import named
 from catad.traced.recorder import Region, Trace, Var
@@ -32,20 +33,28 @@ if TYPE_CHECKING:
 SIDES = ("if_true", "if_false")  # the names of their programs
 
 
+class Bound(NamedTuple):
+    """The names that a branch binds: all, those that are read behind it, and those that are read only where they were bound, as a
+    flag says. On the other side these hold zeros."""
+
+    names: tuple[str, ...]
+    kept: tuple[str, ...]
+    filled: tuple[str, ...]
+
+
 class Branch:
-    """An `if` statement. `taken` says which side runs now, `again` that names must be put back, `merged` that names have values.
+    """An `if` statement. `taken` says which side runs now, `again` that names are put back, `merged` that names have values."""
 
-    `filled` are names that are read only where they were bound, as a flag says: on the other side they hold zeros.
-    """
-
-    def __init__(self, driver: Driver, test: Any, names: tuple[str, ...], filled: tuple[str, ...], site: Any) -> None:
-        self.trace, self.names, self.filled, self.site = driver.trace, names, filled, site
-        self.test = test
+    def __init__(self, driver: Driver, test: Any, bound: Bound, site: Any) -> None:
+        self.trace, self.site = driver.trace, site
+        self.names, self.kept, self.filled = bound
+        self.test, self.place = test, called()
         self.again = self.merged = False
         self.sides: list[Region] = []
         self.left: list[dict[str, Any]] = []
         self.done = False
-        self.follows_data = is_condition(test) and site not in self.trace.findings.explored
+        explored = is_condition(test) and (site in self.trace.findings.explored or decided(self.trace, test.var_) is not None)
+        self.follows_data = is_condition(test) and not explored
         self.taken = True if self.follows_data else bool(test)
 
     def side(self) -> bool:
@@ -62,6 +71,7 @@ class Branch:
             self.taken, self.again = False, True
         side = Region(self.trace, self.trace.region, SIDES[len(self.left)])
         side.branch = self.site
+        check_depth(side)
         self.sides.append(side)
         self.trace.region = side
         return True
@@ -85,9 +95,9 @@ class Branch:
     def merge(self) -> None:
         """Lay the choice out."""
         first, second = self.left
-        sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site)
+        sides = Sides(self.trace, self.test, self.sides[0], self.sides[1], self.site, self.place)
         built: dict[str, Build] = {}
-        for name in self.names:
+        for name in self.kept:
             a, b = first[name], second[name]
             if name in self.filled and (a is UNBOUND) != (b is UNBOUND):
                 a, b = _filled(sides, a, b)
@@ -97,14 +107,27 @@ class Branch:
                 built[name] = lambda outs: Undecided(self.trace, self.site)
         outs = sides.recorded()
         self.values = {name: named(name, build(outs)) for name, build in built.items()}
+        sides.pairs.link()
         self.merged = True
+
+
+def check_depth(region: Region) -> None:
+    """An error for a branch in too many others: a function that calls itself until data say otherwise."""
+    depth, at = 0, region.parent
+    while at is not None:
+        depth, at = depth + (at.branch is not None), at.parent
+    if depth > _DEEP:
+        raise errors.TraceError(errors.too_many_branches([region.branch]))
+
+
+_DEEP = 24
 
 
 class Sides:
     """Two recorded sides, with what both write into arrays."""
 
-    def __init__(self, trace: Trace, test: Any, first: Region, second: Region, site: Any) -> None:
-        self.trace, self.test, self.first, self.second = trace, test, first, second
+    def __init__(self, trace: Trace, test: Any, first: Region, second: Region, site: Any, place: Place | None) -> None:
+        self.trace, self.test, self.first, self.second, self.place = trace, test, first, second, place
         self.pairs = Pairs(trace, first, second, site)
         self.written: list[tuple[Buffer, int]] = []
 
@@ -123,7 +146,7 @@ class Sides:
             for k, region in enumerate((self.first, self.second))
         ]
         term = choose(exl, exr >> programs[0], exr >> programs[1])
-        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)))
+        outs = computed(trace.region, term, (condition(trace.region, var_of(trace, self.test)), tuple(given)), self.place)
         for buffer, k in self.written:
             buffer.write(trace.region, outs[k])
         return list(outs)
@@ -134,7 +157,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     trace = driver.trace
     frame = sys._getframe(2)
     site = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
-    if site in trace.findings.explored:
+    if site in trace.findings.explored or decided(trace, test.var_) is not None:
         return first() if decide(trace, test.var_) else second()
     regions, values = [], []
     for side, title in zip((first, second), SIDES, strict=True):
@@ -144,16 +167,18 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         try:
             with trace.inside(region):
                 values.append(side())
-        except errors.CatadError:
+        except errors.TraceError:
             raise
         except Exception:  # Python raises it where this side is taken
             return first() if decide(trace, test.var_) else second()
-    sides = Sides(trace, test, regions[0], regions[1], site)
+    sides = Sides(trace, test, regions[0], regions[1], site, called())
     try:
         build = sides.pairs.add(*values)
     except CannotMerge:
         return first() if decide(trace, test.var_) else second()
-    return build(sides.recorded())
+    made = build(sides.recorded())
+    sides.pairs.link()
+    return made
 
 
 def condition(region: Region, var: Var) -> Var:

@@ -22,6 +22,7 @@ from catad.linear.gather import spread_over
 from catad.linear.structure import Rule
 from catad.program import Program, substituted
 from catad.spaces import Tensor, flatten
+from catad.syntax import ordered
 from catad.terms import Compose, D, Fork
 from catad.traced.stand_in import Traced, computed
 from catad.vector.choose import Chosen
@@ -197,3 +198,14 @@ def locate(error: errors.CatadError, program: D, value: Any) -> None:
     except errors.CatadError as found:
         if type(found) is type(error) and found.excerpt is not None:
             error.excerpt, error.called = found.excerpt, found.called
+
+
+def place_of(program: Program, part: D) -> Place | None:
+    """Where the line of a program, or of a program in it, stands in the user's source whose term has a part."""
+    found: Place | None = None
+    for line, place in zip(program.children, program.notes.places, strict=False):
+        parts = ordered(line)
+        if part in parts:
+            inner = [place_of(one, part) for one in parts if isinstance(one, Program)]
+            found = next(filter(None, inner), place)
+    return found

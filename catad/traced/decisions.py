@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from catad import errors
-from catad.errors.places import Place, called, shown
+from catad.errors.places import Place, called
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
 
 MOST_DECISIONS = 64  # of one path: a loop on data that cannot be recorded would decide without end
@@ -33,6 +33,9 @@ def loops_behind(var: Var) -> set[Any] | None:
             continue
         seen.add(id(top))
         region = top.region
+        if top.wire.number in region.known:
+            found.add(region.known[top.wire.number])
+            continue
         args = region.writer.get(top.wire.number)
         if args is not None:
             stack.extend(args)
@@ -62,7 +65,7 @@ def unroll_for(trace: Trace, var: Var) -> None:
         raise Restart()
 
 
-def give_up_merging(region: Region) -> None:
+def give_up_merging(region: Region, reason: str = "") -> None:
     """Start again without the innermost merged branch or rolled loop around; an error where there is no other way."""
     trace = region.trace
     at: Region | None = region
@@ -77,8 +80,27 @@ def give_up_merging(region: Region) -> None:
             trace.findings.unrolled.add(at.loop.site)
             unroll_for(trace, var)
         if at.loop is not None:
-            raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what))
+            raise errors.TraceError(errors.loop_cannot_be_unrolled(at.loop.what, reason))
         at = at.parent
+
+
+def on_a_path(trace: Trace) -> bool:
+    """True where data have chosen what is run now."""
+    at: Region | None = trace.region
+    while at is not None:
+        if at.branch is not None or (at.loop is not None and at.loop.may_not_run):
+            return True
+        at = at.parent
+    return bool(trace.decisions)
+
+
+def decided(trace: Trace, var: Var) -> bool | None:
+    """The answer, where it has been given on the path that is being traced."""
+    if trace.region is trace.root:
+        for known, answer in zip(trace.decisions, trace.findings.answers, strict=False):
+            if known.var.wire is var.wire:
+                return bool(answer)
+    return None
 
 
 def decide(trace: Trace, var: Var) -> bool:
@@ -88,13 +110,13 @@ def decide(trace: Trace, var: Var) -> bool:
     if trace.region is not trace.root:
         unroll_for(trace, var)
         give_up_merging(trace.region)
-    for known in trace.decisions:
-        if known.var.wire is var.wire:
-            return trace.findings.answers[trace.decisions.index(known)]
+    known = decided(trace, var)
+    if known is not None:
+        return known
     k = len(trace.decisions)
     answers = trace.findings.answers
     if k == MOST_DECISIONS:
-        raise errors.TraceError(errors.too_many_branches([shown(one.place) for one in trace.decisions]))
+        raise errors.TraceError(errors.too_many_branches([one.place for one in trace.decisions]))
     if k == len(answers):
         answers.append(True)
     trace.decisions.append(Decision(var, len(trace.root.lines), called()))

@@ -23,14 +23,15 @@ from catad.recent import Recent
 from catad.spaces import Product, Space, rebuild
 from catad.terms import D
 from catad.traced.captured import Captured, bytes_around, outside, reads
-from catad.traced.decisions import give_up_merging
+from catad.traced.decisions import give_up_merging, on_a_path
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
+from catad.traced.opened import Open, measuring
 from catad.traced.pickling import Reference
-from catad.traced.recorder import Findings, tracing
+from catad.traced.recorder import Findings, Restart, Var, the_trace, tracing
 from catad.traced.rewrite import rewritten
 from catad.traced.stand_in import fresh, var_of
 from catad.traced.unbound import settled
@@ -92,7 +93,7 @@ class Function(D):
         self.fn, self.static, self.free, self.unroll, self.bound = fn, static, free, unroll, bound
         self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
-        self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
+        self.programs: Recent[tuple[Form, Space, Any], Program] = Recent(PROGRAMS)
         self.captured = Captured()
         self.version = 0
         functools.update_wrapper(self, fn, updated=())
@@ -184,10 +185,21 @@ class Function(D):
 
     def program(self, dom: Space, form: Form | None = None) -> Program:
         """The program at a domain, for a form of the arguments; it is traced once."""
+        made = self.traced(dom, form)
+        if isinstance(made, Open):
+            raise errors.TraceError(errors.reads_outside(self))
+        return made
+
+    def traced(self, dom: Space, form: Form | None = None) -> Program | Open:
+        """The program, or what stands for it where it reads values of the traced function around."""
         form = self.form_at(dom) if form is None else form
-        found = self.programs.get((form, dom))
+        key = form, dom, tuple([tree.orders for tree in form.trees])
+        found = self.programs.get(key)
         if found is None:
-            found = self.programs[form, dom] = traced(self, dom, form)
+            made = traced(self, dom, form)
+            if isinstance(made, Open):
+                return made
+            found = self.programs[key] = made
         return found
 
     def constants(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -202,7 +214,7 @@ class Function(D):
         return self.captured.arrays
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
-        return (yield self.program(b.space(x)), x)
+        return (yield self.traced(b.space(x)), x)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         options = "".join([f", {key}={getattr(self, key)!r}" for key in ("static", "free") if getattr(self, key)])
@@ -227,14 +239,14 @@ def _check_hashable(name: str, value: Any) -> None:
         raise errors.ArgumentError(errors.unhashable_static(name, value)) from None
 
 
-def traced(function: Function, dom: Space, form: Form) -> Program:
+def traced(function: Function, dom: Space, form: Form) -> Program | Open:
     """Run a function on stand-ins for the arrays of its arguments, as often as its control flow needs it."""
     where = form.dynamic
     names = [name for name, _ in _named(function, form)]
 
     def run(findings: Findings) -> Path:
-        with tracing(findings, function.unroll) as trace:
-            trace.captured = captured(function.fn)
+        with measuring(False), tracing(findings, function.unroll) as trace:
+            trace.captured, trace.wanted = captured(function.fn), wanted
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
             for k, factor in zip(where, factors, strict=True):
@@ -244,34 +256,53 @@ def traced(function: Function, dom: Space, form: Form) -> Program:
                     for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
                 ]
                 inputs.append(rebuild(factor, leaves))
+            known = len(wanted)
+            trace.outside = {var: trace.root.input(var.space, var.weak, var.name) for var in wanted}
             args, kwargs, free = function.completed(*form.values(inputs[0] if len(where) == 1 else tuple(inputs)))
             driver = Driver(_package(function.fn), outside(function.fn, free), followed)
             try:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
                 _left_early(trace, error)
-                if not trace.decisions or isinstance(error, errors.CatadError):
+                if isinstance(error, errors.TraceError) or not on_a_path(trace):
                     raise
-                if not isinstance(error, UnboundLocalError) and not errors.raised_by_user(error):
+                if isinstance(error, AssertionError) and not errors.raised_by_user(error):
                     raise
                 _raised_on_a_path(trace, error)
+            if trace.region is not trace.root:
+                raise errors.TraceError(errors.raised_on_a_path(None, []))  # somebody has caught it
             value, tree = plain(settled(result))
+            outside_read.append(trace.reads_outside)
+            if len(wanted) > known and (trace.decisions or findings.paths):
+                raise Restart()  # all paths have the same inputs, in one order
             return Path(trace, _variables(trace, value, tree), tree)
 
     followed: set[FunctionType] = set()
+    wanted: list[Var] = []
+    outside_read: list[bool] = []
     function.captured.check()
-    path = _explored(run, [name for name, tree in _named(function, form) if tree.kind is tuple and not tree.is_static])
-    function.captured.add(function.fn, followed, function.free)
+    path = _explored(run, _named(function, form))
     root = path.trace.root
+    title = getattr(function.fn, "__name__", "function")
     with path.trace.inside(root):
-        title = getattr(function.fn, "__name__", "function")
+        if any(outside_read):
+            return _opened(path, dom, wanted, Notes(arguments=("given", "x"), title=title))
+        function.captured.add(function.fn, followed, function.free)
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
 
 
-def _explored(run: Callable[[Findings], Path], tuples: Sequence[str]) -> Any:
-    """All paths; an error shows the line of the user's source, and which arguments are tuples."""
+def _opened(path: Path, dom: Space, wanted: Sequence[Var], notes: Notes) -> Open:
+    """The program of a function that reads values from outside, with these as its first factor."""
+    root, n = path.trace.root, len(dom.leaves)
+    whole = Product((Product(tuple([var.space for var in wanted])), dom))
+    program = root.close(path.result, [*root.inputs[n:], *root.inputs[:n]], whole, notes)
+    return Open(program, tuple(wanted), the_trace(), path.tree)
+
+
+def _explored(run: Callable[[Findings], Path], arguments: list[tuple[str, Tree]]) -> Any:
+    """All paths; an error shows the line of the user's source, and which arguments are tuples or lists of numbers."""
     try:
         return join(explored(run))
     except errors.CatadError as error:
@@ -280,14 +311,18 @@ def _explored(run: Callable[[Findings], Path], tuples: Sequence[str]) -> Any:
         raise
     except Exception as error:
         errors.show_source(error)
-        if tuples and isinstance(error, (TypeError, AttributeError)):
-            error.add_note(errors.are_tuples(tuples))
+        errors.hint_no_source(error)
+        if isinstance(error, (TypeError, AttributeError)):
+            tuples = [name for name, tree in arguments if tree.kind is tuple and not tree.is_static]
+            lists = [name for name, tree in arguments if tree.kind is list and tree.leaves == tree.numbers]
+            if tuples or lists:
+                error.add_note(errors.are_containers(tuples, lists))
         raise
 
 
 def _raised_on_a_path(trace: Any, error: Exception) -> None:
-    """An exception of the user on a path that data choose."""
-    places = [decision.place for decision in trace.decisions]
+    """An exception on a path that data choose."""
+    places = [decision.place for decision in trace.decisions] or [errors.places.innermost(error)]
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
     errors.show_source(made, places[-1])
     raise made from error
@@ -296,7 +331,7 @@ def _raised_on_a_path(trace: Any, error: Exception) -> None:
 def _left_early(trace: Any, error: Exception) -> None:
     """An exception in a branch that is merged, or in a loop that is rolled: start again without, so that it is raised where it
     is raised in Python. A name may be bound, or a list long enough, in each step of Python's."""
-    if trace.region is trace.root or isinstance(error, errors.CatadError):
+    if trace.region is trace.root or isinstance(error, errors.TraceError):
         return
     with contextlib.suppress(errors.CatadError):
         give_up_merging(trace.region)
@@ -388,7 +423,7 @@ def function(
     >>> loss(p, np.array([1.0, 3.0])), loss(p, x=np.array([1.0, 3.0]), power=3)
     (np.float64(25.0), np.float64(125.0))
     >>> ct.grad(loss, argnums=0)(p, np.array([1.0, 3.0]))
-    {'b': np.float64(-10.0), 'w': array([ 0., 30.])}
+    {'w': array([ 0., 30.]), 'b': np.float64(-10.0)}
     """
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)

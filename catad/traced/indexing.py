@@ -15,6 +15,7 @@ from catad import errors
 from catad.late import late
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked, same_mask
 from catad.traced.operators import assign, cast, fitted
 from catad.traced.recorder import Var
@@ -68,6 +69,7 @@ def parsed(x: Traced, key: Any) -> Key:
             parts.append(int(part))
         elif isinstance(part, Traced):
             if part.dtype.kind == "b":
+                unroll_for(x.trace_, part.var_)
                 raise errors.TraceError(errors.shape_depends_on_data("x[mask] beside other indices"))
             if part.dtype.kind not in "iu":
                 raise IndexError(
@@ -151,6 +153,8 @@ def getitem(x: Any, key: Any) -> Any:
 
 def _masked(x: Traced, mask: Traced) -> Masked:
     """A masked read: where the mask is false the number 1."""
+    if x.trace_.region is x.trace_.root:  # a mask that a loop has made of its steps alone
+        unroll_for(x.trace_, mask.var_)
     full = pointwise_where(x.trace_, _over(mask, x), x, 1)
     return Masked(mask, full)
 

@@ -8,23 +8,27 @@ Python things, short loops, and loops whose steps must be known as numbers run i
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad import errors
+from catad.errors.places import called
 from catad.program import Notes
 from catad.spaces import Product, Tensor, Unit
 from catad.terms import D
-from catad.traced.affine import note_bounds
+from catad.traced.aliases import Aliases, refusing, unrolling
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
+from catad.traced.known import is_of, known_after
+from catad.traced.left import Leaving
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
-from catad.traced.naming import named
 from catad.traced.operators import weakened
+from catad.traced.outputs import Outputs
 from catad.traced.recorder import Region, Var
-from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
-from catad.traced.steps import Once, TracedRange, steps_of
+from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
+from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
 from catad.vector.choose import choose
@@ -39,12 +43,14 @@ _PASSES = 8  # recordings of a body until its state is settled
 
 class Names(NamedTuple):
     """The names that a loop binds: all, those that are read outside it, and those whose array stays the same array. `simple` says
-    that the loop has nothing in it that keeps it from being recorded."""
+    that the loop has nothing in it that keeps it from being recorded; `lists` are names of lists to which it appends, and that
+    nothing else in it can read."""
 
     bound: tuple[str, ...]
     live: tuple[str, ...]
     same: tuple[str, ...]
     simple: bool
+    lists: tuple[str, ...] = ()
 
 
 class Slot:
@@ -58,19 +64,24 @@ class Slot:
         self.value: Var | None = None  # what the body leaves in it
 
 
-class _Loop:
+class Loop:
     """What loops share: the state, and the passes over the body."""
 
     what = "loop"
     can_unroll = True
+    may_not_run = True  # for all that is known
     limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
         self.trace, self.names, self.live, self.simple, self.site = driver.trace, names.bound, names.live, names.simple, site
-        self.same = names.same
+        self.same, self.lists = names.same, names.lists
+        self.place = called()
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
+        refused = refusing(errors.may_be_one_array(self.what, self.live))
+        self.alias = unrolling(self.trace, site) if self.can_unroll else refused  # where arrays may be one
+        self.region: Any = None  # of the body
         self.slots: dict[str, list[Slot]] = {}
         self.buffers: dict[Buffer, Slot] = {}
         self.starts: dict[int, Var] = {}
@@ -95,7 +106,9 @@ class _Loop:
         self.passes += 1
         if self.passes > _PASSES:
             self.give_up()
-        region = self.region = Region(self.trace, self.outer, self.what)
+        if self.region is not None:
+            self.region.dropped = True
+        self.region = region = Region(self.trace, self.outer, self.what)
         region.loop = self
         self.starts = {}
         self.trace.region = region
@@ -126,9 +139,9 @@ class _Loop:
         """What a name holds after the loop."""
         return self.values[name]
 
-    def give_up(self) -> None:
+    def give_up(self, reason: str = "") -> None:
         """Unroll the loop, or the one around it."""
-        give_up_merging(self.region)
+        give_up_merging(self.region, reason)
 
     # -- the end of a pass
 
@@ -158,14 +171,14 @@ class _Loop:
         slots = self.slots[name]
         leaves = numeric_leaves(value)
         if leaves is None or len(leaves) != len(slots) or not _alike(self.inside[name], value):
-            self.give_up()
+            self.give_up(f"{name}, which holds other things after a step than before it")
         assert leaves is not None
         same = True
         for slot, leaf in zip(slots, leaves, strict=True):
             var = self.region.own(var_of(self.trace, leaf))
             assert slot.input is not None
             if var.space.shape != slot.input.space.shape:
-                self.give_up()
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             dtype, weak = joined(slot.input, var)
             if dtype != slot.input.space.dtype or weak != slot.weak:
                 slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
@@ -232,16 +245,18 @@ class _Loop:
         last = tuple(rest) if most is None else ()
 
         def closed(title: str, results: Any) -> D:
-            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+            notes = Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)])
+            found: D = self.region.close(results, order, dom, notes)
+            return found
 
         holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
         args: tuple[Any, ...] = (tuple([slot.start for slot in changed]), tuple(outer))
         if most is None:
-            made = computed(self.outer, while_loop(holds, body), args)
+            made = computed(self.outer, while_loop(holds, body), args, self.place)
         else:
             same = closed("same", (tuple([_input(slot) for slot in changed]), last))
-            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()))
+            made = computed(self.outer, sweep(choose(holds, body, same), most), (*args, ()), self.place)
         return changed, steady, list(made[0])
 
     def most_steps(self) -> int | None:
@@ -257,44 +272,26 @@ class _Loop:
             var = self.outer.own(at[id(slot)])
             return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
 
+        leaving = Leaving(self, made, steady)
         for name in self.names:
-            if name not in self.slots:
-                self.values[name] = UNBOUND if self.start[name] is UNBOUND else self.start[name]
-                continue
-            if self.start[name] is not UNBOUND and all(slot in steady for slot in self.slots[name]):
-                self.values[name] = self.start[name]
-                continue
-            parts = iter([made(slot) for slot in self.slots[name]])
-            self.values[name] = named(name, tree_map(lambda _, parts=parts: next(parts), self.left_before[name]))  # type: ignore[misc]
+            self.values[name] = leaving.value(name) if name in self.slots else self.start[name]
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
-        self.note_aliases()
+        leaving.link()
         self.merged = True
 
-    def note_aliases(self) -> None:
-        """Names that are one array in Python, or show one of before the loop, are arrays of their own after it."""
-        pairs = []
-        for name in self.slots:
-            if self.values[name] is not self.start[name]:
-                pairs += list(zip(tree_leaves(self.left_before[name]), tree_leaves(self.values[name]), strict=True))
-        arrays = [(old.root, new.root) for old, new in pairs if isinstance(old, Traced) and old.ndim]
-        for root, own in arrays:
-            known = [other for one, other in arrays if one is root and other is not own]
-            if root.region is not self.region:
-                known.append(root)
-            if known:
-                own.aliases = Aliases(self.site, [(one, one.holds(self.outer)) for one in known], self.what)
 
-
-class ForLoop(_Loop):
+class ForLoop(Loop):
     """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
+    may_not_run = False
 
     def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
         super().__init__(driver, names, site)
         self.kept = kept
+        self.outputs = Outputs(self)
         steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
@@ -312,8 +309,11 @@ class ForLoop(_Loop):
             self.current = next(self.items, UNBOUND)
             return self.current is not UNBOUND
         if self.state == "roll":
-            self.rolled = True
+            assert self.steps is not None
+            self.rolled, self.length = True, self.steps.n
             self.begin(sys._getframe(1))
+            lists = names_of(sys._getframe(1), self.lists)
+            self.outputs.lists += [one for one in lists.values() if type(one) is list]
             self.state = "rolling"
             self.take()
             return True
@@ -326,37 +326,68 @@ class ForLoop(_Loop):
     def take(self) -> None:
         """The item of a step: entries of arrays with an axis for the steps."""
         assert self.steps is not None
+        self.outputs.open()
         with self.trace.inside(self.outer):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
-        self.current = self.steps.item(self.trace, iter(self.entries))
+        self.current = self.steps.item(self.trace, iter(self.entries), self.alias)
 
     def item(self) -> Iterator[Any]:
         yield self.current
 
     def leave(self) -> None:
         """The body has been recorded."""
+        assert self.steps is not None
+        if not self.region.written.isdisjoint(self.steps.memory):
+            self.give_up()  # the rows of later steps change
+        with self.trace.inside(self.region):
+            outputs = self.outputs.variables(self.region)
         if not self.close(sys._getframe(1)):
             self.state = "again"
             return
         self.state = "done"
         changed, steady, lifted = self.given()
         finals: list[Var] = []
-        if changed:
-            assert self.steps is not None
+        outs: tuple[Var, ...] = ()
+        if changed or outputs:
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
-            after = tuple([_value(slot) for slot in changed]), ()
+            after = tuple([_value(slot) for slot in changed]), outputs
             body = self.region.close(after, order, dom, Notes(title="step", arguments=("s", "f", "u")))
             outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
             args = (tuple([slot.start for slot in changed]), tuple(outer), tuple(self.arrays))
-            made = computed(self.outer, sweep(body, self.steps.n), args)
-            finals = list(made[0])
+            made = computed(self.outer, sweep(body, self.steps.n), args, self.place)
+            finals, outs = list(made[0]), made[1]
+            self.note_known(changed, steady, [*finals, *outs], [*[_value(slot) for slot in changed], *outputs])
         self.finish(changed, steady, finals)
+        self.outputs.fill(outs, [var.weak for var in outputs], self.note_outputs())
+
+    def note_known(self, changed: list[Slot], steady: list[Slot], made: Sequence[Var], values: Sequence[Var]) -> None:
+        """What the loop makes of known numbers alone."""
+        known = [one for one, array in zip(self.entries, self.arrays, strict=True) if array.constant is not None]
+        known += [_input(slot) for slot in steady if slot.start.constant is not None]
+        state = {_input(slot): _value(slot) for slot in changed if slot.start.constant is not None}
+        wires = known_after(self.region, known, state)
+        for slot, var, value in zip([*changed, *[None] * len(made)], made, values, strict=False):
+            if is_of(self.region, value, wires) and (slot is None or _input(slot).wire.number in wires):
+                self.outer.known[var.wire.number] = self.site
+
+    def note_outputs(self) -> Aliases | None:
+        """Arrays that are in lists and in the state: a write into one of them, later, is not recorded."""
+        arrays = self.outputs.roots
+        left = [leaf for name in self.slots for leaf in tree_leaves(self.left_before[name])]
+        state = {id(buffer) for buffer in (*self.replaced, *_roots(left))}
+        if not any(id(root) in state for root in arrays):
+            return None
+        starts = [root for name in self.slots for root in _roots(self.start[name])]
+        for root in [root for name in self.slots for root in _roots(self.values[name])]:
+            if root not in starts:
+                root.aliases = (*root.aliases, Aliases(self.alias, [], self.outer, True))
+        return Aliases(self.alias, starts, self.outer, True)
 
 
-class WhileLoop(_Loop):
+class WhileLoop(Loop):
     """A `while` statement. It runs in Python as long as its condition is known."""
 
     what = "while loop"
@@ -400,55 +431,6 @@ class WhileLoop(_Loop):
             return
         self.state = "done"
         self.finish(*self.laid_out(self.holds))
-
-
-class CountedLoop(_Loop):
-    """A `for` statement over a range whose bounds are data: a while loop with a counter."""
-
-    what = "for loop over a range of data"
-    can_unroll = False
-
-    def __init__(self, driver: Driver, items: TracedRange, names: Names, site: Any) -> None:
-        super().__init__(driver, names, site)
-        self.range = items
-        self.limits = tuple([end.var_ for end in (items.start, items.stop) if isinstance(end, Traced)])
-        self.state = "roll"
-        if not self.simple or site in self.trace.findings.unrolled:
-            iter(items)  # an error, or a restart: Python has no number of steps
-        self.counter = Slot(var_of(self.trace, items.start), int)
-
-    def next(self, *stops: Any) -> bool:
-        if self.state == "done":
-            return False
-        if self.state == "roll":
-            self.rolled = True
-            self.begin(sys._getframe(1))
-        else:
-            self.open()
-        self.current = self.stand_in(self.counter)
-        note_bounds(self.current.var_, *self.range.ends)
-        self.state = "rolling"
-        return True
-
-    def item(self) -> Iterator[Any]:
-        stop, step = self.range.stop, self.range.step
-        self.holds = var_of(self.trace, self.current < stop if step > 0 else self.current > stop)
-        yield self.current
-
-    def leave(self) -> None:
-        """The body has been recorded."""
-        self.counter.value = var_of(self.trace, self.current + self.range.step)
-        if not self.close(sys._getframe(1)):
-            self.state = "again"
-            return
-        self.state = "done"
-        self.finish(*self.laid_out(self.holds))
-
-    def most_steps(self) -> int | None:
-        return self.range.most
-
-    def all_slots(self) -> list[Slot]:
-        return [self.counter, *super().all_slots()]
 
 
 def _roots(value: Any) -> list[Buffer]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 DRIVER = "__catad__"
 
 
-def later(value: ast.expr) -> ast.expr:
+def later(value: ast.expr) -> ast.Lambda:
     """A function without arguments that computes an expression."""
     none = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(none, value), value)
@@ -27,6 +27,18 @@ def caught(region: str, node: ast.AST) -> ast.stmt:
 def changing(node: ast.AST) -> ast.stmt:
     """A statement that says that a variable of another function, or an object, is changed."""
     return ast.copy_location(ast.Expr(ast.Call(ask("changes_python"), [], [])), node)
+
+
+def new(node: ast.expr) -> ast.expr:
+    """A list, a dict or a set that is made."""
+    return ast.copy_location(ast.Call(ask("new"), [node], []), node)
+
+
+def reads_of(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
+    """Where statements read names; `x += 1` reads x."""
+    nodes = [n for statement in body for n in ast.walk(statement)]
+    targets = {id(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
+    return [(n, n.id) for n in nodes if isinstance(n, ast.Name) and (isinstance(n.ctx, ast.Load) or id(n) in targets)]
 
 
 def with_names(target: ast.expr, value: ast.expr) -> ast.expr:

@@ -112,4 +112,4 @@ class Ragged:
         self.unknown_("pickle")
 
     def __repr__(self) -> str:
-        return f"<a slice of {self.full!r}>" if self.trace_.open else "<stand-in of a trace that is over>"
+        return f"<a slice of {self.full!r}>" if self.full.owner_.open else "<stand-in of a trace that is over>"

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,12 +46,20 @@ class Var:
 
     @name.setter
     def name(self, name: str | None) -> None:
-        if name is not None:
+        if name is not None and name.strip("_"):  # texts say `_` for what is not used
             self.region.names.setdefault(self.wire.number, name)
 
     @property
     def space(self) -> Tensor:
         return self.wire.space
+
+
+class Row(NamedTuple):
+    """What a variable is of another one: its row `k`; `weak` is the type of Python number that it is."""
+
+    of: Var
+    k: int
+    weak: type | None
 
 
 class Region:
@@ -69,11 +77,20 @@ class Region:
         self.holds: dict[Any, Var] = {}  # what arrays of outer regions hold here, where they were written into
         self.written: set[Any] = set()  # arrays that were written into here
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
+        self.rows: dict[int, Row] = {}  # by the number of a wire: of what it is a row
+        self.known: dict[int, Any] = {}  # by the number of a wire: the loop whose unrolling makes it a known number
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
         self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
         self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies
+        self.things: dict[int, Any] = {}  # lists and objects that were made here, by their identity
+        self.dropped = False  # it has been recorded again
         self.loop: Any = None  # of the body of a loop: its driver
         self.branch: Any = None  # of a side of a branch: where that stands
+
+    @property
+    def is_dropped(self) -> bool:
+        """True where this region, or one around it, has been recorded again."""
+        return self.dropped or (self.parent is not None and self.parent.is_dropped)
 
     def input(self, space: Tensor, weak: type | None = None, name: str | None = None) -> Var:
         """A new argument of the region."""
@@ -81,6 +98,13 @@ class Region:
         var.name, var.place = name, called()
         self.inputs.append(var)
         return var
+
+    @property
+    def around(self) -> Region | None:
+        """The region in which this one lies; of a whole function that another one calls the region of the call."""
+        if self.parent is not None:
+            return self.parent
+        return None if self.trace.outer is None else self.trace.outer.region
 
     def own(self, var: Var) -> Var:
         """What stands in this region for a variable of this or an outer region."""
@@ -92,9 +116,12 @@ class Region:
         if var.constant is not None:
             made = self.constant(var.constant, var.weak)
         else:
-            if self.parent is None:
+            around = self.around
+            if around is None:
                 raise errors.TraceError(errors.of_another_trace(var))
-            outer = self.parent.own(var)
+            outer = around.own(var)
+            if self.parent is None:
+                return self.trace.read_outside(outer)
             known = self.lifted.get(outer)
             made = self.input(outer.space, outer.weak, outer.name) if known is None else known
             self.lifted[outer] = made
@@ -233,8 +260,33 @@ class Trace:
         self.region = self.root
         self.decisions: list[Any] = []
         self.iterators: dict[int, tuple[Any, Region]] = {}  # by their identity, with the region in which they were made
+        self.suspects: dict[int, tuple[Any, Any]] = {}  # containers that may be others, and what to do when one is changed
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
+        self.reads_outside = False  # stand-ins of traces around it
+        self.outside: dict[Var, Var] = {}  # the inputs that stand for variables of the trace around
+        self.wanted: list[Var] = []  # these variables, as found by this attempt and earlier ones
+
+    def is_inside(self, other: Trace) -> bool:
+        """Whether it is the trace of a function inside the one of another trace, from which it reads."""
+        chain: list[Trace] = []
+        at: Trace | None = self
+        while at is not None and at is not other:
+            chain.append(at)
+            at = at.outer
+        if at is None:
+            return False
+        for trace in chain:
+            trace.reads_outside = True
+        return True
+
+    def read_outside(self, var: Var) -> Var:
+        """The input that stands for a variable of the trace around."""
+        found = self.outside.get(var)
+        if found is None:
+            self.wanted.append(var)
+            found = self.outside[var] = self.root.input(var.space, var.weak, var.name)
+        return found
 
     @contextmanager
     def inside(self, region: Region) -> Iterator[Region]:
@@ -264,7 +316,7 @@ class Findings:
         self.unrolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
-        self.paths = 0
+        self.paths = 0  # that have been run
 
 
 class Restart(BaseException):

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING, Any
 
 from catad import errors
 from catad.scalar.find_source import find_source, imports_of
+from catad.traced.appended import FreshLists
 from catad.traced.bindings import augmented_only, bound_names, contains
+from catad.traced.exits import with_one_exit
 from catad.traced.flags import without_jumps
 from catad.traced.nodes import (
     DRIVER,
@@ -35,6 +37,8 @@ from catad.traced.nodes import (
     later,
     load,
     method,
+    new,
+    reads_of,
     texts,
     used_up,
     with_names,
@@ -83,14 +87,14 @@ def _cell(value: object) -> CellType:
     return CellType(value)
 
 
-_codes: dict[CodeType, CodeType | None] = {}
+_codes: dict[tuple[CodeType, str], CodeType | None] = {}  # equal code may stand in several files
 
 
 def _rewritten_code(function: FunctionType) -> CodeType | None:
-    code = function.__code__
-    if code not in _codes:
-        _codes[code] = _make(function)
-    return _codes[code]
+    key = function.__code__, function.__code__.co_filename
+    if key not in _codes:
+        _codes[key] = _make(function)
+    return _codes[key]
 
 
 def _make(function: FunctionType) -> CodeType | None:
@@ -155,8 +159,9 @@ class Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.count = 0
         self.whole: ast.AST = ast.Module([], [])  # the function around
+        self.reads: list[tuple[ast.AST, str]] = []  # where it reads which names
         self.declared: set[str] = set()
-        self.made_names: set[str] = set()  # flags, which only statements read that are made for them
+        self.guarded = False  # an exception is caught around
 
     def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statements of a function, rewritten."""
@@ -164,17 +169,23 @@ class Rewriter(ast.NodeTransformer):
             self.declared,
             {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
         )
-        outer_whole, self.whole = self.whole, node
+        before, self.whole, self.guarded = (self.whole, self.reads, self.guarded), node, False
         changes = contains(node.body, (ast.Global, ast.Nonlocal))
-        body = without_jumps(node.body, self.fresh)
+        body = with_one_exit(without_jumps(node.body, self.fresh), self.fresh)
+        self.reads = reads_of(body)
         made = self.block(body)
-        self.declared, self.whole = outer, outer_whole
+        self.declared, (self.whole, self.reads, self.guarded) = outer, before
         return [changing(node), *made] if changes else made
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Some statements, rewritten."""
         out: list[ast.stmt] = []
+        lists = FreshLists(self.whole, self.declared)
         for statement in statements:
+            filled = lists.before(statement)
+            lists.after(statement)
+            if filled:
+                statement.filled_lists = filled  # type: ignore[attr-defined]
             made = self.visit(statement)
             out += made if isinstance(made, list) else [made]
         return out
@@ -182,9 +193,7 @@ class Rewriter(ast.NodeTransformer):
     def fresh(self, what: str) -> str:
         """A name that no user has."""
         self.count += 1
-        made = f"__catad_{what}{self.count}"
-        self.made_names.add(made)
-        return made
+        return f"__catad_{what}{self.count}"
 
     # -- expressions
 
@@ -266,6 +275,27 @@ class Rewriter(ast.NodeTransformer):
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         self.generic_visit(node)
         return ast.copy_location(ast.Call(ask("iterator"), [node], []), node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        first = node.generators[0]
+        plain = len(node.generators) > 1 or first.ifs or first.is_async or contains([node], (*_UNMERGED, ast.NamedExpr))
+        self.generic_visit(node)
+        if plain:
+            return new(node)
+        items, first.iter = first.iter, load("__catad_items")
+        made = later(node)
+        made.args.args = [ast.arg("__catad_items")]
+        return ast.copy_location(ast.Call(ask("comprehended"), [items, made], []), node)
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        return self.made(node) if isinstance(node.ctx, ast.Load) else node
+
+    def made(self, node: Any) -> ast.expr:
+        """A list, a dict or a set: what is made here may be changed here."""
+        self.generic_visit(node)
+        return new(node)
+
+    visit_Dict = visit_Set = visit_DictComp = visit_SetComp = made
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
@@ -367,7 +397,9 @@ class Rewriter(ast.NodeTransformer):
 
     def generic_blocks(self, node: ast.Try | ast.TryStar) -> None:
         """Rewrite the blocks of a statement."""
-        node.body, node.orelse, node.finalbody = self.block(node.body), self.block(node.orelse), self.block(node.finalbody)
+        outer, self.guarded = self.guarded, self.guarded or bool(node.handlers)
+        node.body, self.guarded = self.block(node.body), outer
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         for handler in node.handlers:
             handler.type = handler.type and self.visit(handler.type)
             handler.body = self.block(handler.body)
@@ -388,13 +420,14 @@ class Rewriter(ast.NodeTransformer):
         branch = self.fresh("branch")
         filled = [name for name in names if name in getattr(node, "filled", ()) or name.startswith("__catad_result")]
         where = node.test
-        call = ast.Call(ask("branch"), [self.visit(node.test), texts(names), texts(filled)], [])
+        kept = [name for name in names if name in getattr(node, "kept", names)]
+        call = ast.Call(ask("branch"), [self.visit(node.test), texts(names), texts(kept), texts(filled)], [])
         start = assigned(branch, ast.copy_location(call, where))
         again = ast.If(attribute(branch, "again"), self.restored(branch, "before", names), []) if names else ast.Pass()
         body = ast.If(attribute(branch, "taken"), self.block(node.body), self.block(node.orelse))
         leave = ast.Expr(method(branch, "leave"))
         loop = ast.While(method(branch, "side"), [again, body, leave], [])
-        after = [ast.If(attribute(branch, "merged"), self.restored(branch, "after", names), [])] if names else []
+        after = [ast.If(attribute(branch, "merged"), self.restored(branch, "after", kept), [])] if kept else []
         return [ast.copy_location(one, node) for one in (start, loop, *after)]
 
     def restored(self, driver: str, which: str, names: Sequence[str]) -> list[ast.stmt]:
@@ -408,12 +441,13 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
         names = bound_names([*node.body, node.target])
-        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
+        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED) and not self.guarded
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
         same = augmented_only([*node.body, node.target])
         kept = not isinstance(node.iter, (ast.Call, ast.GeneratorExp)) and hasattr(node, "stops")
-        args = [self.visit(node.iter), ast.Constant(kept), texts(names), texts(live), texts(same), ast.Constant(simple)]
+        said = (texts(names), texts(live), texts(same), ast.Constant(simple), texts(getattr(node, "filled_lists", ())))
+        args = [self.visit(node.iter), ast.Constant(kept), *said]
         start = assigned(driver, ast.copy_location(ast.Call(ask("for_"), args, []), node.iter))
         item = self.fresh("item")
         target = self.unpack(node.target, load(item), node)
@@ -427,7 +461,7 @@ class Rewriter(ast.NodeTransformer):
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
         args = [texts(names), texts(live), texts(augmented_only(node.body)), ast.Constant(simple)]
-        start = assigned(driver, ast.Call(ask("while_"), args, []))
+        start = assigned(driver, ast.copy_location(ast.Call(ask("while_"), args, []), node.test))
         test = ast.copy_location(method(driver, "test", self.visit(node.test)), node.test)
         once = ast.For(ast.Name(self.fresh("item"), ast.Store()), test, self.block(node.body),
                        [], None)  # fmt: skip
@@ -456,9 +490,4 @@ class Rewriter(ast.NodeTransformer):
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
         fields = [part if isinstance(part, list) else [part] for name, part in ast.iter_fields(node) if name != "orelse"]
         inside = {id(n) for part in fields for one in part if isinstance(one, ast.AST) for n in ast.walk(one)}
-        found = {
-            n.id
-            for n in ast.walk(self.whole)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        }
-        return found | self.made_names
+        return {name for n, name in self.reads if id(n) not in inside}

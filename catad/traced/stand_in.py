@@ -14,21 +14,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.errors.places import Place
 from catad.spaces import Tensor, flatten
 from catad.terms import D, Id
-from catad.traced.decisions import decide, give_up_merging, unroll_for
-from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of, the_trace
+from catad.traced.decisions import decide, unroll_for
+from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, the_trace
+
+if TYPE_CHECKING:
+    from catad.traced.aliases import Aliases
 
 
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "name", "origin", "place", "region", "var")
+    __slots__ = ("aliases", "name", "origin", "place", "region", "var", "was_written")
 
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
         self.name: str | None = None
-        self.aliases: Aliases | None = None
+        self.aliases: tuple[Aliases, ...] = ()  # with what it may be one array
+        self.was_written = False
 
     def holds(self, region: Region) -> Var:
         """What the buffer holds in a region: a variable of this region or of an outer one."""
@@ -36,51 +41,38 @@ class Buffer:
         while at is not None and at is not self.region:
             if self in at.holds:
                 return at.holds[self]
-            at = at.parent
+            at = at.around
         if at is None:
             raise errors.TraceError(errors.out_of_reach(self))
         return self.var
 
     def read(self, region: Region) -> Var:
         """What the buffer holds in a region, as a variable of this region."""
-        if self.aliases is not None:
-            self.aliases.check(region)
+        for aliases in self.aliases:
+            aliases.check(self, region)
         return region.own(self.holds(region))
+
+    def has_changed(self, var: Var, region: Region) -> bool:
+        """True where it holds another variable than this one; for one that is out of reach, where somebody wrote into it."""
+        at: Region | None = region
+        while at is not None:
+            if at is self.region or self in at.holds:
+                return (self.var if at is self.region else at.holds[self]) is not var
+            at = at.parent
+        return self.was_written and not self.region.is_dropped
 
     def write(self, region: Region, var: Var) -> None:
         """Let the buffer hold a variable in a region."""
-        if self.aliases is not None:
-            self.aliases.give_up(region)
+        for aliases in self.aliases:
+            if aliases.at_once:
+                aliases.give_up()
+        self.was_written = True
         region.written.add(self)
         var.name = self.name or self.var.name
         if region is self.region:
             self.var = var
         else:
             region.holds[self] = var
-
-
-class Aliases:
-    """The arrays that a merged value may be. While nobody writes into them, nor into the value, that makes no difference; where
-    somebody does, the branch is explored, and the loop unrolled."""
-
-    __slots__ = ("known", "loop", "site")
-
-    def __init__(self, site: Any, known: list[tuple[Buffer, Var]], loop: str | None = None) -> None:
-        self.site, self.known, self.loop = site, known, loop
-
-    def check(self, region: Region) -> None:
-        """Give up where one of the arrays has been written into."""
-        if any(buffer.holds(region) is not var for buffer, var in self.known):
-            self.give_up(region)
-
-    def give_up(self, region: Region) -> None:
-        if region is not region.trace.root:
-            give_up_merging(region)
-        if self.loop is not None and self.loop != "for loop":
-            raise errors.TraceError(errors.loop_cannot_be_unrolled(self.loop))
-        findings = region.trace.findings
-        (findings.explored if self.loop is None else findings.unrolled).add(self.site)
-        raise Restart()
 
 
 class View(NamedTuple):
@@ -101,12 +93,12 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "trace_")
+    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "owner_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
-        self.trace_, self._view = trace, view
+        self.owner_, self._view = trace, view  # the trace in which it was made
         self.buffer = buffer
         self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
@@ -143,7 +135,7 @@ class Traced:
     @property
     def var_(self) -> Var:
         """The variable that the array holds now, in the region that is being recorded."""
-        trace = self._running()
+        trace = self.trace_
         if self._view is None:
             assert self.buffer is not None
             return self.buffer.read(trace.region)
@@ -160,6 +152,8 @@ class Traced:
             assert self.buffer is not None
             if self.buffer.origin is not None:
                 raise errors.TraceError(errors.write_to_captured(self.buffer.origin))
+            if self.trace_ is not self.owner_:
+                raise errors.TraceError(errors.write_to_captured("an array of the traced function around this one"))
             self.buffer.write(self.trace_.region, var)
             return
         view = self._view
@@ -177,6 +171,8 @@ class Traced:
             self._name = self._name or name
             if self._seen is not None:
                 self._seen[1].name = name
+            return
+        if self.trace_ is not self.owner_:
             return
         self.buffer.name = self.buffer.name or name
         at: Region | None = self.trace_.region
@@ -204,16 +200,21 @@ class Traced:
     @property
     def space(self) -> Tensor:
         """The space, which stays: asking for it reads nothing."""
-        self._running()
+        self.trace_  # noqa: B018
         known = self._seen[1] if self._seen is not None else self.var_ if self.buffer is None else self.buffer.var
         return known.space
 
-    def _running(self) -> Trace:
-        """The trace of the stand-in, which has to be the one that runs."""
-        trace = self.trace_
-        if not trace.open or the_trace() is not trace:
-            raise errors.TraceError(errors.used_elsewhere(self))
-        return trace
+    @property
+    def trace_(self) -> Trace:
+        """The trace that runs: that of the stand-in, or one of a function inside it, which reads it from outside."""
+        own = self.owner_
+        if own.open:
+            running: Trace | None = the_trace()
+            if running is own:
+                return own
+            if running is not None and running.is_inside(own):
+                return running
+        raise errors.TraceError(errors.used_elsewhere(self))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -269,14 +270,14 @@ class Traced:
         return Adapter(self.trace_)
 
     def __repr__(self) -> str:
-        if not self.trace_.open:
+        if not self.owner_.open:
             return "<stand-in of a trace that is over>"
         var = self.var_
         name = f"{var.name}: " if var.name else ""
         return f"<{name}{var.space}>" if var.constant is None else f"<{name}{var.space}, constant {array_of(var.constant)}>"
 
     def __format__(self, spec: str) -> str:
-        constant = None if not self.trace_.open else self.constant
+        constant = None if not self.owner_.open else self.constant
         return repr(self) if constant is None or constant.ndim else format(constant[()], spec)
 
     def __iter__(self) -> Iterator[Any]:
@@ -357,10 +358,11 @@ def read_through(region: Region, term: D, base: Var, further: tuple[Var, ...]) -
     return made
 
 
-def computed(region: Region, term: D, args: Any) -> Any:
+def computed(region: Region, term: D, args: Any, place: Place | None = None) -> Any:
     """The variables of a term's result. What depends on no argument is computed at once, and is a constant.
 
-    It is computed by the term itself, so it is the same number that the program would compute. The identity is no line.
+    It is computed by the term itself, so it is the same number that the program would compute. The identity is no line. The line
+    stands where the statement stands that runs, or at `place`.
     """
     if isinstance(term, Id):
         return _nested(args, region.own)
@@ -370,7 +372,7 @@ def computed(region: Region, term: D, args: Any) -> Any:
         values = _nested(args, lambda _: array_of(next(it).constant))
         with_no_trace = term(*values) if isinstance(values, tuple) else term(values)
         return _nested(with_no_trace, lambda array: region.constant(np.asarray(array)))
-    return region.record(term, args)
+    return region.record(term, args, place)
 
 
 def _nested(nested: Any, fn: Callable[[Any], Any]) -> Any:

@@ -168,11 +168,16 @@ class Counted(Sweep):
     test: D = it
     step: D = it
 
+    @property
+    def must_run(self) -> bool:
+        """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
+        return (self.n == 0 and self.exactness not in ("free", "assumed")) or super().must_run
+
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
-        if self.exactness in ("free", "exact"):
+        if self.exactness in ("free", "assumed", "exact"):
             raise TripCountChanged(self.loop, None)
         body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
@@ -213,7 +218,7 @@ class Counted(Sweep):
 
     def endless(self, taken: int) -> None:
         """Raise the error of a loop that goes on after its most steps."""
-        raise errors.ArgumentError(errors.endless_loop(taken, self.loop[0]))
+        raise errors.EndlessLoop(errors.endless_loop(taken, self.loop[0]), self.loop[0])
 
     def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
@@ -268,6 +273,27 @@ class After(Integers):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *[w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)])
+
+
+@box
+class Ran(Integers):
+    """Any array to the number 0, which is there when what makes the array has run."""
+
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return (Tensor((), "int64"),)
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return xp.asarray(0, dtype=np.int64)
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return (spread_over(b, b.add(self, *ins)[0], size),)
+
+
+def after(b: Builder, ran: Wire, leaf: Wire) -> Wire:
+    """A leaf, which is there when what makes another one has run."""
+    return b.add(After(), *b.add(Ran(), ran), leaf)[0]
 
 
 def _scaled(number: Tensor, space: Tensor) -> Structure:
@@ -340,7 +366,8 @@ class WhileLoop(D):
             changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
         holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
-        step = moved if kind in ("free", "exact") else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
+        one = kind in ("free", "assumed", "exact")
+        step = moved if one else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
         spaces = [Product([w.space for w in part]) for part in (state, given)]
         body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)

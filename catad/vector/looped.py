@@ -5,6 +5,8 @@
 - A part of the state that no step changes is given.
 - A box that reads nothing but what is given runs once, before the loop. Pointwise boxes stay beside those that read them, since
   one pass computes them together, and selects between them.
+- What is read of an array that is given, at places that follow from the inputs, is read for all steps before the loop, where that
+  is not much more than the array. The derivative adds to the array once, after the loop, and not at each step.
 - An output that is an input is not copied, and one that is given is spread over the steps.
 - A sum of products of what the loop gives at each step is one contraction after the loop: with x_i and w_i stacked, the sum
   of all x_i w_i^T is one product of matrices. So are the products of each step that no step needs. Other sums are added up
@@ -21,7 +23,7 @@ from catad import scalar
 from catad.boxes import Nesting, Primitive
 from catad.linear.contract import Contract, contract
 from catad.linear.cut import between, cut
-from catad.linear.gather import spread_over
+from catad.linear.gather import Gathered, spread_over
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.structure import widest
@@ -39,6 +41,7 @@ Later = Callable[[], "Wire"]  # what is laid out after the loop
 _MOVES = (StridedCopy, Reshaped)
 _ADD, _MUL = [scalar.apply(op, scalar.param(0), scalar.param(1)) for op in ("add", "mul")]
 AT_ONCE = 1 << 20  # numbers of an array between that always fit
+SEVERAL = 4  # times an array: what may be read of it at once
 DEEP = 64  # boxes after each other through which a sum is followed
 
 
@@ -83,6 +86,7 @@ class _Loop:
 
     def laid_out(self) -> Leaves:
         self.before()
+        self.read_before()
         _, _, sums, outputs = self.plain
         order = sorted(range(len(sums)), key=lambda i: -self.size(sums[i]))
         later = {i: self.sum_of(sums[i]) for i in order}
@@ -118,6 +122,22 @@ class _Loop:
             ins, outs = self.wiring.spaces(box.ins), self.wiring.spaces(box.outs)
             if box.primitive.cost(ins, outs) or sum([s.size for s in outs]) <= sum([s.size for s in ins]):
                 self.given.update(zip(box.outs, self.b.add(box.primitive, *map(self.outer, box.ins)), strict=True))
+
+    def read_before(self) -> None:
+        """Read parts of what is given for all steps at once."""
+        for box in [] if self.apart else self.wiring.boxes:
+            if isinstance(box.primitive, Gathered) and self.same(box.ins[1]) and not self.same(box.ins[0]):
+                (out,) = box.outs
+                if self.n * self.size(out) <= SEVERAL * self.size(box.ins[1]) and self.is_known(box.ins[0]):
+                    read = self.stack(out)
+                    if not self.same(out):  # its places may be the same at each step
+                        self.inputs[out] = read
+
+    def is_known(self, k: int) -> bool:
+        """Whether a wire follows from what is given and from inputs, by boxes that run no programs."""
+        boxes = self.between([k])
+        read = {k, *[i for box in boxes for i in box.ins]}
+        return read.isdisjoint(self.moving) and not any(isinstance(box.primitive, Nesting) for box in boxes)
 
     # -- sums
 

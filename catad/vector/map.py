@@ -157,17 +157,20 @@ def _alone(nodes: Sequence[Node], arity: int) -> tuple[Function, list[int]]:
 
 
 def mapped(b: Builder, nodes: Sequence[Node], wires: Sequence[Wire]) -> list[Wire]:
-    """The wires of some scalar expressions of wires: one box for each shape that they have; equal ones are one wire."""
-    first = {node: i for i, node in reversed(list(enumerate(nodes)))}
+    """The wires of some scalar expressions of wires: one box for each shape that they have; equal ones are one wire.
+
+    A parameter is the wire that it stands for.
+    """
+    first = {node: i for i, node in reversed(list(enumerate(nodes))) if node.op != "param"}
     groups: dict[tuple[int, ...], list[int]] = {}
     for i, used in enumerate(scalar.parameters(nodes)):
-        if first[nodes[i]] == i:
+        if first.get(nodes[i]) == i:
             groups.setdefault(broadcast([wires[j].space for j in used] or [wire.space for wire in wires]), []).append(i)
     out: dict[int, Wire] = {}
     for members in groups.values():
         function, used_ = _alone([nodes[i] for i in members], len(wires))
         out.update(zip(members, b.add(Map(function), *[wires[j] for j in used_]), strict=True))
-    return [out[first[node]] for node in nodes]
+    return [wires[node.value] if node.op == "param" else out[first[node]] for node in nodes]
 
 
 class MapOf(D):

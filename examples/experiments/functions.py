@@ -1,10 +1,11 @@
-"""What a plain Python function costs that `ct.function` traces: beside JAX, where it is installed, beside the same program composed
-by hand, and beside NumPy's own run of the function.
+"""What a plain Python function costs that `ct.function` traces: beside JAX, where it is installed, beside the same program
+composed by hand, and beside NumPy's own run of the function.
 
     python examples/experiments/functions.py [--n N] [--steps N] [--no-peers] [--json FILE] [--out DIR] [--rounds N]
 
-Everything runs on one core. A figure is the ratio of the best times of two calls that take turns, so that work of others on the
-machine matters little. What a first call costs is processor time of laying out and compiling, without a run.
+catad and JAX have one thread. A figure is the ratio of the least times of two calls that take turns: processor time, so that the
+work of others on the machine matters little, but time on the clock where several threads work or wait. What a first call costs is
+its time less that of a second one.
 """
 
 from __future__ import annotations
@@ -102,25 +103,22 @@ def module(text: str, numpy: str) -> ModuleType:
     return made
 
 
-def ratio(rounds: int, one: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """The best time of a call over that of another; they take turns, after two calls of each."""
+def ratio(rounds: int, one: Callable[[], Any], other: Callable[[], Any], threads: bool = False) -> float:
+    """The least time of a call over that of another; they take turns, after two calls of each."""
     best = [np.inf, np.inf]
     for k in range(-2, rounds):
         for j, call in enumerate((one, other)):
-            start = time.perf_counter()
-            result = call()
-            taken = time.perf_counter() - start
-            del result
+            taken = seconds(call, time.perf_counter if threads else time.process_time)
             if k >= 0:
                 best[j] = min(best[j], taken)
     return best[0] / best[1]
 
 
-def effort(call: Callable[[], Any]) -> float:
-    """The processor time of a call."""
-    start = time.process_time()
+def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> float:
+    """What a call takes."""
+    start = clock()
     call()
-    return time.process_time() - start
+    return clock() - start
 
 
 def has_jax() -> bool:
@@ -168,20 +166,20 @@ def calls(programs: ModuleType, rounds: int) -> list[Bound]:
 
 
 def first_gradients(programs: ModuleType, steps: int) -> list[Bound]:
-    """What has to be done before a gradient of a loop can run: tracing, laying out, compiling."""
+    """What has to be done before a gradient of a loop runs for the first time: tracing, laying out, compiling."""
+    y = np.array([1.0, 0.0])
 
     def first(n: int, unroll: int = 16) -> float:
-        def prepared() -> None:
-            forget()
-            ct.compile(ct.grad(ct.function(programs.rk4, static="n", unroll=unroll).bind(n=n)), ct.f64[2])
+        forget()
+        g = ct.grad(ct.function(programs.rk4, static="n", unroll=unroll).bind(n=n))
+        return seconds(lambda: g(y)) - min([seconds(lambda: g(y)) for _ in range(3)])
 
-        return effort(prepared)
-
-    first(3)
-    few, many = (min([first(n) for _ in range(5)]) for n in (200, steps))
+    first(20)
+    n = min(200, steps)
+    few, many = (min([first(count) for _ in range(5)]) for count in (n, steps))
     return [
-        Bound(f"first gradient of RK4, {steps} steps, without the run", "200 steps", many / few, 1.3),
-        Bound("first gradient of RK4, 200 steps, without the run", "unrolled", few / first(200, 10**9), 0.1),
+        Bound(f"first gradient of RK4, {steps} steps, without the run", f"{n} steps", many / few, 1.3),
+        Bound(f"first gradient of RK4, {n} steps, without the run", "unrolled", few / first(n, 10**9), 0.1),
     ]
 
 
@@ -203,8 +201,7 @@ def loops(programs: ModuleType, rounds: int, peers: bool) -> list[Bound]:
         ]
         if peers:
             theirs = rk4_in_jax(y, 200) if static else lstm_in_jax(weights, sequence)
-            why = "each step runs its boxes one by one: steps are not compiled as a whole"
-            rows.append(Bound(f"{name}: gradient", "JAX, jit", ratio(rounds, lambda: g(*args), theirs), 5.0, why=why))  # noqa: B023
+            rows.append(Bound(f"{name}: gradient", "JAX, jit", ratio(rounds, lambda: g(*args), theirs, True), 5.0))  # noqa: B023
     return rows
 
 
@@ -258,7 +255,7 @@ def mixture(programs: ModuleType, n: int, rounds: int, peers: bool) -> list[Boun
 
         theirs = jax.jit(jax.value_and_grad(module(GMM, "jax.numpy").gmm, argnums=(0, 1, 2)))
         given = [jax.numpy.asarray(a) for a in (*args, x)]
-        figure = ratio(rounds, lambda: g(*args, x), lambda: jax.block_until_ready(theirs(*given)))
+        figure = ratio(rounds, lambda: g(*args, x), lambda: jax.block_until_ready(theirs(*given)), True)
         rows.append(Bound(f"gmm, n = {n}: value and gradient", "JAX, jit", figure, 5.0))
     return rows
 
@@ -268,15 +265,13 @@ def branches(rounds: int, n: int) -> list[Bound]:
     a = np.random.default_rng(0).standard_normal((n, n))
     side = ct.dup >> ct.matmul
     f = ct.choose(ct.sum() >> ct.isfinite, side, side >> side)
-    return [Bound("a branch", f"the side taken, a matmul of {n}", ratio(rounds, lambda: f(a), lambda: side(a)), 1.1)]
+    return [Bound("a branch", f"the side taken, a matmul of {n}", ratio(rounds, lambda: f(a), lambda: side(a), True), 1.1)]
 
 
-def on_one_core() -> None:
-    """Keep this process, and the threads that libraries start in it, on one core."""
+def with_one_thread() -> None:
+    """One thread for catad, and for JAX, which is not imported yet."""
     ct.set_num_threads(1)
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def main() -> None:
@@ -288,7 +283,7 @@ def main() -> None:
         no_peers={"action": "store_true", "help": "without JAX"},
     )
     peers = has_jax() and not found.no_peers
-    on_one_core()
+    with_one_thread()
     if peers:
         import jax
 

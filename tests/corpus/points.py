@@ -7,15 +7,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.corpus import models, simulations
+from tests.corpus import algorithms, grids, models, simulations
 
 
 class Program(NamedTuple):
-    """`tolerance` is how far differences may be off where a program bends too much for them, relative to the largest number."""
+    """`tolerance` is how far differences may be off where a program bends too much for them, relative to the largest number.
+
+    `order` is that of the highest derivative that differences at the point can check; `forms` says that it can be traced without
+    its loops, in no more paths than are followed, and in a few seconds.
+    """
 
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     tolerance: float | None = None
+    order: int = 2
+    forms: bool = True
 
 
 def _programs() -> dict[str, Program]:
@@ -69,4 +75,38 @@ def _programs() -> dict[str, Program]:
     }
 
 
-PROGRAMS = _programs()
+def _algorithms() -> dict[str, Program]:
+    rng = np.random.default_rng(11)
+    draw = rng.standard_normal
+
+    def plain(fn: Callable[..., Any], *args: Any, order: int = 2, forms: bool = True) -> Program:
+        return Program(fn, args, None, order, forms)
+
+    weights = np.array([3, 2, 5, 4, 2])
+    return {
+        "elimination": plain(algorithms.eliminate, draw((4, 4)) + np.eye(4), draw(4)),
+        "insertion sort": plain(algorithms.insertion_sort, draw(18)),
+        "time warp": plain(algorithms.time_warp, draw(18), draw(5)),
+        "viterbi": plain(algorithms.viterbi, draw(3), draw((3, 3)), draw((3, 4)), np.array([0, 3, 1, 1, 2] * 4)),
+        "knapsack": plain(_knapsack, 1 + rng.random(len(weights))),
+        "nearest first": plain(algorithms.nearest_first, rng.uniform(1, 5, (5, 5))),
+        "isotonic": plain(algorithms.isotonic, draw(18), order=0),
+        "golden section": plain(algorithms.golden_section, 0.5, 2.5, 1.7, order=1),
+        "fourier": plain(algorithms.fourier, draw(8), draw(8)),
+        "nelder-mead": plain(algorithms.nelder_mead, np.array([-0.5, 0.8]), 1.0, forms=False),
+        "cavity": plain(grids.cavity, draw((6, 6)) * 0.1, draw((6, 6)) * 0.1, np.zeros((6, 6)), order=1, forms=False),
+        "reaction": plain(grids.reaction, rng.random((5, 5)), rng.random((5, 5))),
+        "multigrid": plain(grids.multigrid, draw(9)),
+        "plasma": plain(grids.plasma, rng.uniform(0, 6, 8), draw(8)),
+        "pendulum on a cart": plain(grids.pendulum_on_cart, draw(4) * 0.1, np.array([1.0, 1.5, 20.0, 3.0])),
+        "ray march": plain(grids.march, draw((3, 3)), draw((3, 3)), 1.1),
+        "sparse product": plain(grids.sparse_product, draw(12), draw(5)),
+        "median filter": plain(grids.median_filter, draw((4, 5)), order=0),
+    }
+
+
+def _knapsack(values: Any) -> Any:
+    return algorithms.knapsack(np.array([3, 2, 5, 4, 2]), values)
+
+
+PROGRAMS = {**_programs(), **_algorithms()}

@@ -21,7 +21,7 @@ QUICKLY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_pass
 
 @pytest.mark.numpy_only
 @pytest.mark.quick(6)
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", THEIRS)
 def test_value_gradient_and_second_order_are_those_of_jax(name: str) -> None:
     fn, args = PROGRAMS[name][:2]
     rng = np.random.default_rng(3)

@@ -24,7 +24,9 @@ SMALL = {
     "divergence": ["--n", "96", "--runs", "1", "32", "--rounds", "2"],
     "futhark_tables": ["--n", "5000", "--bins", "31", "--rounds", "2", "--rows", "+", "affine", "2x2", "argmax", "satur"],
     "cliffs": ["--n", "2000", "--rounds", "1", "--rows", "fold *, near 1, float32", "fold logaddexp, float32"],
+    "functions": ["--n", "20", "--steps", "30", "--side", "30", "--no-peers", "--rounds", "2"],
     "cpu_engine": ["--n", "50000", "--steps", "5000", "--no-peers", "--rounds", "2", "--only", "primal", "scan", "memory"],
+    "loops": ["--small", "--no-peers", "--rounds", "2", "--only", "kalman", "sir", "while", "sweep", "vjp"],
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 import catad as ct
 from catad import linear
+from catad.linear.clear import ClearedWhere
 
 Case = tuple[ct.LinearMap, Any]  # the map and its matrix on flattened vectors
 
@@ -52,6 +53,7 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
             ct.fork(ct.id, ct.const((three, np.zeros(len(three)))) >> ct.exl, ct.const(0.0)) >> ct.at[ct.arg].set]  # fmt: skip
     outside, elsewhere = [ct.linearize(f, np.zeros(n))[1] for f in into]
     kept = [1.0 - np.isin(np.arange(n), at) for at in (np.arange(n)[two], three)]
+    where = ct.linearize(ct.fork(ct.const(kept[1] > 0.0), ct.id) >> ClearedWhere(), np.zeros(n))[1]
     diagonal, dense = ct.scale(d), linear.dense(m)
     free = linear.matrix_free(
         ct.fork(ct.exl, ct.exr) >> ct.einsum("ij,j->i"), ct.fork(ct.exl, ct.exr) >> ct.einsum("ij,i->j"), space, space, m
@@ -68,6 +70,7 @@ def square_cases(n: int, seed: int = 0) -> dict[str, Case]:
         "shift": (shift, np.eye(n, k=-1)),
         "projection": (outside, np.diag(kept[0])),
         "projection at indices": (elsewhere, np.diag(kept[1])),
+        "projection by a mask": (where, np.diag(kept[1])),
         "gather": (linear.gather(index, space), gather_matrix(index, n)),
         "scatter_add": (linear.scatter_add(index, space), gather_matrix(index, n).T),
         "recurrence": (linear.recurrence(links), recurrence_matrix(links)),

@@ -172,6 +172,18 @@ for i in range(40):
     h = np.tanh(h * y) + i * 0.1
 return h
 
+# a range that depends on data
+s = 0.0
+for _ in range(k):
+    for __ in range(k + 1):
+        s = s + x[0] * y[1]
+return s * x
+
+# names of what is not read
+_ = x * 2
+__, _ = np.divmod(_ * _ + 1, y)
+return _ * __ + _
+
 # loops in loops
 s = 0.0
 for i in range(20):
@@ -195,6 +207,14 @@ for t in range(25):
     z[1:-1] = 0.5 * (z[2:] + z[:-2])
     z[0, t % 5] += x[0]
 return z
+
+# a loop whose index is not used, left early
+s = x[0]
+for _ in range(25):
+    if s > 9.0:
+        break
+    s = s + y[0] ** 2
+return s
 
 # a function inside
 g = ct.function(lambda u, v: np.sin(u) * v)

@@ -162,7 +162,7 @@ class _Writer:
         if kind == "while":
             test = self.fill(self.pick(CONDITIONS), names, index)
             body = self.block(inner, 1, length, True, k)
-            return [f"{k} = 0", f"while {k} < 6 and {test}:", f"    {k} += 1", *body]
+            return [f"{k} = 0", f"while {k} < 6 and ({test}):", f"    {k} += 1", *body]
         trips = self.pick(["2", "3"] if kind == "for" else ["18", "20"])
         return [f"for {k} in range({trips}):", *self.block(inner, 1, length, True, k)]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from tests.traced.programs import compare, leaves, module
+from tests.traced.programs import compare, leaves, module, outcome
 
 N = 19  # above the number of steps that are unrolled
 
@@ -254,6 +254,46 @@ def test_derivatives_of_drawn_programs_are_those_of_unrolled_ones(seed: int) -> 
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
 
 
+RANGES = (
+    "n", "i", "i + 1", "n - i", "i, n", "i + 1, n", "i - 2", "n - i, i, -1", "i - 1, -1, -1", "1, i, 2", "n, i", "3", "-i, 3",
+)  # fmt: skip
+NESTED_BOUNDS = ("", "i", "j", "j+1", "i-j", "-j", "i+j", "j-i", "n-j", "2", "-1", "j*2")
+NESTED = (
+    "y[j] += x[i] * np.sum(x[{s}])", "z[{s}] *= 0.9", "y[j % n] += A[i, {s}] @ x[{s}]", "B[{s}, i] -= 0.1 * x[{s}]",
+    "q = q * 0.5 + x[j - 1] * A[i, j]", "y[{s}] += x[{s}] * q", "q = q + np.max(x[{s}], initial=0.0)",
+    "B[{s}, {t}] += 0.5 * A[{s}, {t}] * x[j]", "y[{s}] += 1.0 * x[i] if x[j] > 0.5 else x[j]",
+)  # fmt: skip
+
+
+def drawn_nested(seed: int) -> str:
+    rng = np.random.default_rng(seed)
+
+    def part() -> str:
+        return f"{rng.choice(NESTED_BOUNDS)}:{rng.choice(NESTED_BOUNDS)}{rng.choice(['', '', '', ':-1', ':2'])}"
+
+    lines = [f"            {rng.choice(NESTED).format(s=part(), t=part())}\n" for _ in range(rng.integers(1, 3))]
+    start = "    n, y, z, B, q = len(x), x.copy(), x.copy(), A.copy(), 0.0\n"
+    loops = f"    for i in range(n):\n        for j in range({rng.choice(RANGES)}):\n"
+    return f"def f(x, A):\n{start}{loops}{''.join(lines)}    return y, z, B, q\n"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_drawn_loops_over_ranges_up_to_an_index_are_numpys(seed: int) -> None:
+    f, (x, _, A, _) = module(drawn_nested(seed)).f, of_nine(seed)
+    x, A = x[:6], A[:6, :6]
+    if outcome(f, (x, A))[0] == "error":
+        return
+    assert compare(f, x, A, unroll=2) == "equal"
+
+    def pulled_back(unroll: int) -> list[Any]:
+        result, back = ct.vjp(ct.function(f, unroll=unroll), x, A)
+        rng = np.random.default_rng(1)
+        return leaves(back(tuple([rng.standard_normal(np.shape(part))[()] for part in result])))
+
+    for one, other in zip(pulled_back(2), pulled_back(10**9), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-11)
+
+
 # -- what is outside of a slice
 
 
@@ -415,6 +455,19 @@ def test_a_loop_over_a_range_by_data_stays_a_loop() -> None:
 
     for k in (0, 1, 5, 18):
         assert compare(f, VECTOR, k) == "equal"
+
+
+def test_ranges_in_an_unrolled_block_are_unrolled() -> None:
+    def f(x):
+        y = x.copy()
+        for i in range(len(x)):
+            with ct.unrolled():
+                for j in range(i):
+                    y[i] += x[j] * y[j]
+        return y
+
+    assert compare(f, VECTOR) == "equal"
+    assert not [line for line in ct.function(f).at(VECTOR).lines if type(line.term).__name__ == "Swept"]
 
 
 def test_float32_stays_and_weak_numbers_are_weak() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -332,3 +333,53 @@ def test_mistakes(call: Any, words: str) -> None:
     with pytest.raises(ct.CatadError) as caught:
         call()
     assert words in str(caught.value)
+
+
+# -- a loop that no value needs is counted all the same before its derivative is believed
+
+
+def summed(i: Any, s: Any, n: Any, w: Any) -> Any:
+    return i + 1, s + np.sum(w), n, w
+
+
+def powered(i: Any, s: Any, n: Any, w: Any) -> Any:
+    return i + 1, s * np.sum(w * w), n, w
+
+
+def fresh(step: Any, start: float) -> Any:
+    """A function of (n, w) with a loop that no call has met: it is laid out for no step at first."""
+    loop = ct.while_loop(lambda i, s, n, w: i < n, step, max_steps=next(LIMITS))
+    return ct.function(lambda n, w: loop(0, start, n, w)[1])
+
+
+LIMITS = count(1000)
+TWO = np.ones(2)
+
+
+@pytest.mark.parametrize("order", [(3, 0, 2), (0, 3, 1), (1, 4, 0)])
+def test_a_gradient_by_what_is_given_counts_the_steps(order: tuple[int, ...]) -> None:
+    f = fresh(summed, 0.0)
+    g = ct.grad(f, argnums=1)
+    assert [g(n, TWO).tolist() for n in order] == [[n, n] for n in order]
+
+
+@pytest.mark.parametrize("order", [(3, 0, 2), (0, 3)])
+def test_a_hessian_by_what_is_given_counts_the_steps(order: tuple[int, ...]) -> None:
+    f = fresh(powered, 1.0)  # (w . w)^n
+    for n in order:
+        expected = 2 * n * 2.0 ** (n - 1) * np.eye(2) + 4 * n * (n - 1) * 2.0 ** (n - 2) * np.ones((2, 2))
+        assert np.allclose(ct.hessian(f, argnums=1)(n, TWO).todense(), expected)
+        assert np.allclose(ct.grad(lambda w: np.sum(ct.grad(f, argnums=1)(n, w)))(TWO), expected.sum(axis=0))  # noqa: B023
+
+
+@pytest.mark.parametrize("wrap", [ct.checkpoint, lambda f: ct.iterate(f, 1), lambda f: ct.choose(lambda w: w[0] > 0, f, f)])
+def test_the_steps_of_a_loop_inside_are_counted(wrap: Any) -> None:
+    f = fresh(summed, 0.0)
+    inner = wrap(lambda w: f(np.int64(3), w) * w)
+    assert np.allclose(ct.grad(lambda w: np.sum(inner(w)))(TWO), [12.0, 12.0])  # of 3 (w0 + w1)^2
+
+
+def test_lanes_count_their_steps() -> None:
+    f = fresh(summed, 0.0)
+    g = ct.map(ct.grad(f, argnums=1))
+    assert g(np.array([0, 2, 4]), np.ones((3, 2))).tolist() == [[0, 0], [2, 2], [4, 4]]

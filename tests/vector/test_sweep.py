@@ -291,12 +291,45 @@ def test_weights_are_kept_once_and_their_gradient_is_one_product() -> None:
 
 
 def test_a_sum_that_is_no_product_is_added_up_in_place() -> None:
-    """The gradient by what is read at places that differ from step to step."""
-    read = ct.sweep(ct.fork(ct.fork(STATE, ct.fork(GIVEN, INPUT) >> ct.gather) >> ct.add >> ct.sin, ct.it), 4) >> ct.exl
-    x = (0.5, random(3), np.array([0, 2, 2, 1]))
+    """The gradient by what is read at places that the state says."""
+
+    def step(s, g, u):
+        return (np.sin(s[0] + g[s[1]] + u), (2 * s[1] + 1) % 3), ()
+
+    read = ct.sweep(ct.function(step), 4) >> ct.exl >> ct.exl
+    x = ((0.5, np.array(0)), random(3), random(4))
     sweeps = [each for each in boxes_of(ct.grad(read), x) if isinstance(each, Sweep)]
     assert [each.sums.leaves for each in sweeps] == [(), (ct.f64[3],)]
     check_grads(read, x, order=2)
+
+
+def test_what_is_read_at_places_from_the_inputs_is_read_before_the_loop() -> None:
+    """So its derivative is one scatter after the loop; where that is much more than the array, each step reads."""
+
+    def read(n: int) -> ct.D:
+        return ct.sweep(ct.fork(ct.fork(STATE, ct.fork(GIVEN, INPUT) >> ct.gather) >> ct.add >> ct.sin, ct.it), n) >> ct.exl
+
+    for n, sums in ((4, [(), ()]), (20, [(), (ct.f64[3],)])):
+        x = (0.5, random(3), np.arange(n) % 3)
+        sweeps = [each for each in boxes_of(ct.grad(read(n)), x) if isinstance(each, Sweep)]
+        assert [each.sums.leaves for each in sweeps] == sums
+        check_grads(read(n), x, order=2)
+        out_of_range = (0.5, random(3), np.full(n, 3))
+        with pytest.raises(ct.IndexRangeError):
+            read(n)(*out_of_range)
+
+
+def test_what_is_read_at_the_same_places_is_given() -> None:
+    def f(x, A):
+        B = A.copy()
+        for i in range(3):
+            for j in range(3):
+                B[j + 1 : j + 2, i] -= x[j + 1 : j + 2] * A[i, j]
+        return B
+
+    x, A = random(4), random(4, 4)
+    np.testing.assert_allclose(ct.function(f, unroll=2)(x, A), f(x, A), rtol=1e-14)
+    check_grads(ct.function(f, unroll=2), (x, A), order=2)
 
 
 def test_what_no_step_changes_runs_once() -> None:

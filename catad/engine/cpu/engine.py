@@ -11,6 +11,7 @@ from catad.engine.cpu.run import target
 from catad.wiring import Wiring
 
 SMALL = 4096  # below this many numbers in the largest array NumPy is as fast, and stages need not be compiled
+THREADED = 1 << 16  # numbers in a pass below which one thread is faster than several
 OFTEN = 20_000  # operations that the calls of a small program have run, from which on compiling all of it pays
 
 
@@ -43,7 +44,10 @@ class Whole(_Compiled):
     """Small programs that run often, and loops: one compiled function for all of a program, where that can be."""
 
     name = "whole"
-    often = OFTEN
+
+    def takes(self, largest: int, once: int, ran: int) -> bool:
+        """Small programs that have run often, and loops, whatever is around them, if their arrays are not large."""
+        return ran >= OFTEN if largest < SMALL else once >= OFTEN and largest < THREADED
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """One step; where a part has no code within a function, the boxes one by one, loops compiled."""

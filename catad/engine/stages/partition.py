@@ -8,6 +8,7 @@ all. A read at an index waits for its first reader, since only then it is known 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, 
 from catad.engine.stages.work import is_view, passed_on, work_of
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered
-from catad.scalar import Function, operations, param, postorder
+from catad.scalar import Function, Node, param, postorder
 from catad.scalar.simplify import replace
 from catad.vector.generate import Iota
 from catad.vector.map import Map
@@ -249,30 +250,33 @@ class Partition:
         """The work that computes a value of an earlier stage again, where that is cheaper than to write and to read it.
 
         To write a number and read it back moves it three times (a write reads first); so two others may be read instead, and
-        `CHEAP` operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials or recompute them).
+        `CHEAP` operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials or recompute them). Of a value
+        that others read as an array in any case, only the reading is saved.
         """
         g = self.produced.get(wire, -1)
         stage = self.items[g] if g >= 0 else None
         if not isinstance(stage, Stage) or stage.needs or wire not in stage.made or access.guards:
             return None
         value, own = stage.made[wire]
-        op = stage.producer.get(value)
-        reads = dict(stage.inputs)
-        if op is None or op.kind != "map" or len(stage.shape) != loops:
+        found = _recomputed(stage, value) if len(stage.shape) == loops else None
+        if found is None:
             return None
-        if any(a not in reads or reads[a].by >= 0 or reads[a].wire < 0 or reads[a].access.guards for a in op.args):
+        function, loads = found
+        read = sum([self.wiring.wires[load.wire].size for load in loads])
+        if read > (1 if wire in self._written else MOST_READ) * math.prod(stage.shape):
             return None
-        function = Function.make(op.data.arity, op.data.outputs[value - op.first : value - op.first + 1])
-        used = sorted({node.value for node in postorder(function.outputs) if node.op == "param"})
-        if len(used) > MOST_READ or operations(function) > CHEAP:
+        if scalar.result_types(function, tuple([load.dtype for load in loads])) != (self.wiring.wires[wire].dtype,):
             return None
         at = [Affine(k, 0, 1) for k in range(loops)]
         for (label, a, s), (new, b, t) in zip(own, access.axes, strict=True):
             at[label] = Affine(new, (b - a) * s, t * s)
-        places = {param(old): param(k) for k, old in enumerate(used)}
-        small = Function.make(len(used), replace(function.outputs, places))
-        loads = [reads[op.args[k]] for k in used]
-        return _Arg(again=(small, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
+        return _Arg(again=(function, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
+
+    @cached_property
+    def _written(self) -> set[int]:
+        """Wires that are arrays in any case: results, and what boxes read that run by themselves."""
+        alone = [box for box in self.wiring.boxes if not is_view(box) and work_of(self.wiring, box) is None]
+        return {*self.wiring.outputs, *[k for box in alone for k in box.ins]}
 
     def _inside(self, stage: Stage, wire: int, access: Access) -> _Arg | None:
         value, own = stage.made[wire]
@@ -350,6 +354,35 @@ class Partition:
         if arg.guards:
             return self._guarded(stage, arg)
         return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))
+
+
+def _recomputed(stage: Stage, value: int) -> tuple[Function, list[Load]] | None:
+    """A value of a stage as a function of arrays that the stage reads, and these; None where that takes many operations."""
+    reads, producer = dict(stage.inputs), stage.producer
+    places: dict[int, int] = {}
+
+    def node_of(value: int) -> Node | None:
+        load = reads.get(value)
+        if load is not None:
+            plain = load.by < 0 and load.wire >= 0 and not load.access.guards
+            return param(places.setdefault(value, len(places))) if plain else None
+        op = producer.get(value)
+        if op is None or op.kind != "map":
+            return None
+        output = op.data.outputs[value - op.first]
+        nodes = {}
+        for place in [node for node in postorder([output]) if node.op == "param"]:
+            made = node_of(op.args[place.value])
+            if made is None:
+                return None
+            nodes[place] = made
+        (node,) = replace([output], nodes)
+        return node if split.length(Function.make(len(places), [node])) <= CHEAP else None
+
+    node = node_of(value)
+    if node is None or not places:
+        return None
+    return Function.make(len(places), [node]), [reads[k] for k in places]
 
 
 def _has_room(stage: Stage, more: int) -> bool:

@@ -24,6 +24,7 @@ from catad.wiring import Box, Wiring
 
 _ADD = Function.make(2, [scalar.apply("add", scalar.param(0), scalar.param(1))])
 _MUL = Function.make(2, [scalar.apply("mul", scalar.param(0), scalar.param(1))])
+_MUL_TO_0 = Function.make(2, [scalar.apply("add", _MUL.outputs[0], scalar.const(0.0))])  # 0.0 for -0.0, as a sum from 0
 _LEAST = Function.make(2, [scalar.apply("minimum", scalar.param(0), scalar.param(1))])
 _FAR = scalar.const(np.iinfo(np.int64).max)
 _COMMUTATIVE = ("add", "mul")
@@ -53,7 +54,7 @@ def _map(wiring: Wiring, box: Box, pointwise: Map) -> Work:
 
 
 def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
-    """Sums of one operand, and products of two without sums."""
+    """Sums of one operand, products of two without sums, and sums of products that are none of matrices."""
     if len(c.operands) == 1:
         (own,) = c.operands
         if len(set(own)) != len(own) or len(set(c.out)) != len(c.out) or not set(c.out) < set(own):
@@ -66,10 +67,25 @@ def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
         stores = (tuple([places[own.index(label)] for label in c.out]),)
         return Work("fold", _ADD, shape, ((box.ins[0], straight(len(shape))),), box.outs, axis, 0, stores)
     if not without_sums(c):
-        return None
+        return _dots(wiring, box, c)
     plain = straight(len(c.out))
     reads = tuple([(k, across(labels, c.out, plain)) for k, labels in zip(box.ins, c.operands, strict=True)])
     return Work("map", _MUL, wiring.wires[box.outs[0]].shape, reads, box.outs)
+
+
+def _dots(wiring: Wiring, box: Box, c: Contract) -> Work | None:
+    """Sums of products of two operands that have the same axes."""
+    first, second = c.operands
+    spaces = wiring.spaces((*box.ins, *box.outs))
+    if any(len(set(labels)) < len(labels) for labels in (first, second, c.out)) or not set(c.out) < set(first) == set(second):
+        return None
+    if 0 in spaces[0].shape or len({space.dtype for space in spaces}) > 1 or not spaces[0].is_float:
+        return None
+    places = straight(len(first))
+    reads = ((box.ins[0], places), (box.ins[1], across(second, first, places)))
+    axis = tuple([k for k, label in enumerate(first) if label not in c.out])
+    stores = (tuple([places.axes[first.index(label)] for label in c.out]),)
+    return Work("fold", _ADD, spaces[0].shape, reads, box.outs, axis, 0, stores, first=_MUL_TO_0)
 
 
 def _shortcut(wiring: Wiring, box: Box, shortcut: Shortcut) -> Work | None:

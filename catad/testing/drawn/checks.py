@@ -38,7 +38,8 @@ def running(engine: str, threads: int) -> Iterator[None]:
         yield
 
 
-ENGINES = (("reference", 1), ("cpu", 1), ("cpu", 2))
+ENGINES = (("reference", 1), ("cpu", 1), ("cpu", 2), ("whole", 1))
+COMPILED = ENGINES[2:]
 
 
 def value_at(xs: Leaves) -> Any:
@@ -167,7 +168,8 @@ def check_derivatives(program: Program) -> None:
         for engine, threads in ENGINES:
             with running(engine, threads):
                 results[engine, threads] = leaves(g(x))
-        rounding.require(f"{what}, cpu against reference", results["cpu", 1], results["reference", 1])
+        for engine in ("cpu", "whole"):
+            rounding.require(f"{what}, {engine} against reference", results[engine, 1], results["reference", 1])
         for a, b in zip(results["cpu", 1], results["cpu", 2], strict=True):
             if not np.array_equal(a, b, equal_nan=True):
                 raise Disagreement(f"the {what} depends on the number of threads")
@@ -256,15 +258,16 @@ def check_second(program: Program) -> None:
     rounding = Rounding(product, x, program.single, program.number)
     with running("reference", 1):
         want = leaves(product(x))
-    with running("cpu", 2):
-        rounding.require("hvp, cpu against reference", leaves(product(x)), want)
+    for engine, threads in COMPILED:
+        with running(engine, threads):
+            rounding.require(f"hvp, {engine} against reference", leaves(product(x)), want)
     if program.smooth and not program.single:
         gradient = ct.grad(f)
         _require_slope(gradient, x, v, want)
 
 
 def check_special(program: Program) -> None:
-    """NaN, infinities, signed zeros and subnormals give the same on both engines."""
+    """NaN, infinities, signed zeros and subnormals give the same on every engine."""
     rng = np.random.default_rng([program.seed, program.number, 2])
     f, x = program.term, value_at(program.point.special(rng))
     try:
@@ -272,18 +275,19 @@ def check_special(program: Program) -> None:
             want = leaves(f(x))
     except errors.CatadError:
         want = None
-    with running("cpu", 2):
-        try:
-            got = leaves(f(x))
-        except errors.CatadError as error:
-            if want is not None:
-                raise Disagreement(f"special values: an error on the compiled engine alone: {error}") from error
-            return
-    if want is None:
-        raise Disagreement("special values: an error on the reference engine alone")
-    for k, (a, b) in enumerate(zip(got, want, strict=True)):
-        eps = roundoff(program.single)
-        _require(f"special values, array {k}", a, b, 4096 * eps * max(1.0, _largest(b)), True)
+    for engine, threads in COMPILED:
+        with running(engine, threads):
+            try:
+                got = leaves(f(x))
+            except errors.CatadError as error:
+                if want is not None:
+                    raise Disagreement(f"special values: an error on {engine} alone: {error}") from error
+                continue
+        if want is None:
+            raise Disagreement(f"special values: an error on the reference engine, none on {engine}")
+        for k, (a, b) in enumerate(zip(got, want, strict=True)):
+            eps = roundoff(program.single)
+            _require(f"special values, array {k}, {engine}", a, b, 4096 * eps * max(1.0, _largest(b)), True)
 
 
 CHECKS: dict[str, Callable[[Program], None]] = {

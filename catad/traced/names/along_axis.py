@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from catad.traced.names.reductions import strong
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Trace
-from catad.traced.stand_in import computed, fresh, var_of
+from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import INSTANCES, python_meaning
+from catad.vector.map import map as ct_map
 
 
 def _mapped(driver: Any, function: Any, lanes: list[Any], *args: Any, weak: bool = False, **kwargs: Any) -> Any:
@@ -60,6 +62,33 @@ def apply_along_axis(driver: Any, func1d: Any, axis: Any, arr: Any, *args: Any, 
     made = made.reshape((*outer, *rest))
     places = range(len(outer), len(outer) + len(rest))
     return np.moveaxis(made, list(places), [axis + k for k in range(len(rest))])
+
+
+@python_meaning(ct_map)
+def map_(driver: Any, f: Any) -> Any:
+    """`ct.map(f)`: a morphism; where f reads values of the traced function around, a function that records f for each entry."""
+    around = [one for one in _read_by(f) if isinstance(one, Traced)]
+    if not around:
+        return ct_map(f)
+
+    def mapped(*args: Any) -> Any:
+        trace = driver.trace
+        arrays = [strong(trace, arg) for arg in args]
+        if any(one.dtype != around[0].dtype for one in (*arrays, *around)):
+            raise errors.TraceError(errors.reads_outside(f))
+        shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        made = _mapped(driver, f, [np.broadcast_to(x, shape).reshape(-1) for x in arrays])
+        return tuple([one.reshape(shape) for one in made]) if isinstance(made, tuple) else made.reshape(shape)
+
+    return mapped
+
+
+def _read_by(f: Any) -> list[Any]:
+    """The values of the variables around a function, and its defaults."""
+    if not isinstance(f, FunctionType):
+        return []
+    cells = [cell.cell_contents for cell in f.__closure__ or () if cell != CellType()]
+    return [*cells, *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()]
 
 
 def vectorized(driver: Any, function: np.vectorize, *args: Any, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ from catad.terms import D
 from catad.traced.names.moving import along
 from catad.traced.names.reductions import one_line, strong
 from catad.traced.names.shapes import as_traced
-from catad.traced.operators import matmul, pointwise
+from catad.traced.operators import common_dtype, matmul, pointwise
 from catad.traced.recorder import Trace
 from catad.traced.table import meaning, method
 from catad.vector import cumulative, pieces
@@ -269,6 +269,22 @@ def cov(
     count = max(rows.shape[1] - ddof, 0.0)
     centred = rows - np.mean(rows, axis=1, keepdims=True)
     return np.squeeze(pointwise(trace, np.divide, matmul(trace, centred, centred.T), float(count)))
+
+
+@meaning(np.unwrap)
+def unwrap(trace: Trace, p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+    x = as_traced(trace, p)
+    step = np.diff(x, axis=axis)
+    kind = common_dtype(trace, step, period)
+    half, rest = (period / 2, 0) if kind.kind == "f" else divmod(period, 2)
+    small = np.mod(step + half, period) - half
+    if not rest:
+        small = np.where((small == -half) & (step > 0), half, small)
+    jump = np.where(np.abs(step) < (period / 2 if discont is None else discont), 0, small - step)
+    made = x.astype(kind)
+    moved = np.moveaxis(made, axis, 0)
+    moved[1:] += np.moveaxis(np.cumsum(jump, axis), axis, 0)
+    return made
 
 
 @meaning(np.corrcoef)

@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from catad import errors
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import cast
+from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh
 from catad.traced.table import meaning
@@ -21,6 +22,9 @@ from catad.vector.shape import concatenate, stack
 def _joined(
     trace: Trace, arrays: Sequence[Any], axis: int | None, new: bool, dtype: Any = None, casting: Any = "same_kind"
 ) -> Traced:
+    known = pieces(trace, arrays) if new and axis == 0 else None
+    if known is not None:
+        arrays, new = known, False
     parts = [as_traced(trace, a) for a in arrays]
     if not parts:
         raise ValueError("need at least one array to concatenate")
@@ -34,6 +38,8 @@ def _joined(
         if not np.can_cast(part.dtype, common, casting):
             raise errors.SpaceError(errors.cannot_cast(part.dtype, common, casting))
     vars_ = tuple([cast(trace, part.var_, common) for part in parts])
+    if len(vars_) == 1 and not new:
+        return fresh(trace, vars_[0])
     return fresh(trace, computed(trace.region, (stack if new else concatenate)(at), vars_))
 
 

@@ -10,12 +10,14 @@ from catad import errors
 from catad.late import late
 from catad.traced.follow import any_traced, wrapped
 from catad.traced.masked import Masked
+from catad.traced.names.reductions import only_if
 from catad.traced.names.shapes import as_traced
 from catad.traced.operators import assign, cast, common_dtype
+from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, python_meaning
-from catad.vector.shape import stack
+from catad.vector.shape import concatenate, stack
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -115,8 +117,9 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
     if isinstance(thing, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("np.array(x[mask])"))
     if isinstance(thing, (list, tuple)) and any_traced(thing):
-        parts = [from_nested(trace, part) for part in thing]
-        shapes = {part.shape for part in parts}
+        known = pieces(trace, thing)
+        parts = [from_nested(trace, part) for part in (thing if known is None else known)]
+        shapes = {part.shape[known is not None :] for part in parts}
         if len(shapes) > 1:
             raise ValueError(
                 "setting an array element with a sequence. The requested array has an inhomogeneous shape: "
@@ -124,6 +127,8 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
             )
         common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
         vars_ = tuple([cast(trace, part.var_, common) for part in parts])
+        if known is not None:
+            return fresh(trace, vars_[0] if len(vars_) == 1 else computed(trace.region, concatenate(), vars_))
         return fresh(trace, computed(trace.region, stack(), vars_))
     var = var_of(trace, thing if isinstance(thing, Traced) else np.asarray(thing))
     made = cast(trace, var, np.dtype(dtype) if dtype is not None else var.space.dtype)
@@ -205,6 +210,42 @@ def linspace(
     made = np.floor(made) if dtype.kind in "iu" else made
     made = np.moveaxis(made, 0, axis).astype(dtype)
     return (made, step) if retstep else made
+
+
+@meaning(np.logspace)
+def logspace(
+    trace: Trace, start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    if np.ndim(base):
+        raise errors.TraceError(errors.unknown_parameter("np.logspace", "base of several entries"))
+    made = np.power(base, as_traced(trace, linspace(trace, start, stop, num, endpoint, axis=axis)))
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+@meaning(np.geomspace)
+def geomspace(
+    trace: Trace, start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    kind = np.result_type(common_dtype(trace, start, stop), np.float64, np.empty(0, dtype))
+    ends = [as_traced(trace, end).astype(kind) for end in (start, stop)]
+    first, last = (only_if(np.all(end != 0), end) for end in ends)  # zero is an error
+    sign = np.sign(first)
+    first, last = first / sign, last / sign
+    made = logspace(trace, np.log10(first), np.log10(last), num, endpoint)
+    if num > 0:
+        made[0] = first
+    if num > 1 and endpoint:
+        made[-1] = last
+    made = np.moveaxis(made * sign, 0, axis)
+    return made if dtype is None else made.astype(dtype, copy=False)
+
+
+@python_meaning(np.ndenumerate)
+def ndenumerate(driver: Any, arr: Any) -> Any:
+    if not any_traced(arr):
+        return np.ndenumerate(arr)
+    x = as_traced(driver.trace, arr)
+    return iter([(at, x[at]) for at in np.ndindex(*x.shape)])
 
 
 @meaning(np.meshgrid)

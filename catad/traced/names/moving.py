@@ -229,27 +229,44 @@ _BY_INDEX = ("edge", "reflect", "symmetric", "wrap")
 
 def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str, options: dict[str, Any]) -> Any:
     n = x.shape[axis]
-    if mode in _BY_INDEX and options.get("reflect_type", "even") == "even":
+    if mode in _BY_INDEX:
         if not n:
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         positions: Any = np.pad
-        return along(x, axis, positions(np.arange(n), (before, after), mode))
-    if mode == "constant":
+        made = along(x, axis, positions(np.arange(n), (before, after), mode))
+        odd = mode in ("reflect", "symmetric") and options.get("reflect_type", "even") == "odd"
+        return _turned(x, made, axis, before, after, mode == "symmetric") if odd else made
+    if mode == "empty":
+        low = high = 0
+    elif mode == "constant":
         low, high = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")[axis]
     elif mode == "linear_ramp":
         return _ramps(x, axis, (before, after), _pairs(options.get("end_values", 0), x.ndim, "end_values")[axis])
     elif mode in _STATISTICS:
         low, high = _statistics(x, axis, mode, options.get("stat_length"))
     else:
-        raise errors.TraceError(
-            errors.unknown_parameter("np.pad", f"mode={mode!r}, reflect_type={options.get('reflect_type')!r}")
-        )
+        raise ValueError(f"mode '{mode}' is not supported")
     parts = []
     for count, value in ((before, low), (after, high)):
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        number = value if isinstance(value, Traced) else np.asarray(value)
+        number = value if isinstance(value, Traced) else np.asarray(value, x.dtype if _is_whole(value, x) else None)
         parts.append(np.broadcast_to(number.astype(x.dtype), shape))
     return np.concatenate([parts[0], x, parts[1]], axis)
+
+
+def _is_whole(value: Any, x: Any) -> bool:
+    return type(value) is int and bool(x.dtype.kind in "iu")  # one that the dtype does not hold is NumPy's error
+
+
+def _turned(x: Any, made: Any, axis: int, before: int, after: int, repeats: bool) -> Any:
+    """The reflected entries, turned around the ends of the array."""
+    n = x.shape[axis]
+    if max(before, after) > n - (not repeats):
+        raise errors.TraceError(errors.unknown_parameter("np.pad", "reflect_type='odd' and more entries than the axis has"))
+    low, high = (along(x, axis, slice(k, k + 1)) for k in (0, n - 1))
+    parts = [along(made, axis, part) for part in (slice(0, before), slice(before, before + n), slice(before + n, None))]
+    ends = [(2 * end - part).astype(x.dtype, copy=False) for end, part in ((low, parts[0]), (high, parts[2]))]
+    return np.concatenate([ends[0], parts[1], ends[1]], axis)
 
 
 _STATISTICS: dict[str, Callable[..., Any]] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
@@ -267,6 +284,8 @@ def _ramps(x: Any, axis: int, widths: tuple[int, int], ends: Any) -> Any:
     """Straight lines from the ends of the array to given values."""
     parts = []
     for width, end, edge in zip(widths, ends, (slice(0, 1), slice(-1, None)), strict=True):
+        if x.dtype.kind == "u" and not (isinstance(end, Traced) or end >= 0):
+            raise errors.TraceError(errors.unknown_parameter("np.pad", "end_values below 0 for unsigned integers"))
         start = np.squeeze(along(x, axis, edge), axis)
         parts.append(np.linspace(end, start, width, endpoint=False, dtype=x.dtype, axis=axis))
     return np.concatenate([parts[0], x, np.flip(parts[1], axis)], axis)

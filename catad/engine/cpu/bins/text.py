@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catad.engine.cpu.nests.cascade import neighbours
+from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.bins import Bins
 from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
@@ -268,6 +269,7 @@ class Module:
     """A module of functions (table, first, last), which the printers of some `Bins` write; of one, the printer itself."""
 
     bounds = 2  # the first and the last group, number or bin
+    level = SPEED
 
     def printers(self) -> Sequence[BinsText]:
         """The printers that write the functions."""

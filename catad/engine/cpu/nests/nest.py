@@ -13,6 +13,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.cpu.nests.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
+from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.body import Sink, Source, state_dtypes
 from catad.engine.stages.layout import LANES, LINE, POINTS, Kernel
 from catad.engine.stages.stage import FoldResult
@@ -37,6 +38,7 @@ class Nest(Places):
 
     entries: tuple[str, ...] = ("kernel",)
     bounds = 4  # first row, last row, first index, last index
+    level = SPEED
     row = "row"  # the name of the function of a row
 
     def __init__(self, kernel: Kernel) -> None:

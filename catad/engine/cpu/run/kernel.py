@@ -20,6 +20,7 @@ class Printer(Protocol):
     """Writes a module of functions of a table and a part of the work, which is given by `bounds` integers."""
 
     bounds: int
+    level: int  # of LLVM's pipeline
 
     def __init__(self, what: Any) -> None: ...
 
@@ -38,7 +39,7 @@ class Code:
         begun = time.perf_counter()
         self.printer, self.what = printer, what
         made = printer(what)
-        self.module = target.compiled(made.text, tuple(made.entries), key_of(printer, what, FOLDERS))
+        self.module = target.compiled(made.text, tuple(made.entries), key_of(printer, what, FOLDERS), made.level)
         self.stop = stop_of(self.module)
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * made.bounds)
         self.calls = {name: call(self.module.address(name)) for name in made.entries}

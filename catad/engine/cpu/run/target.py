@@ -33,6 +33,7 @@ from catad.version import __version__
 
 KEPT = 512  # programs kept loaded though nobody holds them
 SPEED = 3  # the level of LLVM's pipeline and of its code generator
+SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
 OPTIONS = f"O{SPEED} vectorize unroll interleave pic small no gather"  # part of the key: change it with what `_optimise` does
 
 counts: Counter[str] = Counter()  # "compiled" by LLVM, "loaded" from disk, "reused" in the process: tests count these
@@ -115,13 +116,13 @@ def _missing() -> str | None:
     return None
 
 
-def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | None = None) -> Module:
+def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | None = None, level: int = SPEED) -> Module:
     """The functions `names` that the LLVM IR `text` defines, compiled for this machine, optimised, ready to be called.
 
     `text` is a module without target triple and data layout; or, with a key that only the same text has, what prints it
-    where no code is found under that key. The same gives the same `Module` again while that is in use. Raises `EngineError`
-    where LLVM refuses the text (it is saved to a file that the message names), where a name is not defined in it, and where
-    it calls what this process does not have.
+    where no code is found under that key. `level` is that of LLVM's pipeline. The same gives the same `Module` again while that
+    is in use. Raises `EngineError` where LLVM refuses the text (it is saved to a file that the message names), where a name is
+    not defined in it, and where it calls what this process does not have.
 
     >>> import ctypes
     >>> module = compiled("define double @half(double %x) { %y = fmul double %x, 0.5 ret double %y }", ["half"])
@@ -131,13 +132,13 @@ def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | Non
     wanted = tuple(names)
     if key is None:
         text = key = text if isinstance(text, str) else text()
-    known = hashlib.sha256("\0".join((key, *wanted)).encode()).digest()
+    known = hashlib.sha256("\0".join((key, str(level), *wanted)).encode()).digest()
     module = _found(known)
     if module is None:
         with _lock:
             module = _found(known)  # somebody else may have compiled it meanwhile
             if module is None:
-                module = _made(text, wanted, key)
+                module = _made(text, wanted, key, level)
                 with _keeping:
                     _modules[known] = _recent[known] = module
                     while len(_recent) > KEPT:
@@ -161,9 +162,9 @@ def forget() -> None:
         _recent.clear()
 
 
-def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str) -> Module:
+def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str, level: int) -> Module:
     start = time.perf_counter()
-    name = hashlib.sha256("\0".join((key, __version__, OPTIONS, *host())).encode()).hexdigest() + ".o"
+    name = hashlib.sha256("\0".join((key, __version__, OPTIONS, str(level), *host())).encode()).hexdigest() + ".o"
     code = store.read(name)
     if code is not None:
         with contextlib.suppress(errors.EngineError):  # intact, but not the code of this name: compiled again
@@ -171,7 +172,7 @@ def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str) -> Mo
             counts["loaded"] += 1
             return module
     text = text if isinstance(text, str) else text()
-    code = _object(text)
+    code = _object(text, level)
     module = Module(_loaded(code, names, text), names, "compiled", time.perf_counter() - start)
     counts["compiled"] += 1
     store.write(name, code)
@@ -246,11 +247,15 @@ class _LLVM:
         self.host = Host(version, self.target.triple, binding.get_host_cpu_name(), features)
         self.machine = self.new_machine()
         self.layout = str(self.machine.target_data)
-        self.tuning = binding.create_pipeline_tuning_options(speed_level=SPEED)
-        self.tuning.loop_vectorization = True
-        self.tuning.slp_vectorization = False  # it gathers what independent chains read, which takes longer than to read it
-        self.tuning.loop_unrolling = True
-        self.tuning.loop_interleaving = True
+        self.tunings = {level: self._tuning(level) for level in (SHORT, SPEED)}
+
+    def _tuning(self, level: int) -> Any:
+        tuning = self.binding.create_pipeline_tuning_options(speed_level=level)
+        tuning.loop_vectorization = True
+        tuning.slp_vectorization = False  # it gathers what independent chains read, which takes longer than to read it
+        tuning.loop_unrolling = True
+        tuning.loop_interleaving = True
+        return tuning
 
     @cached_property
     def linker(self) -> Any:
@@ -274,8 +279,8 @@ def _llvm() -> _LLVM:
         return _LLVM()
 
 
-def _object(text: str) -> bytes:
-    code: bytes = _with_module(text, lambda llvm, module: llvm.machine.emit_object(module))
+def _object(text: str, level: int = SPEED) -> bytes:
+    code: bytes = _with_module(text, lambda llvm, module: llvm.machine.emit_object(module), level)
     return code
 
 
@@ -299,7 +304,7 @@ def assembly(text: str) -> str:
     return made
 
 
-def _with_module(text: str, use: Any) -> Any:
+def _with_module(text: str, use: Any, level: int = SPEED) -> Any:
     """Parse, verify and optimise in a context of its own, which is freed with all that was made in it."""
     stage = "parse"
     with _lock:
@@ -312,7 +317,7 @@ def _with_module(text: str, use: Any) -> Any:
             stage = "verify"
             module.verify()
             stage = "optimise"
-            _optimise(llvm, module)
+            _optimise(llvm, module, level)
             stage = "generate code for"
             return use(llvm, module)
         except (RuntimeError, UnicodeError) as error:
@@ -323,8 +328,8 @@ def _with_module(text: str, use: Any) -> Any:
             context.close()
 
 
-def _optimise(llvm: _LLVM, module: Any) -> None:
-    builder = llvm.binding.create_pass_builder(llvm.machine, llvm.tuning)
+def _optimise(llvm: _LLVM, module: Any, level: int) -> None:
+    builder = llvm.binding.create_pass_builder(llvm.machine, llvm.tunings[level])
     passes = builder.getModulePassManager()
     try:
         passes.run(module, builder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,19 @@ from catad.linear.contract import Contract
 from catad.scalar.llvm_writer import literal, llvm_type
 from catad.spaces import Tensor
 
+LARGE = 1 << 15  # multiplications from which on a product of matrices is one of BLAS
+LONG = 512  # terms of a sum that are added without a level above
 AT_ONCE = 4  # terms of a sum that are added to a row of the result between reading and writing it
+
+
+class _Matrices(NamedTuple):
+    """A product of matrices: which operands, and the labels of rows, of columns, and of the sum."""
+
+    left: int
+    right: int
+    rows: int
+    columns: int
+    inner: int
 
 
 class Contraction:
@@ -44,10 +57,61 @@ class Contraction:
             self.text.clear(result.pointer, space.nbytes)
         elif not self.sums:
             self._points()
+        elif (found := self._as_matrices()) is not None:
+            self._by_blas(found)
         elif self.outer and self._along_rows():
             self._rows()
         else:
             self._dots()
+
+    def _as_matrices(self) -> _Matrices | None:
+        """The contraction as a product of two matrices that is worth a call; None where it is another one."""
+        sizes, dtype = self.c.sizes, self.dtype
+        if len(self.arrays) != 3 or len(self.sums) != 1 or any(space.dtype != dtype for _, space in self.arrays):
+            return None
+        (inner,) = self.sums
+        left, right, made = self.steps
+        columns = [label for label in self.outer if made[label] == dtype.itemsize]
+        rows = [label for label in self.outer if label not in columns]
+        if dtype.kind != "f" or len(rows) != 1 or len(columns) != 1:
+            return None
+        if math.prod([sizes[k] for k in (*self.outer, inner)]) < LARGE:
+            return None
+        m, n, k = rows[0], columns[0], inner
+        for a, b in ((0, 1), (1, 0)):
+            left, right = self.steps[a], self.steps[b]
+            if left[n] == right[m] == 0 and dtype.itemsize in (left[m], left[k]) and dtype.itemsize in (right[n], right[k]):
+                return _Matrices(a, b, m, n, k)
+        return None
+
+    def _by_blas(self, found: _Matrices) -> None:
+        """`C = A B` as `C' = B' A'` in the order of Fortran."""
+        text, w, size, sizes = self.text, self.w, self.dtype.itemsize, self.c.sizes
+        a, b, m, n, k = found
+        gemm = text.external(f"{'d' if size == 8 else 's'}gemm")
+
+        def number(value: int) -> str:
+            w.support[f"int {value}"] = f"@int_{value} = internal constant i32 {value}"
+            return f"ptr @int_{value}"
+
+        def scalar(value: float, name: str) -> str:
+            kind = llvm_type(self.dtype)
+            w.support[f"{name} {kind}"] = f"@{name}_{kind} = internal constant {kind} {literal(value, self.dtype)}"
+            return f"ptr @{name}_{kind}"
+
+        def matrix(which: int, row: int, column: int) -> tuple[str, str, str]:
+            """Whether it is transposed, its address and the distance of its columns, as Fortran sees it."""
+            own, straight = self.steps[which], self.steps[which][column] == size
+            letter = "n" if straight else "t"
+            w.support[f"letter {letter}"] = f"@letter_{letter} = internal constant i8 {ord(letter)}"
+            far = own[row] if straight else own[column]
+            return f"ptr @letter_{letter}", f"ptr {self.arrays[which][0].pointer}", number(max(far // size, 1))
+
+        (side, y, ldy), (other, x, ldx) = matrix(b, k, n), matrix(a, m, k)
+        result, ldc = f"ptr {self.arrays[2][0].pointer}", number(max(self.steps[2][m] // size, 1))
+        ends = [number(sizes[n]), number(sizes[m]), number(sizes[k])]
+        zero, one = scalar(0.0, "no"), scalar(1.0, "one")
+        w.do(f"call void {gemm}({', '.join([side, other, *ends, one, y, ldy, x, ldx, zero, result, ldc])})")
 
     def _along_rows(self) -> bool:
         """True where the last axis of the result lies contiguously in some operand, or no sum does so better."""
@@ -84,17 +148,30 @@ class Contraction:
     def _dots(self) -> None:
         """One sum after the other, in a register."""
         w, kind, result = self.w, llvm_type(self.dtype), self.arrays[-1][0]
-        total = w.slot(kind)
-        order = sorted(self.sums, key=lambda label: -max(own[label] for own in self.steps[:-1]))
+        total, part = w.slot(kind), w.slot(kind)
+        *order, last = sorted(self.sums, key=lambda label: -max(own[label] for own in self.steps[:-1]))
 
-        def add(index: dict[int, str]) -> None:
-            old = w.set(f"load {kind}, ptr {total}")
-            new = w.set(f"{self._op('add')} {kind} {old}, {self._product(index)}")
-            w.do(f"store {kind} {new}, ptr {total}")
+        def add(goal: str, more: str) -> None:
+            old = w.set(f"load {kind}, ptr {goal}")
+            w.do(f"store {kind} {w.set(f'{op} {kind} {old}, {more}')}, ptr {goal}")
+
+        def line(index: dict[int, str]) -> None:
+            def some(start: str) -> None:
+                stop = w.least(w.set(f"add i64 {start}, {LONG}"), str(self.c.sizes[last]))
+                w.do(f"store {kind} {literal(0, self.dtype)}, ptr {part}")
+                w.loop(start, stop, lambda k: add(part, self._product({**index, last: k})))
+                add(total, w.set(f"load {kind}, ptr {part}"))
+
+            if self.c.sizes[last] > LONG:
+                w.loop("0", str(self.c.sizes[last]), some, LONG)
+            else:
+                w.loop("0", str(self.c.sizes[last]), lambda k: add(total, self._product({**index, last: k})))
+
+        op = self._op("add")
 
         def one(index: dict[int, str]) -> None:
             w.do(f"store {kind} {literal(0, self.dtype)}, ptr {total}")
-            self._each(order, index, add)
+            self._each(order, index, line)
             store(w, w.set(f"load {kind}, ptr {total}"), self._at(result, self.steps[-1], index), self.dtype)
 
         self._each(self.outer, {}, one)

@@ -12,7 +12,7 @@ from catad.engine.text.numbers import load
 from catad.late import late
 from catad.linear.either import Choose
 from catad.linear.sweep import Sweep
-from catad.scalar.llvm import stopped
+from catad.scalar.llvm import LONG, stopped
 from catad.spaces import Product, Space, Tensor
 from catad.terms import D
 from catad.vector.checkpoint import Call
@@ -20,6 +20,7 @@ from catad.vector.loop import After, Counted
 from catad.wiring import Box, Wiring
 
 Arrays = Sequence[tuple[Buffer, Tensor]]
+PIECE = 1 << 12  # steps of a long loop after each other, without a look at whether it should end
 
 
 def _wiring(term: D, dom: Space) -> Wiring:
@@ -74,23 +75,45 @@ class Loop:
     def __init__(self, text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
         self.text, self.w, self.box = text, text.w, box
         self.states, self.given, self.inputs = box.parted(read)
-        wiring = _wiring(box.body, box.dom)
         k, sums = len(self.states), len(box.sums.leaves)
-        self.wiring = adding_up(wiring, k, sums)
-        self.carried = []
+        self.wiring = adding_up(self.body(), k, sums)
+        self.carried: list[_Carried] = []
         for (old, space), (goal, _) in zip(self.states, made, strict=False):
-            text.copy(old.pointer, goal.pointer, space.nbytes)
-            self.carried.append(_Carried(text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+            self.begin(space, goal, old)
         for goal, space in made[k : k + sums]:
-            text.clear(goal.pointer, space.nbytes)
-            self.carried.append(_Carried(text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+            self.begin(space, goal, None)
         self.outputs = [(goal, leaf) for (goal, _), leaf in zip(made[k + sums :], box.output.leaves, strict=True)]
 
+    def body(self) -> Wiring:
+        """The wiring of a step."""
+        return _wiring(self.box.body, self.box.dom)
+
+    def begin(self, space: Tensor, goal: Buffer, old: Buffer | None) -> None:
+        """Write the beginning of a state, or of a sum, where its end belongs."""
+        if old is None:
+            self.text.clear(goal.pointer, space.nbytes)
+        else:
+            self.text.copy(old.pointer, goal.pointer, space.nbytes)
+        self.carried.append(_Carried(self.text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
+
     def write(self, count: str) -> None:
-        """Write the loop of so many steps."""
-        w, reverse = self.w, self.box.reverse
+        """Write the loop of so many steps; one that takes long ends where somebody wants it to."""
+        w, text, reverse, outer = self.w, self.text, self.box.reverse, self.text.times
         last = w.set(f"sub i64 {count}, 1") if reverse else ""
-        w.loop("0", count, lambda i: self.step(w.set(f"sub i64 {last}, {i}") if reverse else i))
+        text.times *= max(self.box.n, 1)
+
+        def some(begin: str, end: str) -> None:
+            w.loop(begin, end, lambda i: self.step(w.set(f"sub i64 {last}, {i}") if reverse else i))
+
+        def unless_stopped(i: str) -> None:
+            end = w.least(w.set(f"add i64 {i}, {PIECE}"), count)
+            w.when(w.set(f"xor i1 {stopped(w)}, true"), lambda: some(i, end))
+
+        if text.times > LONG:
+            w.loop("0", count, unless_stopped, PIECE)
+        else:
+            some("0", count)
+        text.times = outer
         for one in self.carried:
             one.finish()
 
@@ -99,10 +122,10 @@ class Loop:
         text, k = self.text, len(self.states)
         for one in self.carried:
             one.begin()
-        given = [Buffer(buffer.pointer, buffer.nbytes) for buffer, _ in self.given]
-        inputs = [self._at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
+        given = [self.at(buffer, leaf, "0") for (buffer, _), leaf in zip(self.given, self.box.given.leaves, strict=True)]
+        inputs = [self.at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
         states, sums = self.carried[:k], self.carried[k:]
-        goals = [*[one.next for one in self.carried], *[self._at(buffer, leaf, i) for buffer, leaf in self.outputs]]
+        goals = [*[one.next for one in self.carried], *[self.at(buffer, leaf, i) for buffer, leaf in self.outputs]]
         read = [*[one.now for one in states], *given, *inputs, *[one.now for one in sums]]
         made = write_program(text, self.wiring, read, goals, len(self.carried))
         places = {one.now.pointer for one in self.carried}
@@ -114,7 +137,8 @@ class Loop:
         for one, buffer in zip(self.carried, made, strict=False):
             one.end(buffer)
 
-    def _at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
+    def at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
+        """What one step reads or writes of a stack."""
         return Buffer(self.text.at(buffer.pointer, [i], [leaf.nbytes]), leaf.nbytes)
 
 
@@ -239,6 +263,8 @@ def call(text: Text, box: Call, read: Arrays, made: Arrays) -> None:
 
 
 WRITERS |= {Sweep: sweep, Counted: counted, After: after, Choose: choose, Call: call}
+
+
 def _states(box: Box) -> dict[int, int]:
     assert isinstance(box.primitive, Sweep)
     return {k: k for k in range(len(box.primitive.state.leaves))}

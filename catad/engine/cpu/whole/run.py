@@ -12,9 +12,12 @@ from catad import buffers
 from catad.boxes import Nesting, Primitive
 from catad.buffers import address
 from catad.engine.backend import Step
-from catad.engine.cpu.call import GRAIN
+from catad.engine.cpu.engine import THREADED
+from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
+from catad.engine.cpu.whole.lanes import LanesSweep
+from catad.engine.cpu.whole.printed import Printed
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.machine import Compiled
@@ -30,19 +33,6 @@ from catad.vector.overwrite import AddedAt, OverwrittenAt
 from catad.wiring import Box, Wiring
 
 
-class _Printed:
-    """A text that is written already, for `code_of`."""
-
-    entries = ("kernel",)
-    bounds = 0
-
-    def __init__(self, what: tuple[str]) -> None:
-        self.what = what
-
-    def text(self) -> str:
-        return self.what[0]
-
-
 class Whole(Compiled):
     """A wiring as one function; raises CannotPrint where a part of it has no code.
 
@@ -56,15 +46,16 @@ class Whole(Compiled):
         goals = [Buffer(text.entry(), space.nbytes) for space in self.outs]
         write_program(text, wiring, given, goals)
         self.printed, self.room = text.text(), text.room
-        self.made = [(space.shape, space.dtype) for space in self.outs]
+        large = [space.nbytes >= buffers.LARGE for space in self.outs]
+        self.made = [(buffers.empty if far else np.empty, s.shape, s.dtype) for s, far in zip(self.outs, large, strict=True)]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
         self.constants, self.errors = text.constants, text.errors
-        self.rest = [*text.lengths, *map(address, text.constants)]
+        self.rest = [*text.lengths, *map(blas.address, text.externals), *map(address, text.constants)]
 
     @cached_property
     def code(self) -> Code:
         """The machine code."""
-        return code_of(_Printed, (self.printed,))
+        return code_of(Printed, (self.printed, 0))
 
     @property
     def seconds(self) -> tuple[float, ...]:
@@ -80,7 +71,7 @@ class Whole(Compiled):
             self.unchecked = False
             return self.plain(xp, *arrays)
         given = [a if a.flags.c_contiguous and a.flags.aligned else np.array(a, order="C") for a in map(np.asarray, arrays)]
-        outs = [np.empty(shape, dtype) for shape, dtype in self.made]
+        outs = [make(shape, dtype) for make, shape, dtype in self.made]
         error = np.zeros(2, np.int64)
         room = buffers.empty((self.room,), _BYTES) if self.room else error
         places = [*map(address, given), *map(address, outs), address(room), address(error), *self.rest]
@@ -102,11 +93,11 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
     return Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
 
 
-def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Whole | None:
-    """A loop as one function; None where a part has no code, or where a step is long enough for threads."""
-    if largest(primitive) >= GRAIN:
-        return None
+def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
+    """A loop as one function; None where a part has no code, or where a step that is not pointwise is long enough for threads."""
     try:
+        if largest(primitive) >= THREADED:
+            return LanesSweep(primitive, ins, primitive.evaluate)
         return Whole(box_as_program(primitive, ins), primitive.evaluate)
     except CannotPrint:
         return None

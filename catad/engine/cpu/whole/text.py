@@ -46,13 +46,15 @@ class Laid(NamedTuple):
 class Text:
     """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`."""
 
-    def __init__(self) -> None:
-        self.w = Writer()
+    def __init__(self, small: int = SMALL) -> None:
+        self.w, self.small = Writer(), small
         self.functions: list[str] = []
         self.constants: list[Any] = []
         self.lengths: list[int] = []
+        self.externals: list[str] = []
         self.errors: list[Callable[[int], None]] = []
         self.stack = self.room = self.entries = self.depth = 0
+        self.times = 1  # how often what is being written runs, as far as loops of known length say
         self.checks = False  # whether boxes of programs within check the values of the first call
         self._free: dict[int, list[int]] = {}
         self._start: list[str] = []  # addresses that are read from the table
@@ -74,27 +76,34 @@ class Text:
         self.lengths.append(n)
         return f"%n{len(self.lengths) - 1}"
 
+    def external(self, name: str) -> str:
+        """The address of a function of BLAS, an entry of the table."""
+        if name not in self.externals:
+            self.externals.append(name)
+        return f"%x_{name}"
+
     def constant(self, array: Any) -> Buffer:
         """A constant array, whose address follows the other entries of the table."""
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
         return Buffer(f"%c{len(self.constants) - 1}", self.constants[-1].nbytes)
 
-    def text(self) -> str:
-        """The module: `kernel(table)`."""
+    def text(self, *more: str) -> str:
+        """The module: `kernel(table)`, with more parameters where there are some."""
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
-        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *constants]):
+        functions = [f"%x_{name}" for name in self.externals]
+        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *functions, *constants]):
             kind = "i64" if name.startswith("%n") else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
         self.w.slots += [*start, *self._rooms]
-        return self.w.module([*self.functions, self.w.text("kernel", "ptr noalias readonly %t")]) + METADATA
+        return self.w.module([*self.functions, self.w.text("kernel", ", ".join(["ptr noalias readonly %t", *more]))]) + METADATA
 
     # -- memory
 
     def buffer(self, space: Tensor) -> Buffer:
         """Memory for a value of a space."""
         nbytes = max(space.nbytes, 1)
-        if nbytes <= SMALL and self.stack + nbytes <= STACK:
+        if nbytes <= self.small and self.stack + nbytes <= STACK:
             self.stack += nbytes
             name = f"%{self.w.name('room')}"
             self.w.slots.append(f"  {name} = alloca [{space.size or 1} x {memory_type(space.dtype)}], align 16")

@@ -1,0 +1,61 @@
+"""Which lists a loop may fill: those that are made just before it, and of which nothing but `append` is asked since.
+
+No other name can have such a list, so no statement in the loop can see what is in it. A loop that is recorded may leave it as it
+is, then, and fill it afterwards (`outputs.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from catad.traced.bindings import bound_names
+
+_OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)
+_SEES_ALL = frozenset(("locals", "vars", "eval", "exec", "globals"))
+
+
+class FreshLists:
+    """The lists of a block of statements, one after the other."""
+
+    def __init__(self, function: ast.AST, declared: set[str]) -> None:
+        inner = [node for node in ast.walk(function) if isinstance(node, _OWN_SCOPE) and node is not function]
+        self.elsewhere = {n.id for node in inner for n in ast.walk(node) if isinstance(n, ast.Name)} | declared
+        self.seen = any(isinstance(n, ast.Name) and n.id in _SEES_ALL for n in ast.walk(function))
+        self.names: set[str] = set()
+
+    def before(self, statement: ast.stmt) -> list[str]:
+        """The lists that a loop fills, if the statement is one."""
+        if self.seen or not isinstance(statement, ast.For):
+            return []
+        return sorted(name for name in self.names & _appended(statement) if not _uses(statement, name))
+
+    def after(self, statement: ast.stmt) -> None:
+        """Heed what a statement does: it makes a list, or uses lists."""
+        self.names = {name for name in self.names if not _uses(statement, name)}
+        made = isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(statement.value, ast.List)
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if made and len(targets) == 1 and isinstance(targets[0], ast.Name) and targets[0].id not in self.elsewhere:
+            self.names.add(targets[0].id)
+
+
+def _uses(statement: ast.AST, name: str) -> bool:
+    """Whether a statement does anything with a name but to append to it."""
+    kept = {id(list_) for list_ in _lists_appended_to(statement)}
+    if name in bound_names([statement]):
+        return True
+    return any(isinstance(n, ast.Name) and n.id == name and id(n) not in kept for n in ast.walk(statement))
+
+
+def _appended(statement: ast.AST) -> set[str]:
+    return {list_.id for list_ in _lists_appended_to(statement)}
+
+
+def _lists_appended_to(statement: ast.AST) -> Iterator[ast.Name]:
+    """The names in `name.append(value)`."""
+    for node in ast.walk(statement):
+        method = node.func if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+        if not isinstance(method, ast.Attribute) or method.attr != "append" or not isinstance(method.value, ast.Name):
+            continue
+        if not isinstance(node.args[0], ast.Starred):  # type: ignore[attr-defined]
+            yield method.value

@@ -1,0 +1,78 @@
+"""`return` in branches as one exit: a branch on data whose sides return is merged as any other.
+
+    if a: return x              if a: result = x
+    y = f(x)          becomes   else:
+    return y                        y = f(x)
+                                    result = y
+                                return result
+
+What stands behind a side that always returns moves into the other side. A function in which that is not all, with a `return` in a
+`try` or in a side that returns only sometimes, stays as it is: its branches are explored. Jumps out of loops are flags before
+(`flags.py`).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+
+class _NotStructured(Exception):
+    """A `return` stands elsewhere than in sides of branches."""
+
+
+def with_one_exit(statements: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """The statements of a function with one `return`, at the end, where some were in branches."""
+    if not any(isinstance(one, ast.If) and _returns(one) for one in statements):
+        return statements
+    result = fresh("result")
+    try:
+        made = _tail(statements, result)
+    except _NotStructured:
+        return statements
+    last = ast.Return(ast.Name(result, ast.Load()))
+    return [*made, ast.fix_missing_locations(ast.copy_location(last, statements[-1]))]
+
+
+def _tail(statements: Sequence[ast.stmt], result: str) -> list[ast.stmt]:
+    """Statements behind which the function ends: what they return is the result."""
+    for k, node in enumerate(statements):
+        before, rest = list(statements[:k]), list(statements[k + 1 :])
+        if isinstance(node, ast.Return):
+            return [*before, _stored(result, node.value or ast.Constant(None), node)]
+        if not _returns(node):
+            continue
+        if not isinstance(node, ast.If):
+            raise _NotStructured
+        if not rest or _always(node.body):
+            sides = node.body, [*node.orelse, *rest]
+        elif _always(node.orelse):
+            sides = [*node.body, *rest], node.orelse
+        else:
+            raise _NotStructured
+        made = ast.If(node.test, *[_tail(side, result) for side in sides])
+        made.kept = (result,)  # type: ignore[attr-defined]
+        return [*before, ast.fix_missing_locations(ast.copy_location(made, node))]
+    return [*statements, ast.Assign([ast.Name(result, ast.Store())], ast.Constant(None))]
+
+
+def _stored(result: str, value: ast.expr, where: ast.stmt) -> ast.stmt:
+    made = ast.Assign([ast.Name(result, ast.Store())], value)
+    return ast.fix_missing_locations(ast.copy_location(made, where))
+
+
+def _always(statements: Sequence[ast.stmt]) -> bool:
+    """True for statements behind which nothing runs."""
+    return any(
+        isinstance(one, (ast.Return, ast.Raise)) or (isinstance(one, ast.If) and _always(one.body) and _always(one.orelse))
+        for one in statements
+    )
+
+
+def _returns(node: ast.AST) -> bool:
+    """True where a `return` of this function is inside."""
+    if isinstance(node, ast.Return):
+        return True
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        return False
+    return any(_returns(child) for child in ast.iter_child_nodes(node))

@@ -1,0 +1,321 @@
+"""Loops: recurrent networks, filters, integrators, in-place sweeps, against JAX, C and the same done at once.
+
+One thread, float64, medians; each figure is a ratio of times of one run. Measured are, warm and at the first call,
+
+- value and all gradients of an LSTM, a Kalman filter, Runge and Kutta's method and bodies that attract each other, beside
+  jitted JAX with `lax.scan`; residual and Jacobian of an epidemic beside `jacfwd`; a while loop beside `lax.while_loop`;
+- value and pullback of an in-place sweep over a matrix, beside the same loop for its value alone in C (numba where it is
+  installed, else the C compiler of the machine);
+- the HM-LSTM cell of `hm_lstm.py` by `ct.vjp`, value then pullback, beside both in one program;
+- the programs of the folder npbench in CATAD_OUTSIDE_DATA where there is one, by its own `run.py --times`.
+
+First calls find nothing on disk: kernels are kept in a temporary folder. Rows of what is not installed are left out with a
+notice. Prints a table, draws it, and writes it as JSON too:
+
+    python examples/experiments/loops.py [--only WORD ...] [--small] [--json FILE] [--out DIR] [--rounds N] [--no-peers]
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+_cache = tempfile.TemporaryDirectory()
+os.environ["CATAD_CACHE_DIR"] = _cache.name
+
+import hm_lstm  # noqa: E402  after the threads are set
+import loop_programs  # noqa: E402
+import measuring  # noqa: E402
+import numpy as np  # noqa: E402
+
+import catad as ct  # noqa: E402
+
+Run = Callable[[], Any]
+SETTLING = 0.4  # seconds of calls before a program is timed: small ones are compiled when they have run for a while
+FIRST = 0.7  # of JAX's first call
+
+
+def settled(run: Run) -> None:
+    """Call until what is compiled late is compiled."""
+    begun = time.perf_counter()
+    while time.perf_counter() - begun < SETTLING:
+        run()
+
+
+def agree(got: Any, want: Any, name: str) -> None:
+    """Both compute the same, or their times mean nothing."""
+    for a, b in zip(_flat(got), _flat(want), strict=True):
+        size = float(np.max(np.abs(b), initial=0.0))
+        np.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9 * size + 1e-300, err_msg=name)
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, tuple | list):
+        return [leaf for part in value for leaf in _flat(part)]
+    return [np.asarray(value)]
+
+
+# -- beside JAX
+
+
+def ours(program: loop_programs.Program) -> Run:
+    """What the row asks for, by catad."""
+    f, x = ct.function(program.numpy), program.arguments
+    if program.kind == "gradient":
+        both = ct.value_and_grad(f, argnums=tuple(range(len(x))))
+        return lambda: both(*x)
+    if program.kind == "jacobian":
+        return lambda: (f(*x), ct.jacobian(f, argnums=0)(*x).todense())
+    return lambda: f(*x)
+
+
+def theirs(program: loop_programs.Program) -> Run:
+    """The same by JAX, on arrays that are its own; raises ImportError."""
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    f, x = loop_programs.with_jax()[program.jax], [jnp.asarray(a) for a in program.arguments]
+    if program.kind == "gradient":
+        fast = jax.jit(jax.value_and_grad(f, argnums=tuple(range(len(x)))))
+    elif program.kind == "jacobian":
+        fast = jax.jit(lambda *a: (f(*a), jax.jacfwd(f)(*a)))
+    else:
+        fast = jax.jit(f)
+    return lambda: jax.block_until_ready(fast(*x))
+
+
+def warm_up(peers: bool) -> str:
+    """Both compilers have compiled something, so that no first call pays for their own start. A notice where JAX is missing."""
+    with ct.use_engine("cpu"):
+        (ct.sin >> ct.exp)(np.ones(8))
+    if not peers:
+        return ""
+    try:
+        import jax
+    except ImportError:
+        return "JAX is not installed: its rows show no ratio"
+    jax.config.update("jax_enable_x64", True)
+    jax.block_until_ready(jax.jit(lambda x: jax.numpy.exp(jax.numpy.sin(x)))(np.ones(8)))
+    return ""
+
+
+def measure(program: loop_programs.Program, rounds: int, peers: bool) -> dict[str, Any]:
+    """One program: seconds of both, warm and first."""
+    runs = {"catad": ours(program)}
+    if peers:
+        runs["JAX"] = theirs(program)
+    first = {name: measuring.first_call(run) for name, run in runs.items()}
+    results = {name: run() for name, run in runs.items()}
+    with ct.use_engine("reference"):
+        agree(results["catad"], ours(program)(), program.name)
+    if peers:
+        agree(results["catad"], results["JAX"], program.name)
+    for run in runs.values():
+        settled(run)
+    return {
+        "work": program.name,
+        "seconds": measuring.side_by_side(runs, rounds, settled=True),
+        "first": first,
+        "bound": 1.0,
+    }
+
+
+# -- an in-place sweep, beside C
+
+
+def sweep_in_c() -> tuple[str, Callable[[Any], Any]] | None:
+    """The loop that gives the value alone: by numba, else by the C compiler; None without both."""
+    if importlib.util.find_spec("numba"):
+        import numba
+
+        return "numba", numba.njit(loop_programs.sweeps)
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    folder = Path(_cache.name)
+    (folder / "sweeps.c").write_text(loop_programs.SWEEPS, encoding="utf-8")
+    command = [
+        compiler,
+        "-O3",
+        "-march=native",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(folder / "sweeps.so"),
+        str(folder / "sweeps.c"),
+    ]
+    if subprocess.run(command, capture_output=True).returncode:
+        return None
+    code = ctypes.CDLL(str(folder / "sweeps.so")).sweeps
+    code.argtypes = [ctypes.c_void_p, ctypes.c_long]
+
+    def run(A: Any) -> Any:
+        code(A.ctypes.data, len(A))
+        return A
+
+    return "C", run
+
+
+def sweep(n: int, rounds: int) -> dict[str, Any] | None:
+    """Value and pullback over n x n numbers, and the value in C."""
+    found = sweep_in_c()
+    if found is None:
+        return None
+    name, in_c = found
+    A, w = np.random.default_rng(1).standard_normal((2, n, n))
+    both = measuring.value_and_pullback(ct.function(loop_programs.sweeps).at(ct.space_of(A)))
+    runs: dict[str, Run] = {"catad": lambda: both(A, w), name: lambda: in_c(A.copy())}
+    first = {"catad": measuring.first_call(runs["catad"])}
+    value, pulled = both(A, w)
+    agree(value, in_c(A.copy()), "sweep")
+    h = 1e-6
+    difference = np.vdot(w, in_c(A + h * w) - in_c(A - h * w)) / (2 * h)
+    np.testing.assert_allclose(np.vdot(pulled, w), difference, rtol=1e-6)
+    for run in runs.values():
+        settled(run)
+    seconds = measuring.side_by_side(runs, rounds, settled=True)
+    return {"work": f"in-place sweep, {n}^2, value + pullback", "seconds": seconds, "first": first, "bound": 4.0}
+
+
+# -- value, then pullback
+
+
+def cell_by_vjp(n: int, rounds: int) -> dict[str, Any]:
+    """The HM-LSTM cell by `ct.vjp`, beside value and cotangents in one program."""
+    x, w = hm_lstm.arguments(n, "random rows")
+    f = ct.map(hm_lstm.cell)
+    both = measuring.value_and_pullback(f)
+
+    def apart() -> Any:
+        y, pullback = ct.vjp(f, x)
+        return y, pullback(w)
+
+    runs: dict[str, Run] = {"vjp": apart, "at once": lambda: both(x, w)}
+    for a, b in zip(_flat(apart()), _flat(both(x, w)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-6)
+    seconds = measuring.side_by_side(runs, rounds, settled=True)
+    return {"work": f"HM-LSTM by vjp, {n}^2", "seconds": seconds, "first": {}, "bound": 1.15}
+
+
+# -- programs of others
+
+
+def outside() -> list[dict[str, Any]]:
+    """What the programs of the folder npbench print of their times; nothing where there is no folder."""
+    file = Path(os.environ.get("CATAD_OUTSIDE_DATA", "")) / "npbench" / "run.py"
+    if not os.environ.get("CATAD_OUTSIDE_DATA") or not file.exists():
+        return []
+    done = subprocess.run([sys.executable, str(file), "--times"], capture_output=True, text=True)
+    rows = []
+    for line in done.stdout.splitlines():
+        found = re.search(r"^(\w+): (\w+).*?([\d.]+) ms = ([\d.]+) x NumPy", line)
+        if found:
+            faster = re.search(r"([\d.]+) x faster than JAX", line)
+            rows.append({
+                "work": found[1], "status": found[2], "NumPy": float(found[4]),
+                "JAX": 1.0 / max(float(faster[1]), 1e-3) if faster else None,
+            })  # fmt: skip
+    return rows
+
+
+def mean(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def outside_bounds(rows: list[dict[str, Any]]) -> list[measuring.Bound]:
+    """What value and pullback of the programs of others should reach together, and each of them."""
+    out = []
+    for against, most, worst in (("JAX", 0.5, 1.5), ("NumPy", 3.0, 10.0)):
+        ratios = {row["work"]: row[against] for row in rows if row[against] is not None}
+        if ratios:
+            slowest = max(ratios, key=lambda name: ratios[name])
+            of = f"{len(ratios)} programs of others"
+            out.append(measuring.Bound(f"{of}, geometric mean", against, mean(list(ratios.values())), most))
+            out.append(measuring.Bound(f"{of}, slowest: {slowest}", against, ratios[slowest], worst))
+    return out
+
+
+# -- showing
+
+
+def bounds(rows: list[dict[str, Any]]) -> list[measuring.Bound]:
+    """What each row should reach, warm and at its first call."""
+    out = []
+    for row in rows:
+        (name, mine), *others = row["seconds"].items()
+        for other, seconds in others:
+            why = f"{1e3 * mine:.3f} ms against {1e3 * seconds:.3f} ms"
+            out.append(measuring.Bound(f"{row['work']}, {name}", other, mine / seconds, row["bound"], why=why))
+        if "JAX" in row["first"]:
+            mine, seconds = row["first"]["catad"], row["first"]["JAX"]
+            why = f"{mine:.2f} s against {seconds:.2f} s"
+            out.append(measuring.Bound(f"{row['work']}, first call", "JAX", mine / seconds, FIRST, why=why))
+    return out
+
+
+def shown(rows: list[dict[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        (name, mine), *others = row["seconds"].items()
+        peer, seconds = others[0] if others else ("-", float("nan"))
+        lines.append((
+            row["work"], name, f"{1e3 * mine:.3f}", peer, f"{1e3 * seconds:.3f}", f"{mine / seconds:.2f}",
+            *[f"{row['first'][who]:.2f}" if who in row["first"] else "-" for who in ("catad", "JAX")],
+        ))  # fmt: skip
+    return measuring.table(("work", "", "ms", "against", "ms", "ratio", "first s", "JAX's first s"), lines)
+
+
+def main() -> None:
+    found = measuring.options(
+        __doc__,
+        only={"nargs": "+", "default": [""], "help": "rows whose names contain one of these words"},
+        small={"action": "store_true", "help": "small sizes, to see that everything runs"},
+        no_peers={"action": "store_true", "help": "without JAX"},
+    )
+    ct.set_num_threads(1)
+
+    def asked(name: str) -> bool:
+        return any(word.lower() in name.lower() for word in found.only)
+
+    notice = warm_up(not found.no_peers)
+    peers = not found.no_peers and not notice
+    rows = [measure(p, found.rounds, peers) for p in loop_programs.programs(found.small) if asked(p.name)]
+    if asked("in-place sweep"):
+        made = sweep(24 if found.small else 400, found.rounds)
+        notice += "" if made else "\nneither numba nor a C compiler is here: the in-place sweep is left out"
+        rows += [made] if made else []
+    rows += [
+        cell_by_vjp(n, found.rounds) for n in ((48,) if found.small else (1024, 2048)) if asked(f"HM-LSTM by vjp, {n}^2")
+    ]
+    others = outside() if asked("programs of others") else []
+    print(shown(rows))
+    if others:
+        head = ("programs of others", "of NumPy's value", "of JAX")
+        cells = [(row["work"], f"{row['NumPy']:.2f}", f"{row['JAX']:.2f}" if row["JAX"] else "-") for row in others]
+        print("\n" + measuring.table(head, cells))
+    print(notice.strip())
+    at = list(range(1, len(rows) + 1))
+    series: dict[str, Any] = {"catad": (at, [1e3 * next(iter(row["seconds"].values())) for row in rows])}
+    if peers or all(len(row["seconds"]) > 1 for row in rows):
+        series["against"] = (at, [1e3 * list(row["seconds"].values())[-1] for row in rows])
+    measuring.chart(found.out, "loops", [measuring.Panel("loops, by rows of the table", "row", "ms", series, True)])
+    measuring.report(found, [*rows, *others], [*bounds(rows), *outside_bounds(others)])
+
+
+if __name__ == "__main__":
+    main()
