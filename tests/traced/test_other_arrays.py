@@ -19,7 +19,7 @@ PROGRAMS = {
     "a branch": "def f(x, m):\n    return x * 2 if x[0] > 0 else m[0]\n",
     "a loop": "def f(x, m):\n    for i in range(30):\n        x = x * 0.9 + m[i % 3]\n    return x\n",
     "rows": "def f(x, m):\n    s = 0.0\n    for r in m:\n        s = s + r @ x\n    return s\n",
-    "a while loop": "def f(x, m):\n    k = 0\n    while np.abs(x).sum() > 0.1:\n        x = x * 0.5\n        k += 1\n    return x, k\n",
+    "a while loop": "def f(x, m):\n    k = 0\n    while np.abs(x).sum() > 0.1:\n        x, k = x * 0.5, k + 1\n    return x, k\n",
     "sorting": "def f(x, m):\n    return np.sort(x), x[np.argsort(x)]\n",
     "joining": "def f(x, m):\n    return np.concatenate([x, m.ravel()]), np.stack([x, m[0]])\n",
     "a constant": "A = np.arange(3.0)\ndef f(x, m):\n    return x * A + np.linspace(0, 1, 3)\n",
