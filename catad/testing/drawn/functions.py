@@ -113,7 +113,7 @@ def outcome(drawn: DrawnFunction, only: str | None = None) -> str:
         if drawn.dtype != "float64":
             left_out.add("control flow")  # dtypes of paths meet in loops, too
         check_function(f, *args, only=[law for law in laws if law not in left_out])
-        if "derivatives" in laws:
+        if "derivatives" in laws and drawn.dtype == "float64":  # differences of steep functions of float32 say nothing
             _check_derivatives(drawn, f)
     return same
 
