@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 
@@ -43,14 +43,18 @@ def within(seconds: float | None) -> Iterator[None]:
 
     timer = threading.Timer(max(seconds, 0.0), end)
     timer.daemon = True
-    timer.start()
     try:
         try:
+            timer.start()
             yield
         finally:
             with lock:
                 inside = False
             timer.cancel()
+            for _ in range(100):  # an interruption that is on its way arrives here, and not behind
+                if not over.is_set():
+                    break
+                sleep(0.001)
     except KeyboardInterrupt:
         if over.is_set():
             raise TimeIsUp from None
