@@ -115,10 +115,17 @@ def owner(array: Array) -> Array:
     return array
 
 
+def is_frozen(array: Array) -> bool:
+    """True where nobody may write into an array: a number of NumPy, or a read-only array that owns its memory."""
+    if type(array) is np.ndarray:
+        return not array.flags.writeable and buffers.is_new(array)
+    return isinstance(array, np.generic)
+
+
 def kept(array: Array) -> Array:
     """The same numbers where no later write changes them: a copy, unless nobody may write into the array."""
     if isinstance(array, np.ndarray):
-        if buffers.is_new(array) and not array.flags.writeable:
+        if is_frozen(array):
             return array
         array = buffers.copied(array, "K")
         array.flags.writeable = False

@@ -260,7 +260,7 @@ def _read(value: Any, leaves: list[Any]) -> Any:
         return value.shape, value.dtype
     if kind is dict:
         keys = sorted(value)
-        return (dict, *keys, *[_read(value[key], leaves) for key in keys])
+        return (dict, *value, *[_read(value[key], leaves) for key in keys])
     if kind is tuple or kind is list:
         return (kind, *[_read(part, leaves) for part in value])
     if kind in _NUMBERS:
@@ -274,7 +274,7 @@ def _read(value: Any, leaves: list[Any]) -> Any:
     entries = entries_of(value)
     if entries is None:
         return Static(value)
-    return (kind, *entries[0], *[_read(part, leaves) for part in entries[1]])
+    return (kind, *getattr(entries[0], "order", entries[0]), *[_read(part, leaves) for part in entries[1]])
 
 
 def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list[Any]) -> Any:

@@ -7,12 +7,15 @@ inside a traced function, they are terms of its program.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, overload
 
 from catad import errors
-from catad.arrays import common_module, sealed
+from catad.arrays import common_module, is_frozen, sealed
 from catad.calling import Point, applied, leaves_of, point, restored, stripped
+from catad.engine.choice import engine_of
 from catad.engine.program import Program, program_of
+from catad.engine.reference import REFERENCE
 from catad.fronts import front_of
 from catad.functors import Tangent, as_chain, fused, linear_graph
 from catad.gradients import Gradient, aux, main
@@ -20,13 +23,16 @@ from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.pullback import Pullback, TracedPullback, Trees
 from catad.rearrange import exl
+from catad.residuals import Residuals, residuals
 from catad.spaces import Product, Result, Space, Value, flatten, rebuild, space_like, space_of, tangent_space
 from catad.tangents import tangent_leaves
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, fork, morphism
 from catad.traced.form import Form, tangent_tree, tree_of_space
 from catad.trip_counts import with_trip_counts
-from catad.wiring import Builder, at_point, point_of
+from catad.wiring import Builder, Wiring, at_point, point_of
+
+LARGE = 4096  # numbers: the size from which on arrays are worth computing again what follows from them
 
 
 def taken_point(f: D, primals: Sequence[Value], named: dict[str, Any] | None = None) -> Point:
@@ -46,13 +52,40 @@ def taken_point(f: D, primals: Sequence[Value], named: dict[str, Any] | None = N
     return Point(f, Form(tree.parts if len(primals) > 1 else (tree,)), leaves, dom, None, False)
 
 
-Linearized = tuple[Program, Space, Space, Structure]
+class Linearized:
+    """A term at a space with its coefficients: the wiring to value, auxiliary value and slots, and the structure of the map.
+
+    `cod` and `beside` are the spaces of value and auxiliary value. A pullback of large arrays keeps `residuals`.
+    """
+
+    def __init__(self, whole: Wiring, cod: Space, beside: Space, structure: Structure) -> None:
+        self.whole, self.cod, self.beside, self.structure = whole, cod, beside, structure
+        self.count = len(cod.leaves) + len(beside.leaves)
+        self.largest = max([whole.wires[k].size for k in whole.outputs], default=0)
+        self._residuals: dict[tuple[bool, ...], Residuals | None] = {}
+
+    @cached_property
+    def program(self) -> Program:
+        """The program of value, auxiliary value and slots."""
+        return Program(self.whole)
+
+    def residuals(self, xp: Any, leaves: Sequence[Any]) -> Residuals | None:
+        """What a pullback at a point keeps instead of the slots; None where these are the best.
+
+        A pullback of small arrays, or one that runs box by box, gains nothing by computing again.
+        """
+        if self.largest < LARGE or engine_of(xp, self.largest) is REFERENCE:
+            return None
+        key = tuple([is_frozen(leaf) for leaf in leaves])
+        if key not in self._residuals:
+            self._residuals[key] = residuals(self.whole, self.count, self.structure.T, key)
+        return self._residuals[key]
 
 
 def _linearized(f: D, dom: Space, aux: D | None, by: tuple[int, ...] | None) -> Linearized:
-    """The program of value, auxiliary value and coefficients at a space, and the structure that the coefficients fill.
+    """A term with its coefficients at a space, kept with f.
 
-    They are kept with f. `by` are the leaves of the domain by which it is differentiated, None for all.
+    `by` are the leaves of the domain by which it is differentiated, None for all.
     """
 
     def made() -> Linearized:
@@ -62,13 +95,16 @@ def _linearized(f: D, dom: Space, aux: D | None, by: tuple[int, ...] | None) -> 
         ys, network, slots = linear_graph(b, wiring, xs, by)
         beside = () if aux is None else b.apply(aux, rebuild(dom, xs))
         whole = b.finish(dom, tuple(xs), (*ys, *flatten(beside), *slots))
-        return Program(whole), wiring.cod, b.space(beside), as_chain(network)
+        return Linearized(whole, wiring.cod, b.space(beside), as_chain(network))
 
     return cached(f, ("linearize", dom, aux, by), made)
 
 
 class Coefficients(NamedTuple):
-    """Value and coefficients at a point, and the structure that the coefficients fill."""
+    """Value and coefficients at a point, and the structure that the coefficients fill.
+
+    Where there are `residuals`, `slots` are what these keep.
+    """
 
     values: list[Any]
     beside: list[Any]
@@ -76,10 +112,13 @@ class Coefficients(NamedTuple):
     cod: Space
     beside_space: Space
     structure: Structure
+    residuals: Residuals | None
 
 
-def coefficients_at(f: D, at: Point, aux: D | None = None, by: tuple[int, ...] | None = None) -> Coefficients:
-    """Value and coefficients at a point.
+def coefficients_at(
+    f: D, at: Point, aux: D | None = None, by: tuple[int, ...] | None = None, least: bool = False
+) -> Coefficients:
+    """Value and coefficients at a point; with `least`, what a pullback keeps for them.
 
     Coefficients that show an argument or the value are copies, so that no later write into these changes the derivative.
     """
@@ -87,11 +126,12 @@ def coefficients_at(f: D, at: Point, aux: D | None = None, by: tuple[int, ...] |
 
     def call() -> Coefficients:
         with at_point(at.dom, lambda: (xp, at.leaves)):
-            program, cod, beside, structure = _linearized(f, at.dom, aux, by)
-        out = program(xp, at.leaves)
-        n = len(cod.leaves)
-        m = n + len(beside.leaves)
-        return Coefficients(out[:n], out[n:m], out[m:], cod, beside, structure)
+            found = _linearized(f, at.dom, aux, by)
+        kept = found.residuals(xp, at.leaves) if least else None
+        out = (found.program if kept is None else kept.forward)(xp, at.leaves)
+        n, m = len(found.cod.leaves), found.count
+        own = out[m:] if kept is None else [*out[m:], *[at.leaves[i] for i in kept.held]]
+        return Coefficients(out[:n], out[n:m], own, found.cod, found.beside, found.structure, kept)
 
     return with_trip_counts(call)
 
@@ -214,10 +254,11 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
         y, extra = out if has_aux else (out, None)
         made: Any = TracedPullback(term, at, trees, len(primals) > 1)
     else:
-        found = coefficients_at(term, at, aux(at.term) if has_aux else None)
+        found = coefficients_at(term, at, aux(at.term) if has_aux else None, least=True)
         y, extra = rebuild(found.cod, found.values), rebuild(found.beside_space, found.beside) if has_aux else None
         xp = common_module(at.leaves)
-        made = Pullback(found.structure.T, tuple(sealed(found.slots)), at.dom, found.cod, xp, len(primals) > 1, trees)
+        own = tuple(sealed(found.slots))
+        made = Pullback(found.structure.T, own, at.dom, found.cod, xp, len(primals) > 1, trees, found.residuals)
     return (restored(tree, y), made, restored(beside, extra)) if has_aux else (restored(tree, y), made)
 
 

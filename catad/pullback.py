@@ -20,6 +20,7 @@ from catad.trees import Tree
 
 if TYPE_CHECKING:
     from catad.calling import Point
+    from catad.residuals import Residuals
 
 
 class Trees(NamedTuple):
@@ -47,22 +48,31 @@ class Trees(NamedTuple):
 
 
 class Pullback:
-    """A pullback at a point: a cotangent of the result to the cotangents of the primals, as a tuple."""
+    """A pullback at a point: a cotangent of the result to the cotangents of the primals, as a tuple.
 
-    __slots__ = ("cod", "dom", "many_primals", "slots", "structure", "trees", "xp")
+    `arrays` are what it keeps: the slots of the structure, or what the residuals say.
+    """
+
+    __slots__ = ("arrays", "cod", "dom", "many_primals", "residuals", "structure", "trees", "xp")
 
     def __init__(
         self,
         structure: Structure,
-        slots: tuple[Any, ...],
+        arrays: tuple[Any, ...],
         dom: Space,
         cod: Space,
         xp: Any,
         many: bool,
         trees: Trees | None = None,
+        residuals: Residuals | None = None,
     ) -> None:
-        self.structure, self.slots, self.dom, self.cod, self.xp = structure, slots, dom, cod, xp
-        self.many_primals, self.trees = many, trees
+        self.structure, self.arrays, self.dom, self.cod, self.xp = structure, arrays, dom, cod, xp
+        self.many_primals, self.trees, self.residuals = many, trees, residuals
+
+    @property
+    def slots(self) -> tuple[Any, ...]:
+        """The coefficients that fill the structure."""
+        return self.arrays if self.residuals is None else tuple(self.residuals.slots(self.xp, self.arrays))
 
     def _of_primals(self, out: Any) -> tuple[Result, ...]:
         whole = rebuild(self.dom, [next(out) if leaf.is_float else () for leaf in self.dom.leaves])
@@ -74,8 +84,10 @@ class Pullback:
         if self.trees is not None:
             cotangent = self.trees.plain(cotangent)
         leaves = tangent_leaves(cotangent, self.cod, self.xp, "cotangent")
-        common_module([*self.slots, *leaves])
-        return self._of_primals(iter(run_structure(self.structure, self.xp, self.slots, leaves)))
+        common_module([*self.arrays, *leaves])
+        if self.residuals is None:
+            return self._of_primals(iter(run_structure(self.structure, self.xp, self.arrays, leaves)))
+        return self._of_primals(iter(self.residuals.pulled(self.xp, self.arrays, leaves)))
 
     def many(self, cotangents: Value) -> tuple[Result, ...]:
         """Many cotangents at once: each leaf has one more axis, the first, and so have the results.
@@ -94,8 +106,9 @@ class Pullback:
         count = -1 if first is None else first.shape[0]
         wide = rebuild(self.cod, [Tensor((max(count, 0), *s.shape), s.dtype) for s in self.cod.leaves], Product)
         leaves = tangent_leaves(cotangents, wide, self.xp, "cotangents, one for each index of a first axis")
-        common_module([*self.slots, *leaves])
-        return self._of_primals(iter(pulled_back(self.structure.T, self.xp, self.slots, leaves, count)))
+        slots = self.slots
+        common_module([*slots, *leaves])
+        return self._of_primals(iter(pulled_back(self.structure.T, self.xp, slots, leaves, count)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, (self.structure, self.slots, self.dom, self.cod, self.xp.__name__, self.many_primals, self.trees)

@@ -8,7 +8,7 @@ their place in the nested tuple.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import EllipsisType
@@ -74,6 +74,12 @@ class Tree(NamedTuple):
         if self.kind == "static":
             return repr(self.said)
         return f"{self.kind.__name__}({', '.join(map(str, self.parts))})"
+
+    @property
+    def orders(self) -> tuple[Any, ...]:
+        """The orders of the keys of dicts in it."""
+        own = (self.said.order,) if isinstance(self.said, Keys) else ()
+        return (*own, *[order for part in self.parts for order in part.orders])
 
     @property
     def is_plain(self) -> bool:
@@ -153,7 +159,8 @@ def _maker(tree: Tree, names: dict[str, Any], numbers: Iterator[int]) -> str:
     if tree.kind is list:
         return f"[{inside}]"
     if tree.kind is dict:
-        return "{" + ", ".join([f"{key!r}: {part}" for key, part in zip(tree.said, parts, strict=True)]) + "}"
+        found = dict(zip(tree.said, parts, strict=True))
+        return "{" + ", ".join([f"{key!r}: {found[key]}" for key in getattr(tree.said, "order", tree.said)]) + "}"
     name, keys = f"k{len(names)}", f"k{len(names) + 1}"
     names[name], names[keys], names["put_together"] = tree.kind, tree.said, put_together
     return f"put_together({name}, {keys}, [{inside}])"
@@ -207,6 +214,21 @@ class Static:
         return repr(self.value)
 
 
+class Keys(tuple[str, ...]):
+    """The keys of a dict, sorted; `order` is the order in which the dict has them, and takes no part in comparisons."""
+
+    order: tuple[str, ...]
+
+    def __new__(cls, keys: Iterable[str]) -> Keys:
+        order = tuple(keys)
+        made = super().__new__(cls, sorted(order))
+        made.order = order
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Keys, (self.order,)
+
+
 def entries_of(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     """The keys and entries of a container; None for all else."""
     if isinstance(value, tuple):
@@ -217,7 +239,7 @@ def entries_of(value: Any) -> tuple[tuple[Any, ...], list[Any]] | None:
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise errors.SpaceError(errors.key_is_no_text(value))
-        keys = tuple(sorted(value))
+        keys = Keys(value)
         return keys, [value[key] for key in keys]
     if is_dataclass(value) and not isinstance(value, type):
         names = tuple([f.name for f in fields(value)])
@@ -231,7 +253,8 @@ def put_together(kind: type, keys: tuple[Any, ...], parts: list[Any]) -> Any:
     if issubclass(kind, list):
         return parts
     if issubclass(kind, Mapping):
-        made = dict(zip(keys, parts, strict=True))
+        found = dict(zip(keys, parts, strict=True))
+        made = {key: found[key] for key in getattr(keys, "order", keys)}
         return made if kind is dict else kind(None, made) if issubclass(kind, defaultdict) else kind(made)  # type: ignore[call-arg]
     made_ = object.__new__(kind)
     for key, part in zip(keys, parts, strict=True):

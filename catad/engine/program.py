@@ -208,11 +208,13 @@ def _program_of_structure(structure: Structure) -> tuple[Program, tuple[bool, ..
 def run_structure(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Sequence[Array]) -> list[Array]:
     """Apply a structure with the given slots to the leaves of an argument."""
     program, made = _program_of_structure(structure)
-    out = iter(program(xp, [*slots, *leaves]))
-    return [
-        next(out) if there else _zeros(xp, space)
-        for there, space in zip(made, structure.cod, strict=True)
-    ]
+    return with_zeros(program(xp, [*slots, *leaves]), made, structure.cod, xp)
+
+
+def with_zeros(found: Sequence[Array], made: Sequence[bool], spaces: Sequence[Tensor], xp: Any) -> list[Array]:
+    """The results in some spaces, with zeros for those that were not made since they are zero by structure."""
+    out = iter(found)
+    return [next(out) if there else _zeros(xp, space) for there, space in zip(made, spaces, strict=True)]
 
 
 def _zeros(xp: Any, space: Tensor) -> Any:

@@ -79,7 +79,7 @@ def out_of_reach(buffer: Any) -> str:
 
 def used_elsewhere(stand_in: Any) -> str:
     root = stand_in.root
-    if stand_in.trace_.open:
+    if stand_in.owner_.open:
         return text(
             "a function that is traced inside another one reads an array of that",
             given=f"a stand-in of {root.var.space}" + (f", made at {shown(root.var.place)}" if shown(root.var.place) else ""),
@@ -224,6 +224,14 @@ def loop_cannot_be_unrolled(what: str, reason: str) -> str:
     )
 
 
+def may_be_one_array(what: str, names: Sequence[str]) -> str:
+    return text(
+        f"two names may be one array after a {what} on data, and somebody writes into one and reads the other",
+        given=f"the loop leaves {', '.join(names)}",
+        do="copy() the array: before the loop, in it, or before writing into it",
+    )
+
+
 def too_many_branches(places: Sequence[Place | str | None]) -> str:
     """`places` are those of decisions, or texts that say where these are."""
     hidden = any(isinstance(place, tuple) and not source_line(place) for place in places)
@@ -240,7 +248,7 @@ def too_many_branches(places: Sequence[Place | str | None]) -> str:
         "the function has more than 64 paths that data choose",
         given=given,
         expected="branches that can be recorded side by side",
-        do="use np.where, or let both sides of an if bind the same names",
+        do="use np.where, or let both sides of an if bind the same names, or both return",
     )
 
 
@@ -262,11 +270,11 @@ def paths_differ(a: Any, b: Any, place: str | None) -> str:
     )
 
 
-def raised_on_a_path(error: BaseException, places: Sequence[str | None]) -> str:
+def raised_on_a_path(error: BaseException | None, places: Sequence[str | None]) -> str:
     unbound = isinstance(error, UnboundLocalError)
     return text(
         "the function raises an exception on a path that data choose",
-        given=f"{type(error).__name__}: {error}",
+        given="one that somebody catches" if error is None else f"{type(error).__name__}: {error}",
         where=", ".join(dict.fromkeys([place or "?" for place in places])),
         do="bind the variable on both sides of the branch" if unbound else "test before the call, or return NaN on that path",
     )

@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from catad.traced.bindings import bound_names
+
 _OWN_SCOPE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.GeneratorExp)
 _SEES_ALL = frozenset(("locals", "vars", "eval", "exec", "globals"))
 
@@ -40,6 +42,8 @@ class FreshLists:
 def _uses(statement: ast.AST, name: str) -> bool:
     """Whether a statement does anything with a name but to append to it."""
     kept = {id(list_) for list_ in _lists_appended_to(statement)}
+    if name in bound_names([statement]):
+        return True
     return any(isinstance(n, ast.Name) and n.id == name and id(n) not in kept for n in ast.walk(statement))
 
 

@@ -17,7 +17,7 @@ from catad.errors.places import Place, called
 from catad.late import late
 from catad.rearrange import exl, exr
 from catad.spaces import Product
-from catad.traced.decisions import decide
+from catad.traced.decisions import decide, decided
 from catad.traced.merge import Build, CannotMerge, Pairs, is_numeric, zeros_like
 from catad.traced.naming import named
 from catad.traced.recorder import Region, Trace, Var
@@ -53,7 +53,8 @@ class Branch:
         self.sides: list[Region] = []
         self.left: list[dict[str, Any]] = []
         self.done = False
-        self.follows_data = is_condition(test) and site not in self.trace.findings.explored
+        explored = is_condition(test) and (site in self.trace.findings.explored or decided(self.trace, test.var_) is not None)
+        self.follows_data = is_condition(test) and not explored
         self.taken = True if self.follows_data else bool(test)
 
     def side(self) -> bool:
@@ -106,6 +107,7 @@ class Branch:
                 built[name] = lambda outs: Undecided(self.trace, self.site)
         outs = sides.recorded()
         self.values = {name: named(name, build(outs)) for name, build in built.items()}
+        sides.pairs.link()
         self.merged = True
 
 
@@ -155,7 +157,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
     trace = driver.trace
     frame = sys._getframe(2)
     site = (frame.f_code.co_filename, frame.f_lineno, frame.f_lasti)
-    if site in trace.findings.explored:
+    if site in trace.findings.explored or decided(trace, test.var_) is not None:
         return first() if decide(trace, test.var_) else second()
     regions, values = [], []
     for side, title in zip((first, second), SIDES, strict=True):
@@ -165,7 +167,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         try:
             with trace.inside(region):
                 values.append(side())
-        except errors.CatadError:
+        except errors.TraceError:
             raise
         except Exception:  # Python raises it where this side is taken
             return first() if decide(trace, test.var_) else second()
@@ -174,7 +176,9 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         build = sides.pairs.add(*values)
     except CannotMerge:
         return first() if decide(trace, test.var_) else second()
-    return build(sides.recorded())
+    made = build(sides.recorded())
+    sides.pairs.link()
+    return made
 
 
 def condition(region: Region, var: Var) -> Var:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from catad.traced.loop import ForLoop, Names
+from catad.traced.recorder import Restart
+from catad.traced.steps import Once
 
 if TYPE_CHECKING:
     from catad.traced.driver import Driver
@@ -18,8 +20,17 @@ def comprehended(driver: Driver, items: Any, made: Callable[[Any], list[Any]], s
         return made(loop.items)
     out: list[Any] = []
     loop.outputs.lists.append(out)
-    while loop.next():
-        (value,) = made(loop.item())
-        loop.outputs.append(out, value)
-        loop.leave()
+    before = set(loop.trace.findings.unrolled)
+    try:
+        while loop.next():
+            (value,) = made(loop.item())
+            loop.outputs.append(out, value)
+            loop.leave()
+    except Restart:
+        if loop.trace.findings.unrolled != before | {site}:
+            raise
+        loop.trace.region = loop.outer  # it cannot be recorded, and nothing has been done
+        if isinstance(items, Once):
+            items.rolled(None)
+        return made(iter(items))
     return out

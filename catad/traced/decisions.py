@@ -84,6 +84,25 @@ def give_up_merging(region: Region, reason: str = "") -> None:
         at = at.parent
 
 
+def on_a_path(trace: Trace) -> bool:
+    """True where data have chosen what is run now."""
+    at: Region | None = trace.region
+    while at is not None:
+        if at.branch is not None or (at.loop is not None and at.loop.may_not_run):
+            return True
+        at = at.parent
+    return bool(trace.decisions)
+
+
+def decided(trace: Trace, var: Var) -> bool | None:
+    """The answer, where it has been given on the path that is being traced."""
+    if trace.region is trace.root:
+        for known, answer in zip(trace.decisions, trace.findings.answers, strict=False):
+            if known.var.wire is var.wire:
+                return bool(answer)
+    return None
+
+
 def decide(trace: Trace, var: Var) -> bool:
     """The answer to a truth value on the path that is being traced."""
     if var.constant is not None:
@@ -91,9 +110,9 @@ def decide(trace: Trace, var: Var) -> bool:
     if trace.region is not trace.root:
         unroll_for(trace, var)
         give_up_merging(trace.region)
-    for known in trace.decisions:
-        if known.var.wire is var.wire:
-            return trace.findings.answers[trace.decisions.index(known)]
+    known = decided(trace, var)
+    if known is not None:
+        return known
     k = len(trace.decisions)
     answers = trace.findings.answers
     if k == MOST_DECISIONS:

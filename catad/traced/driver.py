@@ -6,6 +6,7 @@ import builtins
 import operator
 import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from catad.traced.branch import Bound, Branch, choose_values
 from catad.traced.comprehended import comprehended
 from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
-from catad.traced.follow import call
+from catad.traced.follow import call, follows
 from catad.traced.indexing import getitem
 from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.masked import Masked
@@ -24,7 +25,7 @@ from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
 from catad.traced.outputs import item, whole
 from catad.traced.ragged import Ragged
-from catad.traced.recorder import Region, Trace, the_trace
+from catad.traced.recorder import Region, Restart, Trace, the_trace
 from catad.traced.slicing import has_traced_bounds
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
@@ -66,6 +67,9 @@ class Driver:
 
     def used(self, items: Any) -> Any:
         """What Python takes items of."""
+        method = getattr(type(items), "__iter__", None)
+        if isinstance(method, FunctionType) and follows(method, self.package):
+            items = self.call(method, items)
         return iterators.used(self.trace, items) if hasattr(type(items), "__next__") else items
 
     def getitem(self, thing: Any, key: Any) -> Any:
@@ -83,14 +87,14 @@ class Driver:
         if isinstance(thing, np.ndarray):
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
         if not isinstance(thing, (Traced, Ragged)):
-            self.changes_python()
+            self.changes_python(thing)
         elif isinstance(value, (list, tuple)):
             value = call(self, np.array, (value,), {})
         thing[key] = value
 
     def setattr_(self, thing: Any, name: str, value: Any) -> None:
         if not isinstance(thing, Traced):
-            self.changes_python()
+            self.changes_python(thing)
         setattr(thing, name, value)
 
     def aug(self, op: str, thing: Any, value: Any) -> Any:
@@ -100,7 +104,7 @@ class Driver:
         if isinstance(thing, np.ndarray) and thing.ndim:
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
         if isinstance(thing, (list, set, dict)):
-            self.changes_python()
+            self.changes_python(thing)
         return getattr(operator, "i" + op.rstrip("_"))(thing, value)
 
     def aug_item(self, op: str, thing: Any, key: Any, value: Any) -> None:
@@ -110,8 +114,9 @@ class Driver:
             made = getattr(operator, op)(old, value)
         else:
             made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
-        if made is old and (isinstance(old, Ragged) or (isinstance(old, Traced) and old.is_view)):
-            return  # the view has written into the array
+        shows = isinstance(old, Ragged) or (isinstance(old, Traced) and old.is_view)
+        if made is old and (shows or not isinstance(thing, (Traced, Ragged))):
+            return  # the array has been written into
         self.setitem(thing, key, made)
 
     def aug_attr(self, op: str, thing: Any, name: str, value: Any) -> None:
@@ -121,9 +126,21 @@ class Driver:
         if made is not old:
             self.setattr_(thing, name, made)
 
-    def changes_python(self) -> None:
-        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it."""
-        give_up_merging(self.trace.region)
+    def new(self, thing: Any) -> Any:
+        """A list, a dict, a set or an object that is made here."""
+        region = self.trace.region
+        if region.parent is not None:
+            region.things[id(thing)] = thing
+        return thing
+
+    def changes_python(self, thing: Any = None) -> None:
+        """A list or an object is changed: that happens once, so no branch may be merged and no loop rolled around it, unless
+        the thing itself is made inside."""
+        region, known = self.trace.region, self.trace.suspects.get(id(thing))
+        if known is not None:
+            known[1]()
+        if id(thing) not in region.things:
+            give_up_merging(region)
 
     def region(self) -> Region:
         """The region that is recorded before a `try`."""
@@ -131,6 +148,9 @@ class Driver:
 
     def caught(self, region: Region) -> None:
         """An exception that left a merged branch or a rolled loop is caught behind it: each path and each step is run alone."""
+        error = sys.exception()
+        if isinstance(error, (Restart, errors.TraceError)):
+            raise error  # NumPy does not raise it
         if self.trace.region is not region:
             give_up_merging(self.trace.region)
 

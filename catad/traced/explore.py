@@ -45,24 +45,36 @@ def explored(run: Callable[[Findings], Path]) -> Path | Fork:
     """All paths of a function; the findings of one attempt are heeded by the next."""
     findings = Findings()
     for _ in range(MOST_ATTEMPTS):
-        findings.paths = 0
         try:
-            return _paths(run, findings, [])
+            return _paths(run, findings)
         except Restart:
             continue
     raise errors.TraceError(errors.too_many_branches([]))
 
 
-def _paths(run: Callable[[Findings], Path], findings: Findings, prefix: list[bool]) -> Path | Fork:
-    findings.answers = list(prefix)
-    path = run(findings)
-    findings.paths += 1
-    if findings.paths > MOST_PATHS:
-        _too_many(path)
-    answers = list(findings.answers)[: len(path.trace.decisions)]
+def _paths(run: Callable[[Findings], Path], findings: Findings) -> Path | Fork:
+    """All paths, those that differ early first: so it shows soon where there are too many."""
+    runs: dict[tuple[bool, ...], tuple[Path, tuple[bool, ...]]] = {}  # by the answers that were given before
+    pending: list[tuple[bool, ...]] = [()]
+    while pending:
+        pending.sort(key=len, reverse=True)
+        prefix = pending.pop()
+        findings.answers, findings.paths = list(prefix), len(runs)
+        path = run(findings)
+        answers = tuple(findings.answers[: len(path.trace.decisions)])
+        runs[prefix] = path, answers
+        pending += [(*answers[:k], False) for k in range(len(prefix), len(answers))]
+        if len(runs) + len(pending) > MOST_PATHS:
+            _too_many(path)
+    return _forks(runs, ())
+
+
+def _forks(runs: dict[tuple[bool, ...], tuple[Path, tuple[bool, ...]]], prefix: tuple[bool, ...]) -> Path | Fork:
+    """The paths with these first answers."""
+    path, answers = runs[prefix]
     found: Path | Fork = path
     for k in reversed(range(len(prefix), len(answers))):
-        found = Fork(path, k, found, _paths(run, findings, [*answers[:k], False]))
+        found = Fork(path, k, found, _forks(runs, (*answers[:k], False)))
     return found
 
 

@@ -122,10 +122,11 @@ def _constructed(driver: Driver, kind: Any, args: tuple[Any, ...], kwargs: dict[
     init = kind.__init__
     plain: Any = object.__new__
     if kind.__new__ is plain and type(kind) is type and isinstance(init, FunctionType) and follows(init, driver.package):
-        made = plain(kind)
+        made = driver.new(plain(kind))
         _follow(driver, init, (made, *args), kwargs)
         return made
-    return _plain(driver, kind, args, kwargs)
+    made = _plain(driver, kind, args, kwargs)
+    return driver.new(made) if kind in (list, dict, set) or (kind.__new__ is plain and type(made) is kind) else made
 
 
 def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -134,7 +135,7 @@ def _builtin_method(driver: Driver, function: Any, args: tuple[Any, ...], kwargs
         outputs = getattr(driver.trace.region.loop, "outputs", None)
         if outputs is not None and function.__name__ == "append" and len(args) == 1 and outputs.append(owner, args[0]):
             return None
-        driver.changes_python()
+        driver.changes_python(owner)
     if hasattr(type(owner), "__next__"):
         driver.used(owner)
     if isinstance(owner, list) and "key" in kwargs:

@@ -23,13 +23,13 @@ from catad.recent import Recent
 from catad.spaces import Product, Space, rebuild
 from catad.terms import D
 from catad.traced.captured import Captured, bytes_around, outside, reads
-from catad.traced.decisions import give_up_merging
+from catad.traced.decisions import give_up_merging, on_a_path
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
 from catad.traced.names import load
 from catad.traced.naming import captured
-from catad.traced.opened import Open
+from catad.traced.opened import Open, measuring
 from catad.traced.pickling import Reference
 from catad.traced.recorder import Findings, Restart, Var, the_trace, tracing
 from catad.traced.rewrite import rewritten
@@ -93,7 +93,7 @@ class Function(D):
         self.fn, self.static, self.free, self.unroll, self.bound = fn, static, free, unroll, bound
         self.is_plain = False  # it was not made by the user: a plain function stood where a morphism is expected
         self.signature = visible_signature(fn, dict(bound), free)
-        self.programs: Recent[tuple[Form, Space], Program] = Recent(PROGRAMS)
+        self.programs: Recent[tuple[Form, Space, Any], Program] = Recent(PROGRAMS)
         self.captured = Captured()
         self.version = 0
         functools.update_wrapper(self, fn, updated=())
@@ -193,12 +193,13 @@ class Function(D):
     def traced(self, dom: Space, form: Form | None = None) -> Program | Open:
         """The program, or what stands for it where it reads values of the traced function around."""
         form = self.form_at(dom) if form is None else form
-        found = self.programs.get((form, dom))
+        key = form, dom, tuple([tree.orders for tree in form.trees])
+        found = self.programs.get(key)
         if found is None:
             made = traced(self, dom, form)
             if isinstance(made, Open):
                 return made
-            found = self.programs[form, dom] = made
+            found = self.programs[key] = made
         return found
 
     def constants(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
@@ -244,7 +245,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
     names = [name for name, _ in _named(function, form)]
 
     def run(findings: Findings) -> Path:
-        with tracing(findings, function.unroll) as trace:
+        with measuring(False), tracing(findings, function.unroll) as trace:
             trace.captured, trace.wanted = captured(function.fn), wanted
             factors = [dom] if len(where) == 1 else list(dom.factors)  # type: ignore[attr-defined]
             inputs = []
@@ -263,11 +264,13 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
                 result = _run(function.fn, driver, args, kwargs)
             except Exception as error:
                 _left_early(trace, error)
-                if not trace.decisions or isinstance(error, errors.CatadError):
+                if isinstance(error, errors.TraceError) or not on_a_path(trace):
                     raise
-                if not isinstance(error, UnboundLocalError) and not errors.raised_by_user(error):
+                if isinstance(error, AssertionError) and not errors.raised_by_user(error):
                     raise
                 _raised_on_a_path(trace, error)
+            if trace.region is not trace.root:
+                raise errors.TraceError(errors.raised_on_a_path(None, []))  # somebody has caught it
             value, tree = plain(settled(result))
             outside_read.append(trace.reads_outside)
             if len(wanted) > known and (trace.decisions or findings.paths):
@@ -318,8 +321,8 @@ def _explored(run: Callable[[Findings], Path], arguments: list[tuple[str, Tree]]
 
 
 def _raised_on_a_path(trace: Any, error: Exception) -> None:
-    """An exception of the user on a path that data choose."""
-    places = [decision.place for decision in trace.decisions]
+    """An exception on a path that data choose."""
+    places = [decision.place for decision in trace.decisions] or [errors.places.innermost(error)]
     made = errors.TraceError(errors.raised_on_a_path(error, [errors.places.shown(place) for place in places]))
     errors.show_source(made, places[-1])
     raise made from error
@@ -328,7 +331,7 @@ def _raised_on_a_path(trace: Any, error: Exception) -> None:
 def _left_early(trace: Any, error: Exception) -> None:
     """An exception in a branch that is merged, or in a loop that is rolled: start again without, so that it is raised where it
     is raised in Python. A name may be bound, or a list long enough, in each step of Python's."""
-    if trace.region is trace.root or isinstance(error, errors.CatadError):
+    if trace.region is trace.root or isinstance(error, errors.TraceError):
         return
     with contextlib.suppress(errors.CatadError):
         give_up_merging(trace.region)
@@ -420,7 +423,7 @@ def function(
     >>> loss(p, np.array([1.0, 3.0])), loss(p, x=np.array([1.0, 3.0]), power=3)
     (np.float64(25.0), np.float64(125.0))
     >>> ct.grad(loss, argnums=0)(p, np.array([1.0, 3.0]))
-    {'b': np.float64(-10.0), 'w': array([ 0., 30.])}
+    {'w': array([ 0., 30.]), 'b': np.float64(-10.0)}
     """
     if fn is None:
         return lambda fn: function(fn, static=static, free=free, unroll=unroll)

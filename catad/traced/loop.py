@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad import errors
 from catad.errors.places import called
 from catad.program import Notes
 from catad.spaces import Product, Tensor, Unit
 from catad.terms import D
+from catad.traced.aliases import Aliases, refusing, unrolling
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.known import is_of, known_after
+from catad.traced.left import Leaving
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
-from catad.traced.naming import named
 from catad.traced.operators import weakened
 from catad.traced.outputs import Outputs
 from catad.traced.recorder import Region, Var
-from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
+from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
 from catad.trees import tree_leaves, tree_map
@@ -67,6 +69,7 @@ class Loop:
 
     what = "loop"
     can_unroll = True
+    may_not_run = True  # for all that is known
     limits: tuple[Var, ...] = ()  # that say how many steps there are
 
     def __init__(self, driver: Driver, names: Names, site: Any) -> None:
@@ -76,6 +79,9 @@ class Loop:
         self.rolled = self.merged = False
         self.exhausted = True
         self.passes = 0
+        refused = refusing(errors.may_be_one_array(self.what, self.live))
+        self.alias = unrolling(self.trace, site) if self.can_unroll else refused  # where arrays may be one
+        self.region: Any = None  # of the body
         self.slots: dict[str, list[Slot]] = {}
         self.buffers: dict[Buffer, Slot] = {}
         self.starts: dict[int, Var] = {}
@@ -100,7 +106,9 @@ class Loop:
         self.passes += 1
         if self.passes > _PASSES:
             self.give_up()
-        region = self.region = Region(self.trace, self.outer, self.what)
+        if self.region is not None:
+            self.region.dropped = True
+        self.region = region = Region(self.trace, self.outer, self.what)
         region.loop = self
         self.starts = {}
         self.trace.region = region
@@ -237,7 +245,9 @@ class Loop:
         last = tuple(rest) if most is None else ()
 
         def closed(title: str, results: Any) -> D:
-            return self.region.close(results, order, dom, Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)]))
+            notes = Notes(title=title, arguments=("s", "f", "u")[: len(dom.factors)])
+            found: D = self.region.close(results, order, dom, notes)
+            return found
 
         holds, body = closed("holds", test), closed("step", (tuple([_value(slot) for slot in changed]), last))
         outer = [*[slot.start for slot in steady], *[self.region.outer[var.wire.number] for var in lifted]]
@@ -262,40 +272,21 @@ class Loop:
             var = self.outer.own(at[id(slot)])
             return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
 
+        leaving = Leaving(self, made, steady)
         for name in self.names:
-            if name not in self.slots:
-                self.values[name] = UNBOUND if self.start[name] is UNBOUND else self.start[name]
-                continue
-            if self.start[name] is not UNBOUND and all(slot in steady for slot in self.slots[name]):
-                self.values[name] = self.start[name]
-                continue
-            parts = iter([made(slot) for slot in self.slots[name]])
-            self.values[name] = named(name, tree_map(lambda _, parts=parts: next(parts), self.left_before[name]))  # type: ignore[misc]
+            self.values[name] = leaving.value(name) if name in self.slots else self.start[name]
         for buffer, slot in self.buffers.items():
             if slot in changed:
                 buffer.write(self.outer, at[id(slot)])
-        self.note_aliases()
+        leaving.link()
         self.merged = True
-
-    def note_aliases(self) -> None:
-        """Names that are one array in Python, or show one of before the loop, are arrays of their own after it."""
-        pairs = []
-        for name in self.slots:
-            if self.values[name] is not self.start[name]:
-                pairs += list(zip(tree_leaves(self.left_before[name]), tree_leaves(self.values[name]), strict=True))
-        arrays = [(old.root, new.root) for old, new in pairs if isinstance(old, Traced) and old.ndim]
-        for root, own in arrays:
-            known = [other for one, other in arrays if one is root and other is not own]
-            if root.region is not self.region:
-                known.append(root)
-            if known:
-                own.aliases = Aliases(self.site, [(one, one.holds(self.outer)) for one in known], self.what)
 
 
 class ForLoop(Loop):
     """A `for` statement. Of a `kept` iterator it takes as many items as Python does, since the rest may be used."""
 
     what = "for loop"
+    may_not_run = False
 
     def __init__(self, driver: Driver, items: Any, names: Names, site: Any, kept: bool) -> None:
         super().__init__(driver, names, site)
@@ -339,13 +330,16 @@ class ForLoop(Loop):
         with self.trace.inside(self.outer):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
-        self.current = self.steps.item(self.trace, iter(self.entries))
+        self.current = self.steps.item(self.trace, iter(self.entries), self.alias)
 
     def item(self) -> Iterator[Any]:
         yield self.current
 
     def leave(self) -> None:
         """The body has been recorded."""
+        assert self.steps is not None
+        if not self.region.written.isdisjoint(self.steps.memory):
+            self.give_up()  # the rows of later steps change
         with self.trace.inside(self.region):
             outputs = self.outputs.variables(self.region)
         if not self.close(sys._getframe(1)):
@@ -356,7 +350,6 @@ class ForLoop(Loop):
         finals: list[Var] = []
         outs: tuple[Var, ...] = ()
         if changed or outputs:
-            assert self.steps is not None
             order = [*[_input(slot) for slot in changed], *[_input(slot) for slot in steady], *lifted, *self.entries]
             groups: tuple[list[Any], ...] = (changed, [*steady, *lifted], self.entries)
             dom = Product(tuple([Product(tuple([_space(one) for one in group])) for group in groups]))
@@ -389,9 +382,9 @@ class ForLoop(Loop):
             return None
         starts = [root for name in self.slots for root in _roots(self.start[name])]
         for root in [root for name in self.slots for root in _roots(self.values[name])]:
-            if root not in starts and root.aliases is None:
-                root.aliases = Aliases(self.site, [], self.what)
-        return Aliases(self.site, [(root, root.holds(self.outer)) for root in starts], self.what)
+            if root not in starts:
+                root.aliases = (*root.aliases, Aliases(self.alias, [], self.outer, True))
+        return Aliases(self.alias, starts, self.outer, True)
 
 
 class WhileLoop(Loop):

@@ -13,11 +13,12 @@ import numpy as np
 
 from catad.late import late
 from catad.spaces import Tensor
+from catad.traced.aliases import Containers, exploring, link, possible
 from catad.traced.operators import weakened
 from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Trace, Var, array_of
-from catad.traced.stand_in import Aliases, Buffer, Traced, fresh, var_of
-from catad.traced.unbound import UNBOUND
+from catad.traced.stand_in import Buffer, Traced, fresh, var_of
+from catad.traced.unbound import UNBOUND, Undecided
 from catad.trees import entries_of, is_tree, put_together, tree_leaves
 
 Build = Callable[[Sequence[Var]], Any]
@@ -34,6 +35,10 @@ class Pairs:
         self.trace, self.first, self.second, self.site = trace, first, second, site
         self.pairs: list[tuple[Var, Var]] = []
         self.weak: list[type | None] = []
+        self.arrays: list[tuple[int, set[Buffer]]] = []  # with the memory that each may be
+        self.made: dict[int, Traced] = {}
+        self.containers = Containers(first, second)
+        self.known: dict[tuple[Buffer | None, Buffer | None], Build] = {}
 
     def add(self, a: Any, b: Any) -> Build:
         """How the merged value is made of the results; raises `CannotMerge`."""
@@ -46,27 +51,32 @@ class Pairs:
             if not is_numeric(a) and not is_numeric(b) and _equal(a, b):
                 return lambda outs: a
             raise CannotMerge
+        if (a, b) in self.containers:
+            return self.containers[a, b]  # another name of a list
         kind, keys, parts = entries[0]
+        if isinstance(a, dict) and list(a) != list(b):
+            raise CannotMerge
         built = [self.add(one, other) for one, other in zip(parts, entries[1][2], strict=True)]
-        return lambda outs: put_together(kind, keys, [build(outs) for build in built])
+        return self.containers.add(a, b, lambda outs: put_together(kind, keys, [build(outs) for build in built]))
 
     def _number(self, a: Any, b: Any) -> Build:
         if not isinstance(a, Traced) and not isinstance(b, Traced) and type(a) is type(b) and _equal(a, b):
             return lambda outs: a
+        arrays = a.buffer if isinstance(a, Traced) else None, b.buffer if isinstance(b, Traced) else None
+        if arrays in self.known:
+            return self.known[arrays]  # another name of an array
         with self.trace.inside(self.first):
             x = self.first.own(var_of(self.trace, a))
         with self.trace.inside(self.second):
             y = self.second.own(var_of(self.trace, b))
-        return self.vars(x, y, [root for one in (a, b) if (root := self._outer_root(one)) is not None])
+        if x.space.ndim:
+            self.arrays.append((len(self.pairs), possible(a) | possible(b)))
+        made = self.vars(x, y)
+        if None not in arrays and x.space.ndim:
+            self.known[arrays] = made
+        return made
 
-    def _outer_root(self, value: Any) -> Buffer | None:
-        """The array of an outer region that a value is or shows."""
-        if not isinstance(value, Traced):
-            return None
-        root = value.root
-        return None if root.region in (self.first, self.second) else root
-
-    def vars(self, x: Var, y: Var, aliases: Sequence[Buffer] = ()) -> Build:
+    def vars(self, x: Var, y: Var) -> Build:
         """Two variables, each in its region."""
         if x.space.shape != y.space.shape:
             raise CannotMerge
@@ -80,13 +90,17 @@ class Pairs:
         self.weak.append(weak)
 
         def build(outs: Sequence[Var]) -> Traced:
-            made = fresh(self.trace, outs[k] if weak is None else weakened(self.trace, outs[k]))
-            if aliases and made.ndim and made.buffer is not None:
-                known = [(buffer, buffer.holds(self.trace.region)) for buffer in aliases]
-                made.buffer.aliases = Aliases(self.site, known)
-            return made
+            if k not in self.made:
+                self.made[k] = fresh(self.trace, outs[k] if weak is None else weakened(self.trace, outs[k]))
+            return self.made[k]
 
         return build
+
+    def link(self) -> None:
+        """Note which of the merged arrays, and of the merged lists, may be one."""
+        self.containers.link(self.trace, exploring(self.trace, self.site))
+        made = [(self.made[k], memory) for k, memory in self.arrays if k in self.made]
+        link(self.trace.region, exploring(self.trace, self.site), made)
 
 
 def joined(x: Var, y: Var) -> tuple[np.dtype[Any], type | None]:
@@ -137,7 +151,7 @@ def _node(value: Any) -> tuple[Any, ...] | None:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    if a is UNBOUND or b is UNBOUND or type(a) is not type(b) or isinstance(a, Ragged):
+    if a is UNBOUND or type(a) is not type(b) or isinstance(a, (Ragged, Undecided)):
         return False
     try:
         return bool(np.all(a == b)) and not callable(a)

@@ -29,6 +29,18 @@ def changing(node: ast.AST) -> ast.stmt:
     return ast.copy_location(ast.Expr(ast.Call(ask("changes_python"), [], [])), node)
 
 
+def new(node: ast.expr) -> ast.expr:
+    """A list, a dict or a set that is made."""
+    return ast.copy_location(ast.Call(ask("new"), [node], []), node)
+
+
+def reads_of(body: Sequence[ast.stmt]) -> list[tuple[ast.AST, str]]:
+    """Where statements read names; `x += 1` reads x."""
+    nodes = [n for statement in body for n in ast.walk(statement)]
+    targets = {id(n.target) for n in nodes if isinstance(n, ast.AugAssign)}
+    return [(n, n.id) for n in nodes if isinstance(n, ast.Name) and (isinstance(n.ctx, ast.Load) or id(n) in targets)]
+
+
 def with_names(target: ast.expr, value: ast.expr) -> ast.expr:
     """A value that is bound to a name, or to a tuple of names: arrays get them for texts and messages."""
     names = [target] if isinstance(target, ast.Name) else target.elts if isinstance(target, ast.Tuple) else []

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,13 +27,14 @@ from catad.trees import Tree
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
 
+_numbers = count()
 _measuring: ContextVar[bool] = ContextVar("catad_measuring", default=False)
 
 
 @contextmanager
-def measuring() -> Iterator[None]:
-    """Terms are laid out to find spaces alone."""
-    token = _measuring.set(True)
+def measuring(spaces: bool = True) -> Iterator[None]:
+    """Terms are laid out to find spaces alone; or no longer, where a function is traced meanwhile."""
+    token = _measuring.set(spaces)
     try:
         yield
     finally:
@@ -42,14 +44,15 @@ def measuring() -> Iterator[None]:
 class Open(D):
     """A program `(values, x) -> y` as the morphism `x -> y`: the values are variables of the trace around."""
 
-    __slots__ = ("children", "trace", "tree", "values")
+    __slots__ = ("children", "number", "trace", "tree", "values")
     children: tuple[Program, ...]
 
     def __init__(self, program: Program, values: tuple[Var, ...], trace: Trace, tree: Tree) -> None:
         self.children, self.values, self.trace, self.tree = (program,), values, trace, tree
+        self.number = next(_numbers)
 
     def data(self) -> int:
-        return id(self)
+        return self.number
 
     @property
     def lasting(self) -> bool:

@@ -7,13 +7,15 @@ every so many of them, stand side by side, as in `np.stack(xs)`: then no row is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from catad import errors
+from catad.traced.aliases import Aliases, GiveUp
 from catad.traced.decisions import give_up_merging
 from catad.traced.merge import is_numeric
 from catad.traced.operators import weakened
 from catad.traced.recorder import Region, Row, Trace, Var
-from catad.traced.stand_in import Aliases, Buffer, Traced, computed, fresh, var_of
+from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.vector.subscript import index
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class Outputs:
         for var, array in self.leaves:
             if array is not None:
                 root = array.root
-                shared = root.region is not region or root.origin is not None or root.aliases is not None or id(root) in seen
+                shared = root.region is not region or root.origin is not None or root.aliases or id(root) in seen
                 if shared:
                     give_up_merging(region)
                 seen.add(id(root))
@@ -88,7 +90,7 @@ class Outputs:
             rows = [_row(trace, region, out, k, kind) for out, kind in zip(outs, weak, strict=True)]
             for row in rows:
                 if aliases is not None and row.ndim:
-                    row.root.aliases = aliases
+                    row.root.aliases = (aliases,)
             for owner, value in self.values:
                 owner.append(_restored(value, rows))
 
@@ -167,8 +169,8 @@ def _cut(trace: Trace, run: _Run) -> Whole:
 
 
 def _row_of(trace: Trace, buffer: Buffer) -> Row | None:
-    if buffer.aliases is not None:
-        buffer.aliases.check(trace.region)
+    for aliases in buffer.aliases:
+        aliases.check(buffer, trace.region)
     var: Var | None = buffer.holds(trace.region)
     while var is not None:
         found = var.region.rows.get(var.wire.number)
@@ -183,10 +185,19 @@ def item(trace: Trace, found: Whole, key: Traced, parts: Sequence[Traced]) -> Tr
     return element(trace, found.array[key].var_, found, parts)
 
 
+def _chosen(trace: Trace) -> GiveUp:
+    """One of the arrays in a list is written into: it has to be known which."""
+
+    def give_up() -> NoReturn:
+        give_up_merging(trace.region)
+        raise errors.TraceError(errors.write_to_captured("one of the arrays in a list, which data choose"))
+
+    return give_up
+
+
 def element(trace: Trace, var: Var, found: Whole, parts: Sequence[Traced]) -> Traced:
     """One of the elements, of which it is not known which: none of them may be written into."""
     made = fresh(trace, var if found.weak is None else weakened(trace, var))
     if made.ndim and made.buffer is not None:
-        known = [(part.root, part.root.holds(trace.region)) for part in parts]
-        made.buffer.aliases = Aliases(None, known, "one of the arrays in a list, which data choose")
+        made.buffer.aliases = (Aliases(_chosen(trace), [part.root for part in parts], trace.region, True),)
     return made

@@ -82,8 +82,15 @@ class Region:
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
         self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
         self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies
+        self.things: dict[int, Any] = {}  # lists and objects that were made here, by their identity
+        self.dropped = False  # it has been recorded again
         self.loop: Any = None  # of the body of a loop: its driver
         self.branch: Any = None  # of a side of a branch: where that stands
+
+    @property
+    def is_dropped(self) -> bool:
+        """True where this region, or one around it, has been recorded again."""
+        return self.dropped or (self.parent is not None and self.parent.is_dropped)
 
     def input(self, space: Tensor, weak: type | None = None, name: str | None = None) -> Var:
         """A new argument of the region."""
@@ -253,6 +260,7 @@ class Trace:
         self.region = self.root
         self.decisions: list[Any] = []
         self.iterators: dict[int, tuple[Any, Region]] = {}  # by their identity, with the region in which they were made
+        self.suspects: dict[int, tuple[Any, Any]] = {}  # containers that may be others, and what to do when one is changed
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
         self.reads_outside = False  # stand-ins of traces around it
@@ -308,7 +316,7 @@ class Findings:
         self.unrolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
-        self.paths = 0
+        self.paths = 0  # that have been run
 
 
 class Restart(BaseException):

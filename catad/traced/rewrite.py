@@ -37,6 +37,8 @@ from catad.traced.nodes import (
     later,
     load,
     method,
+    new,
+    reads_of,
     texts,
     used_up,
     with_names,
@@ -157,8 +159,9 @@ class Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.count = 0
         self.whole: ast.AST = ast.Module([], [])  # the function around
+        self.reads: list[tuple[ast.AST, str]] = []  # where it reads which names
         self.declared: set[str] = set()
-        self.made_names: set[str] = set()  # flags, which only statements read that are made for them
+        self.guarded = False  # an exception is caught around
 
     def function_body(self, node: ast.FunctionDef) -> list[ast.stmt]:
         """The statements of a function, rewritten."""
@@ -166,11 +169,12 @@ class Rewriter(ast.NodeTransformer):
             self.declared,
             {name for n in ast.walk(node) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names},
         )
-        outer_whole, self.whole = self.whole, node
+        before, self.whole, self.guarded = (self.whole, self.reads, self.guarded), node, False
         changes = contains(node.body, (ast.Global, ast.Nonlocal))
         body = with_one_exit(without_jumps(node.body, self.fresh), self.fresh)
+        self.reads = reads_of(body)
         made = self.block(body)
-        self.declared, self.whole = outer, outer_whole
+        self.declared, (self.whole, self.reads, self.guarded) = outer, before
         return [changing(node), *made] if changes else made
 
     def block(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -189,9 +193,7 @@ class Rewriter(ast.NodeTransformer):
     def fresh(self, what: str) -> str:
         """A name that no user has."""
         self.count += 1
-        made = f"__catad_{what}{self.count}"
-        self.made_names.add(made)
-        return made
+        return f"__catad_{what}{self.count}"
 
     # -- expressions
 
@@ -279,11 +281,21 @@ class Rewriter(ast.NodeTransformer):
         plain = len(node.generators) > 1 or first.ifs or first.is_async or contains([node], (*_UNMERGED, ast.NamedExpr))
         self.generic_visit(node)
         if plain:
-            return node
+            return new(node)
         items, first.iter = first.iter, load("__catad_items")
         made = later(node)
         made.args.args = [ast.arg("__catad_items")]
         return ast.copy_location(ast.Call(ask("comprehended"), [items, made], []), node)
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        return self.made(node) if isinstance(node.ctx, ast.Load) else node
+
+    def made(self, node: Any) -> ast.expr:
+        """A list, a dict or a set: what is made here may be changed here."""
+        self.generic_visit(node)
+        return new(node)
+
+    visit_Dict = visit_Set = visit_DictComp = visit_SetComp = made
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
@@ -385,7 +397,9 @@ class Rewriter(ast.NodeTransformer):
 
     def generic_blocks(self, node: ast.Try | ast.TryStar) -> None:
         """Rewrite the blocks of a statement."""
-        node.body, node.orelse, node.finalbody = self.block(node.body), self.block(node.orelse), self.block(node.finalbody)
+        outer, self.guarded = self.guarded, self.guarded or bool(node.handlers)
+        node.body, self.guarded = self.block(node.body), outer
+        node.orelse, node.finalbody = self.block(node.orelse), self.block(node.finalbody)
         for handler in node.handlers:
             handler.type = handler.type and self.visit(handler.type)
             handler.body = self.block(handler.body)
@@ -427,7 +441,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.stmt | list[ast.stmt]:
         names = bound_names([*node.body, node.target])
-        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED)
+        simple = self.declared.isdisjoint(names) and not contains(node.body, _UNMERGED) and not self.guarded
         live = sorted(self.read_elsewhere(node) & set(names))
         driver = self.fresh("loop")
         same = augmented_only([*node.body, node.target])
@@ -476,9 +490,4 @@ class Rewriter(ast.NodeTransformer):
         """The names that the function reads outside a loop; what an enclosing loop reads in its next step counts, too."""
         fields = [part if isinstance(part, list) else [part] for name, part in ast.iter_fields(node) if name != "orelse"]
         inside = {id(n) for part in fields for one in part if isinstance(one, ast.AST) for n in ast.walk(one)}
-        found = {
-            n.id
-            for n in ast.walk(self.whole)
-            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        }
-        return found | self.made_names
+        return {name for n, name in self.reads if id(n) not in inside}

@@ -17,19 +17,23 @@ from catad import errors
 from catad.errors.places import Place
 from catad.spaces import Tensor, flatten
 from catad.terms import D, Id
-from catad.traced.decisions import decide, give_up_merging, unroll_for
-from catad.traced.recorder import Region, Restart, Trace, Uniform, Var, array_of, the_trace
+from catad.traced.decisions import decide, unroll_for
+from catad.traced.recorder import Region, Trace, Uniform, Var, array_of, the_trace
+
+if TYPE_CHECKING:
+    from catad.traced.aliases import Aliases
 
 
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "name", "origin", "place", "region", "var")
+    __slots__ = ("aliases", "name", "origin", "place", "region", "var", "was_written")
 
     def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
         self.name: str | None = None
-        self.aliases: Aliases | None = None
+        self.aliases: tuple[Aliases, ...] = ()  # with what it may be one array
+        self.was_written = False
 
     def holds(self, region: Region) -> Var:
         """What the buffer holds in a region: a variable of this region or of an outer one."""
@@ -44,46 +48,31 @@ class Buffer:
 
     def read(self, region: Region) -> Var:
         """What the buffer holds in a region, as a variable of this region."""
-        if self.aliases is not None:
-            self.aliases.check(region)
+        for aliases in self.aliases:
+            aliases.check(self, region)
         return region.own(self.holds(region))
+
+    def has_changed(self, var: Var, region: Region) -> bool:
+        """True where it holds another variable than this one; for one that is out of reach, where somebody wrote into it."""
+        at: Region | None = region
+        while at is not None:
+            if at is self.region or self in at.holds:
+                return (self.var if at is self.region else at.holds[self]) is not var
+            at = at.parent
+        return self.was_written and not self.region.is_dropped
 
     def write(self, region: Region, var: Var) -> None:
         """Let the buffer hold a variable in a region."""
-        if self.aliases is not None:
-            self.aliases.give_up(region)
+        for aliases in self.aliases:
+            if aliases.at_once:
+                aliases.give_up()
+        self.was_written = True
         region.written.add(self)
         var.name = self.name or self.var.name
         if region is self.region:
             self.var = var
         else:
             region.holds[self] = var
-
-
-class Aliases:
-    """The arrays that a merged value may be. While nobody writes into them, nor into the value, that makes no difference; where
-    somebody does, the branch is explored, and the loop unrolled."""
-
-    __slots__ = ("known", "loop", "site")
-
-    def __init__(self, site: Any, known: list[tuple[Buffer, Var]], loop: str | None = None) -> None:
-        self.site, self.known, self.loop = site, known, loop
-
-    def check(self, region: Region) -> None:
-        """Give up where one of the arrays has been written into."""
-        if any(buffer.holds(region) is not var for buffer, var in self.known):
-            self.give_up(region)
-
-    def give_up(self, region: Region) -> None:
-        if region is not region.trace.root:
-            give_up_merging(region)
-        if self.site is None:
-            raise errors.TraceError(errors.write_to_captured(str(self.loop)))
-        if self.loop is not None and self.loop != "for loop":
-            raise errors.TraceError(errors.loop_cannot_be_unrolled(self.loop, ""))
-        findings = region.trace.findings
-        (findings.explored if self.loop is None else findings.unrolled).add(self.site)
-        raise Restart()
 
 
 class View(NamedTuple):

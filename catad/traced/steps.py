@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from catad.traced.affine import Affine, form_of, most, note_bounds
+from catad.traced.aliases import GiveUp, note
 from catad.traced.outputs import Whole, element, whole
 from catad.traced.recorder import Restart, Trace, Var
-from catad.traced.stand_in import Traced, constant, fresh, var_of
+from catad.traced.stand_in import Buffer, Traced, constant, fresh, var_of
 
 
 class Steps:
@@ -19,10 +20,15 @@ class Steps:
 
     n: int
 
+    @property
+    def memory(self) -> tuple[Buffer, ...]:
+        """Where the arrays lie of which these are rows."""
+        return ()
+
     def arrays(self, trace: Trace) -> list[Var]:
         raise NotImplementedError
 
-    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Any]:
@@ -43,7 +49,7 @@ class Range(Steps):
     def arrays(self, trace: Trace) -> list[Var]:
         return [var_of(trace, np.arange(self.of.start, self.of.stop, self.of.step, dtype=np.int64))]
 
-    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
         var = next(entries)
         var.weak = int
         if self.n:
@@ -60,13 +66,18 @@ class Rows(Steps):
     def __init__(self, array: Traced) -> None:
         self.array, self.n = array, len(array)
 
+    @property
+    def memory(self) -> tuple[Buffer, ...]:
+        return (self.array.root,)
+
     def arrays(self, trace: Trace) -> list[Var]:
         return [self.array.var_]
 
-    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
-        made = fresh(trace, next(entries))
-        if made.buffer is not None and made.ndim:
-            made.buffer.origin = "a row of an array that a loop goes through"
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
+        made, root = fresh(trace, next(entries)), self.array.root
+        if made.ndim:  # a view
+            made.root.origin = root.origin
+            note(unroll, (made.root, root), trace.region)
         return made
 
     def __iter__(self) -> Iterator[Any]:
@@ -80,7 +91,7 @@ class Elements(Rows):
         super().__init__(found.array)
         self.found, self.items = found, items
 
-    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
         return element(trace, next(entries), self.found, self.items)
 
     def __iter__(self) -> Iterator[Any]:
@@ -94,6 +105,10 @@ class Pairs(Steps):
         self.parts = parts
         self.n = min(part.n for part in parts)
 
+    @property
+    def memory(self) -> tuple[Buffer, ...]:
+        return tuple([buffer for part in self.parts for buffer in part.memory])
+
     def arrays(self, trace: Trace) -> list[Var]:
         out = []
         for part in self.parts:
@@ -102,8 +117,8 @@ class Pairs(Steps):
                 out.append(var if part.n == self.n else whole[: self.n].var_)
         return out
 
-    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
-        return tuple([part.item(trace, entries) for part in self.parts])
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
+        return tuple([part.item(trace, entries, unroll) for part in self.parts])
 
     def __iter__(self) -> Iterator[Any]:
         return zip(*self.parts, strict=False)
@@ -195,11 +210,15 @@ class _Taken(Steps):
     def __init__(self, of: Once, steps: Steps) -> None:
         self.of, self.steps, self.n = of, steps, steps.n
 
+    @property
+    def memory(self) -> tuple[Buffer, ...]:
+        return self.steps.memory
+
     def arrays(self, trace: Trace) -> list[Var]:
         return self.steps.arrays(trace)
 
-    def item(self, trace: Trace, entries: Iterator[Var]) -> Any:
-        return self.steps.item(trace, entries)
+    def item(self, trace: Trace, entries: Iterator[Var], unroll: GiveUp) -> Any:
+        return self.steps.item(trace, entries, unroll)
 
     def __iter__(self) -> Iterator[Any]:
         return self.of

@@ -360,8 +360,8 @@ def scan(
     and at the first call for a wrong neutral element or one that is not associative.
 
     Work O(n), depth O(log n), of the value and of its derivatives (Bruun and Larsen 2022, sections 7.1.2 and 7.2). Passes over
-    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 5; a minimum or maximum 1 and 6;
-    affine maps 1 and 6. In each gradient one pass is the scan itself and one a recurrence, the others move ends and make
+    the n elements, of the value and of its gradient: `+` 1 and 1; `*` 1 and 4; a minimum or maximum 1 and 6;
+    affine maps 1 and 5. In each gradient one pass is the scan itself and one a recurrence, the others move ends and make
     or apply coefficients. A state of d numbers costs up to d^3 where its Jacobian has no zeros; blocks cost what they have.
     Forward mode of an operator on tuples, without kinks, is one scan of pairs of tangent and value where that takes no more
     operations (the count is in `catad.vector.scan.Scan`).

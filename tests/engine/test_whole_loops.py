@@ -326,3 +326,14 @@ TERMS: dict[str, tuple[ct.D, Any]] = {
 def test_loops_as_terms(name: str, ran: Ran) -> None:
     f, x = TERMS[name]
     compare(f, x, ran)
+
+
+@pytest.mark.parametrize("counts", [(10.0, 3.0, 10.0, 1.5, 0.5, 40.0), (0.5, 10.0, 0.5)])
+def test_a_while_loop_may_take_fewer_steps_than_before(counts: tuple[float, ...]) -> None:
+    halve = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0 + 0.01 * x * x))
+    for x in counts:
+        with ct.use_engine("whole"):
+            got = ct.value_and_grad(halve)(x)
+        with ct.use_engine("reference"):
+            want = ct.value_and_grad(halve)(x)
+        assert np.allclose(got, want, rtol=1e-13)

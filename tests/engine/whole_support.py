@@ -10,6 +10,7 @@ import pytest
 
 import catad as ct
 from catad import term_cache
+from catad.engine import program
 from catad.engine.cpu.run import kernel
 from catad.engine.cpu.whole.run import Whole
 from catad.spaces import flatten, rebuild
@@ -55,6 +56,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program and no code is found that was made before."""
     term_cache.forget()
+    program._program_of_structure.cache_clear()
+    program._program_of_product.cache_clear()
     monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
 
 

@@ -447,7 +447,7 @@ def test_the_caret_stands_under_the_place():
     with pytest.raises(ScalarError) as caught:
         read(define("def f(x):\n    return x + zz\n"))
     lines = str(caught.value).splitlines()
-    (at,) = [k for k, text in enumerate(lines) if "return x + zz" in text]
+    at = next(k for k, text in enumerate(lines) if "return x + zz" in text)
     assert lines[at + 1].index("^") == lines[at].index("zz")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import itertools
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -16,6 +18,7 @@ import catad as ct
 
 _count = itertools.count()
 _folder = Path(tempfile.mkdtemp(prefix="catad_traced_"))
+atexit.register(shutil.rmtree, _folder, True)
 
 
 def module(text: str) -> Any:

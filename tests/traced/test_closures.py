@@ -1,6 +1,6 @@
 """Functions inside a traced one that read its variables, given to functors and combinators; objects and lists around them."""
 
-# ruff: noqa: SIM108, RET504, B023
+# ruff: noqa: SIM108, RET504, B023, B007
 
 from __future__ import annotations
 
@@ -357,6 +357,96 @@ def ct_map_two(x: Any) -> Any:
 def ct_fold_fn(x: Any) -> Any:
     c = x[0]
     return ct.fold(lambda a, b: a + b, 0.0)(x * c)
+
+
+@program
+def shape_only(x: Any) -> Any:
+    k = x * 2
+    return ct.grad(lambda v: v.sum() * len(k) * k.ndim)(x)
+
+
+@program
+def const_only(x: Any) -> Any:
+    k = np.arange(3.0)
+    return ct.grad(lambda v: (v * k).sum())(x) + ct.vmap(lambda v: v * k[1])(x)
+
+
+@program
+def inner_of_inner_unregistered(x: Any) -> Any:
+    k = x * 2
+
+    def f(v):
+        m = v * k
+        return ct.fold(lambda a, b: a + b, 0.0)(ct.checkpoint(lambda u: u * m)(v))
+
+    return ct.grad(f)(x)
+
+
+@program
+def kwargs_call(x: Any) -> Any:
+    k = x * 2
+
+    @ct.function
+    def f(v, w=None, s=1.0):
+        return v * k * s if w is None else v * w * k
+
+    return f(x) + f(v=x) + f(x, w=x + 1) + f(x, s=2.0)
+
+
+@program
+def unrolled_many(x: Any) -> Any:
+    k = x * 2
+    s = x
+    with ct.unrolled():
+        for i in range(20):
+            s = s - 0.01 * ct.grad(lambda v: (v * v * k).sum())(s)
+    return s
+
+
+@program
+def inner_unrolls_for_number(x: Any) -> Any:
+    k = x * 2
+
+    def f(v):
+        out = [0.0] * 20
+        for i in range(20):
+            out[i] = v[i % 3] * k[i % 3]
+        return sum(out)
+
+    return ct.grad(f)(x)
+
+
+@program
+def inner_append(x: Any) -> Any:
+    k = x * 2
+
+    def f(v):
+        out = []
+        for i in range(20):
+            v = np.sin(v) * k * 0.3
+            out.append(v.sum())
+        return np.stack(out).sum()
+
+    return ct.grad(f)(x)
+
+
+@program
+def closure_over_rolled_state(x: Any) -> Any:
+    s = x
+    outs = []
+    for i in range(20):
+        g = ct.grad(lambda v: (v * v * s).sum() * i)(x)
+        s = s * 0.5 + g * 0.001
+        outs.append(g)
+    return np.stack(outs)
+
+
+@program
+def closure_over_row(x: Any) -> Any:
+    t = 0.0
+    for row in np.outer(np.arange(20.0), x):
+        t = t + ct.grad(lambda v: (v * row).sum())(x).sum()
+    return t
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

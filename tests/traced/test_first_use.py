@@ -101,9 +101,6 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], list[str]]] = {
     "a loop at a prompt": (
         lambda: ct.grad(without_source(WHILE).f)(X), ct.TraceError, ["source is not at hand", "<string>:3", "ct.while_loop"],
     ),
-    "an array of an outer function": (
-        lambda: ct.grad(lambda x: ct.grad(lambda y: np.sum(y * x))(X) @ X)(X), ct.TraceError, ["inside another", "pass it"],
-    ),
     "a text": (lambda: ct.function(lambda x, y: y @ x)("data.csv", X), ct.TraceError, ["a text", "y @ x", "^^^^^"]),
 }  # fmt: skip
 

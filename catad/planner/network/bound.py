@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections import Counter
 
 from catad.planner.bound import is_dense
-from catad.planner.graph import Graph, members
+from catad.planner.graph import Graph
 from catad.planner.heuristics import Work
 from catad.planner.network.linear_graph import Edge, LinearGraph
-from catad.planner.problems.bounds import Cut, bounds
+from catad.planner.problems.bounds import bounds
 from catad.planner.problems.by_sizes import SPEED
+from catad.planner.problems.min_cut import MinCut
 from catad.planner.problems.parts import Part, parts_of
 
 SECONDS = 0.01  # what a bound may take
@@ -81,4 +82,4 @@ def _besides(graph: LinearGraph, diagonals: list[Edge], work: Work) -> int:
 def _cut(part: Part, v: int, before: bool, work: Work) -> int:
     """The minimum cut between a vertex of a part and the ends before it, or after it."""
     sets = part.preds if before else part.succs
-    return Cut([members(x) for x in sets], sets, v, part, work).value()
+    return MinCut(sets, v, part.sizes, part.m, work).value()

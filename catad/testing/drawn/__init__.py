@@ -7,11 +7,27 @@ differences (L. Richardson 1911), pushed basis vectors, and JAX where it is inst
 
     python -m catad.testing.drawn --seconds 600 --seed 1
 
+With `--functions` it draws plain Python functions on arrays instead, as text, and checks the laws of `check_function`:
+`draw_function` draws one, `run_functions` runs them.
+
 The idea of checking a compiler on drawn programs against a second meaning is that of X. Yang, Y. Chen, E. Eide and J. Regehr,
 *Finding and Understanding Bugs in C Compilers*, 2011.
 """
 
+from catad.testing.drawn.functions import DrawnFunction, FunctionFailure, draw_function, run_functions
 from catad.testing.drawn.programs import Program, draw_program
-from catad.testing.drawn.runs import Failure, Tally, failures_of, run
+from catad.testing.drawn.running import Tally
+from catad.testing.drawn.runs import Failure, failures_of, run
 
-__all__ = ["Failure", "Program", "Tally", "draw_program", "failures_of", "run"]
+__all__ = [
+    "DrawnFunction",
+    "Failure",
+    "FunctionFailure",
+    "Program",
+    "Tally",
+    "draw_function",
+    "draw_program",
+    "failures_of",
+    "run",
+    "run_functions",
+]

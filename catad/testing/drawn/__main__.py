@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
+from catad.testing.drawn.functions import draw_function, examined, run_functions, shares
 from catad.testing.drawn.programs import draw_program
-from catad.testing.drawn.runs import Tally, failures_of, run
+from catad.testing.drawn.running import Tally
+from catad.testing.drawn.runs import failures_of, run
 
 
 def main() -> int:
@@ -15,7 +17,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long to draw programs (seconds)")
     parser.add_argument("--programs", type=int, help="stop after this many programs")
     parser.add_argument("--program", type=int, help="check this program of the seed alone")
+    parser.add_argument("--functions", action="store_true", help="Python functions for ct.function instead of terms")
     given = parser.parse_args()
+    if given.functions:
+        return functions(given)
     if given.program is not None:
         failures = list(failures_of(draw_program(given.seed, given.program)))
         print(draw_program(given.seed, given.program).term)
@@ -28,6 +33,21 @@ def main() -> int:
     print(
         f"{tally.programs} programs of seed {given.seed}, {len(tally.failures)} failed; {len(tally.words)} words, most: {most}"
     )
+    return bool(tally.failures)
+
+
+def functions(given: argparse.Namespace) -> int:
+    """The same for drawn Python functions."""
+    if given.program is not None:
+        drawn = draw_function(given.seed, given.program)
+        failures, said = examined(drawn)
+        print("\n".join(drawn.described()))
+        print("\n\n".join(failure.report() for failure in failures) or said)
+        return bool(failures)
+    progress = Progress()
+    tally = run_functions(given.seed, given.programs, given.seconds, seen=progress)
+    progress.end()
+    print(f"{tally.programs} functions of seed {given.seed}: {shares(tally.words)}")
     return bool(tally.failures)
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from time import monotonic
+from dataclasses import dataclass, replace
 
 from catad.testing.drawn.checks import CHECKS
 from catad.testing.drawn.peers import check_peer, there
 from catad.testing.drawn.points import SIZES, Point
 from catad.testing.drawn.programs import Program, draw_program
+from catad.testing.drawn.running import Tally, repeated
 
 
 def all_checks() -> dict[str, Callable[[Program], None]]:
@@ -41,15 +40,6 @@ class Failure:
                 f"  again: python -m catad.testing.drawn --seed {p.seed} --program {p.number}",
             ]
         )
-
-
-@dataclass
-class Tally:
-    """The count of what has been run."""
-
-    programs: int = 0
-    failures: list[Failure] = field(default_factory=list)
-    words: Counter[str] = field(default_factory=Counter)
 
 
 def failures_of(program: Program, only: str | None = None) -> Iterator[Failure]:
@@ -98,11 +88,12 @@ def run(
 
     `seen` is called after each program.
     """
-    tally, start = Tally(), monotonic()
-    while (programs is None or tally.programs < programs) and (seconds is None or monotonic() - start < seconds):
-        program = draw_program(seed, tally.programs, sizes)
-        tally.failures += [smaller(failure) for failure in failures_of(program)]
-        tally.programs += 1
+
+    def one(number: int, tally: Tally) -> None:
+        program = draw_program(seed, number, sizes)
+        for failure in failures_of(program):
+            tally.failures.append(failure)
+            tally.failures[-1] = smaller(failure)
         tally.words.update(program.words)
-        seen(tally)
-    return tally
+
+    return repeated(one, programs, seconds, seen)

@@ -84,7 +84,7 @@ def _extremum(driver: Any, plain: Any, better: Any, args: tuple[Any, ...], kwarg
 @python_meaning(sum)
 def sum_(driver: Any, items: Any, start: Any = 0) -> Any:
     total = start
-    for item in items:
+    for item in driver.used(items):
         total = total + item
     return total
 

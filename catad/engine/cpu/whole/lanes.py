@@ -87,6 +87,7 @@ class LanesSweep(Compiled):
         if type(box) is not Sweep or self.size < LANES or any(leaf.shape for leaf in box.output.leaves if leaf.shape != shape):
             raise CannotPrint("a loop with few lanes", "a block of lanes takes its steps together")
         text = Text(small=ROOM)
+        text.times = self.size // LANES
         read = [(Buffer(text.entry(), space.nbytes), space) for space in ins]
         made = [(Buffer(text.entry(), space.nbytes), space) for space in self.outs]
 

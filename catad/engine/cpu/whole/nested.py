@@ -9,6 +9,7 @@ from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
 from catad.engine.cpu.whole.rewrite import adding_up
 from catad.engine.cpu.whole.text import SMALL, Buffer, Text
 from catad.engine.text.numbers import load
+from catad.errors import CannotPrint
 from catad.late import late
 from catad.linear.either import Choose
 from catad.linear.sweep import Sweep
@@ -163,8 +164,11 @@ class WhileLoop(Loop):
     def run(self) -> None:
         """Write the loop."""
         w, text, box = self.w, self.text, self.box
-        taken, going = w.slot("i64"), w.slot("i1")
+        if not box.n and (box.output.leaves or box.sums.leaves):
+            raise CannotPrint("a while loop of no steps with results", "there is no room for them")
+        taken, counted, going = w.slot("i64"), w.slot("i64"), w.slot("i1")
         w.do(f"store i64 0, ptr {taken}")
+        w.do(f"store i64 0, ptr {counted}")
         w.do(f"store i1 true, ptr {going}")
         head, inside, after = (w.name(stem) for stem in ("while", "step", "after"))
         n = text.length(box.n)
@@ -176,7 +180,7 @@ class WhileLoop(Loop):
         w.when(w.set(f"load i1, ptr {going}"), lambda: self._test(going))
         steps = w.set(f"load i64, ptr {taken}")
         more = w.set(f"load i1, ptr {going}")
-        if box.output.leaves or box.sums.leaves:  # steps of lanes that are done change no state
+        if box.exactness in ("lanes", "bound") and (box.output.leaves or box.sums.leaves):  # these steps change no state
             more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {steps}, {n}')}")
         most = w.set(f"icmp ne i64 {steps}, {box.loop[0].max_steps}")
         free = w.set(f"xor i1 {stopped(w)}, true")
@@ -184,12 +188,14 @@ class WhileLoop(Loop):
         w.do(f"br i1 {w.set(f'and i1 {more}, {allowed}')}, label %{inside}, label %{after}")
         w.label(inside)
         self.step(w.least(steps, w.set(f"sub i64 {n}, 1")))
-        w.do(f"store i64 {w.set(f'add i64 {steps}, 1')}, ptr {taken}")
+        following = w.set(f"add i64 {steps}, 1")
+        w.do(f"store i64 {following}, ptr {taken}")
+        w.when(w.set(f"load i1, ptr {going}"), lambda: w.do(f"store i64 {following}, ptr {counted}"))
         w.do(f"br label %{head}")
         w.label(after)
         for one in self.carried:
             one.finish()
-        self._check(w.set(f"load i64, ptr {taken}"), w.set(f"load i1, ptr {going}"), n)
+        self._check(w.set(f"load i64, ptr {counted}"), w.set(f"load i1, ptr {going}"), n)
 
     def _test(self, going: str) -> None:
         """Find which lanes go on, and count their steps."""
