@@ -50,10 +50,10 @@ class Whole(_Compiled):
         return ran >= OFTEN if largest < SMALL else once >= OFTEN and largest < THREADED
 
     def steps(self, wiring: Wiring) -> list[Step]:
-        """One step; where a part has no code within a function, the boxes one by one, loops compiled."""
+        """One step; where a part has no code within a function, stages, or small boxes one by one, loops compiled."""
         from catad.engine.cpu.whole.run import steps  # late, as above
 
-        return steps(wiring)
+        return steps(wiring) or CPU.steps(wiring)
 
 
 CPU, WHOLE = Cpu(), Whole()

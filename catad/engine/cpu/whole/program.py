@@ -17,7 +17,7 @@ from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
-from catad.engine.cpu.whole.text import DEEP, Buffer, Text
+from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
@@ -72,6 +72,9 @@ def write_program(
     """
     if text.depth >= DEEP:
         raise CannotPrint("a program within many others", f"at most {DEEP} are written into each other")
+    text.boxes += len(wiring.boxes)
+    if text.boxes > BOXES:
+        raise CannotPrint(f"a program of more than {BOXES} boxes", "it would take long to compile as one function")
     text.depth += 1
     made = _Program(text, wiring, given, goals, loose).write()
     text.depth -= 1

@@ -12,14 +12,14 @@ from catad import buffers
 from catad.boxes import Nesting, Primitive
 from catad.buffers import address
 from catad.engine.backend import Step
-from catad.engine.cpu.engine import THREADED
+from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import Code, code_of, packed
 from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.printed import Printed
 from catad.engine.cpu.whole.program import write_program
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import BOXES, Buffer, Text
 from catad.engine.machine import Compiled
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
@@ -103,12 +103,18 @@ def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
         return None
 
 
-def steps(wiring: Wiring) -> list[Step]:
-    """One step for all of a wiring; where a part of it has no code, its boxes one by one, loops compiled."""
+def steps(wiring: Wiring) -> list[Step] | None:
+    """One step for all of a wiring; where a part of it has no code, its boxes one by one, loops compiled.
+
+    None where there are too many boxes, with arrays that stages are worth compiling for.
+    """
     try:
         plain = Run(wiring.inputs, wiring.outputs, REFERENCE.steps(wiring), wiring.boxes)
         return [(Whole(wiring, _several(plain)), wiring.inputs, wiring.outputs)]
     except CannotPrint:
+        own = [box for box in wiring.boxes if not isinstance(box.primitive, Nesting)]
+        if len(own) > BOXES and any(wiring.wires[k].size >= SMALL for box in own for k in (*box.ins, *box.outs)):
+            return None
         return [_step(wiring, box) for box in wiring.boxes if box.ins]
 
 

@@ -19,7 +19,7 @@ from catad.spaces import Tensor
 
 SMALL = 1024  # bytes of a buffer that lies on the stack
 STACK = 1 << 15  # bytes of all of them
-DEEP, MOST = 16, 1000  # programs within each other, and stages, of one function
+DEEP, MOST, BOXES = 16, 1000, 800  # programs within each other, stages, and boxes, of one function
 INLINED = 64  # stages that are inlined, the first ones: LLVM takes more than twice the time for a function of twice the length
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED = 64
@@ -53,7 +53,7 @@ class Text:
         self.lengths: list[int] = []
         self.externals: list[str] = []
         self.errors: list[Callable[[int], None]] = []
-        self.stack = self.room = self.entries = self.depth = 0
+        self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
         self.checks = False  # whether boxes of programs within check the values of the first call
         self._free: dict[int, list[int]] = {}
