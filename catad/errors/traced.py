@@ -232,9 +232,11 @@ def may_be_one_array(what: str, names: Sequence[str]) -> str:
     )
 
 
-def too_many_branches(places: Sequence[Place | None]) -> str:
-    hidden = any(place is not None and not source_line(place) for place in places)
-    given = "decisions at " + ", ".join(dict.fromkeys([shown(place) or "?" for place in places]))
+def too_many_branches(places: Sequence[Place | str | None]) -> str:
+    """`places` are those of decisions, or texts that say where these are."""
+    hidden = any(isinstance(place, tuple) and not source_line(place) for place in places)
+    said = [place if isinstance(place, str) else shown(place) or "?" for place in places]
+    given = "decisions at " + ", ".join(dict.fromkeys(said))
     if hidden:
         return text(
             "the function has more than 64 paths that data choose, or a loop on data, and its source is not at hand",

@@ -117,7 +117,7 @@ def check_depth(region: Region) -> None:
     while at is not None:
         depth, at = depth + (at.branch is not None), at.parent
     if depth > _DEEP:
-        raise errors.TraceError(errors.too_many_branches([region.branch]))
+        raise errors.TraceError(errors.too_many_branches([f"{region.branch[0]}:{region.branch[1]}"]))
 
 
 _DEEP = 24
