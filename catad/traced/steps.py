@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from catad.traced.affine import Affine, form_of, most, note_bounds
-from catad.traced.aliases import GiveUp, note
+from catad.traced.aliases import Aliases, GiveUp
 from catad.traced.outputs import Whole, element, whole
 from catad.traced.recorder import Restart, Trace, Var
 from catad.traced.stand_in import Buffer, Traced, constant, fresh, var_of
@@ -77,7 +77,7 @@ class Rows(Steps):
         made, root = fresh(trace, next(entries)), self.array.root
         if made.ndim:  # a view
             made.root.origin = root.origin
-            note(unroll, (made.root, root), trace.region)
+            made.root.aliases = (Aliases(unroll, (root,), trace.region, at_once=True),)
         return made
 
     def __iter__(self) -> Iterator[Any]:

@@ -299,6 +299,15 @@ PROGRAMS = {
                 x = x + r
             return y, x
         """,
+    "rows written of an array with another name": """
+        def f(x, a):
+            m = a * 1
+            for r in m:
+                m = m[::-1]
+                r[r > 0.5] = 0.1
+                x = x + m[0]
+            return m, x
+        """,
     "rows of an array that changes": """
         def f(x, a):
             y = a * 1
