@@ -19,7 +19,7 @@ from catad.spaces import Tensor
 
 SMALL = 1024  # bytes of a buffer that lies on the stack
 STACK = 1 << 15  # bytes of all of them
-DEEP, MOST, BOXES = 16, 1000, 800  # programs within each other, stages, and boxes, of one function
+DEEP, MOST, BOXES = 16, 1000, 1200  # programs within each other, stages, and boxes, of one function
 INLINED = 64  # stages that are inlined, the first ones: LLVM takes more than twice the time for a function of twice the length
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED = 64
