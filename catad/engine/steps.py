@@ -12,6 +12,7 @@ from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
 from catad.engine.stages.bins import Member
+from catad.engine.stages.exactly import laid_out_exactly
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
 from catad.engine.stages.layout import ready
@@ -21,9 +22,7 @@ from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.late import late
 from catad.spaces import Product
-from catad.vector.decomposed import together
-from catad.vector.shortcut import Shortcut
-from catad.wiring import Box, Builder, Wire, Wiring
+from catad.wiring import Box, Builder, Wiring
 
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
@@ -163,13 +162,7 @@ def _without_shortcuts(wiring: Wiring, boxes: Sequence[Box], ins: Sequence[int],
     b = Builder()
     starts = tuple([b.wire(wiring.wires[k]) for k in ins])
     at = dict(zip(ins, starts, strict=True))
-    for box in boxes:
-        given = [at[k] for k in box.ins]
-        if isinstance(box.primitive, Shortcut):
-            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, together(box.primitive.own(given))),)
-        else:
-            made = b.add(box.primitive, *given)
-        at = {**dict(zip(box.outs, made, strict=True)), **at}  # a box may make again what is there
+    laid_out_exactly(b, boxes, at)  # a box may make again what is there
     dom = Product(tuple([wiring.wires[k] for k in ins]))
     program = late().Program(b.finish(dom, starts, tuple([at[k] for k in outs])))
 

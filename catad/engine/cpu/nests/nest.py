@@ -6,7 +6,7 @@ so its middle needs no guards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -81,12 +81,7 @@ class Nest(Places):
                     at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self.stride(j, self.loops - 1)}, %b')}")
                 given.append(f"i64 {at}" if is_index(array) else f"ptr {w.set(f'inttoptr i64 {at} to ptr')}")
             for guard in self.guards:
-                flag = "true"
-                for k in outer:
-                    lo, hi = intervals[guard][k]
-                    low, high = w.set(f"icmp sge i64 {index[k]}, {lo}"), w.set(f"icmp slt i64 {index[k]}, {hi}")
-                    flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
-                given.append(f"i1 {flag}")
+                given.append(f"i1 {self._flag(intervals[guard], index)}")
             w.do(f"call void @row({', '.join(given)})")
 
         w.loop("%first", "%last", row)
@@ -95,6 +90,14 @@ class Nest(Places):
         text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
         self.w = inner
         return text
+
+    def _flag(self, intervals: Sequence[tuple[str, str]], index: Sequence[str]) -> str:
+        """True where a guard holds as far as the outer loops say."""
+        w, flag = self.w, "true"
+        for (lo, hi), i in zip(intervals, index, strict=True):
+            low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
+            flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
+        return flag
 
     def _unit(self, unit: str) -> tuple[str, list[str]]:
         """The row of a unit of work, and what the function of a row is told besides."""

@@ -65,21 +65,13 @@ class FixedNest(Nest):
                 else:
                     place = f"%p{j}" if at == "0" else w.set(f"getelementptr i8, ptr %p{j}, i64 {at}")
                     given.append(f"ptr {place}")
-            given += [f"i1 {self._flag(guard, index)}" for guard in self.guards]
+            flags = [self._flag([self.interval(guard, k) for k in range(len(outer))], index) for guard in self.guards]
+            given += [f"i1 {flag}" for flag in flags]
             w.do(f"call void @{self.row}({', '.join(given)})")
 
         level(0, [])
         pointers = [f"ptr %p{j}" for j, array in enumerate(self.arrays) if not is_index(array)]
         return w.text(self.name, ", ".join(pointers), "internal", self.attributes)
-
-    def _flag(self, guard: int, index: Sequence[str]) -> str:
-        """True where the guard holds as far as the outer loops say."""
-        w, flag = self.w, "true"
-        for k, i in enumerate(index):
-            lo, hi = self.interval(guard, k)
-            low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
-            flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
-        return flag
 
 
 def write_stage(

@@ -6,18 +6,16 @@ So states stay in the cache from step to step, and what is read and written are 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from catad.buffers import address, empty
 from catad.engine.cpu.run import threads
-from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole.nested import Arrays, Loop
-from catad.engine.cpu.whole.printed import Printed
+from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.text import Buffer, Text
-from catad.engine.machine import Compiled
 from catad.errors import CannotPrint
 from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
@@ -77,8 +75,10 @@ class _LanesLoop(Loop):
             self.text.copy(one.first.pointer, place.pointer, block.nbytes)
 
 
-class LanesSweep(Compiled):
+class LanesSweep(CompiledFunction):
     """A `Sweep` over lanes; raises CannotPrint where its step is not pointwise."""
+
+    bounds = 2  # the first lane and the last
 
     def __init__(self, box: Sweep, ins: tuple[Tensor, ...], plain: Callable[..., Any]) -> None:
         self.plain, self.outs = plain, box.typed(ins)
@@ -104,22 +104,8 @@ class LanesSweep(Compiled):
         self.constants = text.constants
         self.rest = [*text.lengths, *map(address, text.constants)]
 
-    @cached_property
-    def code(self) -> Code:
-        """The machine code."""
-        return code_of(Printed, (self.printed, 2))
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return (self.code.seconds,)
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the text."""
-        return self.code.text
-
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        given = [a if a.flags.c_contiguous and a.flags.aligned else np.array(a, order="C") for a in map(np.asarray, arrays)]
+        given = as_they_lie(arrays)
         outs = [empty(space.shape, space.dtype) for space in self.outs]
         error = np.zeros(2, np.int64)
         table = packed([*map(address, given), *map(address, outs), address(error), address(error), *self.rest])

@@ -1,8 +1,17 @@
-"""A text that is written already, as compiled code wants it."""
+"""A text that is written already, as compiled code wants it, and what all compiled functions share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from catad.engine.cpu.run.kernel import Code, code_of
 from catad.engine.cpu.run.target import SHORT
+from catad.engine.machine import Compiled
+from catad.spaces import Tensor
 
 
 class Printed:
@@ -17,3 +26,29 @@ class Printed:
     def text(self) -> str:
         """The text."""
         return self.what[0]
+
+
+class CompiledFunction(Compiled):
+    """A function by its text, with so many integers after its table."""
+
+    printed: str
+    bounds = 0
+
+    @cached_property
+    def code(self) -> Code:
+        """The machine code."""
+        return code_of(Printed, (self.printed, self.bounds))
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """The time that compiling took."""
+        return (self.code.seconds,)
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile; the text."""
+        return self.code.text
+
+
+def as_they_lie(arrays: Sequence[Any]) -> list[Any]:
+    """The arrays as functions of fixed strides read them: contiguous and aligned."""
+    return [a if a.flags.c_contiguous and a.flags.aligned else np.array(a, order="C") for a in map(np.asarray, arrays)]

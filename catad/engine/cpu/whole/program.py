@@ -86,10 +86,10 @@ class _Program:
         self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
-        self.found = Partition(split(accumulated(without_shortcuts(wiring))))
-        self.wiring = wiring = self.found.wiring
+        found = Partition(split(accumulated(without_shortcuts(wiring))))
+        self.wiring, self.items = found.wiring, found.items
+        wiring = self.wiring
         self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
-        self.items = self.found.items
         self.reads = [self._reads(item) for item in self.items]
         needed = {*wiring.outputs, *[k for own in self.reads for k in own]}
         text.checks |= text.depth > 1 and any(type(box.primitive).check is not Primitive.check for box in wiring.boxes)
@@ -98,8 +98,8 @@ class _Program:
                 self.at.update({k: text.constant(box.primitive.evaluate(np)) for k in box.outs if k in needed})
         self.makes = self._makes(needed)
         self.memory = self._memories()
-        self.same = self._in_place()
-        self.order = self._ordered(self._edges())
+        self.same, after = self._in_place()
+        self.order = self._ordered(after)
 
     def _reads(self, item: Item) -> tuple[int, ...]:
         if isinstance(item, Stage):
@@ -143,14 +143,13 @@ class _Program:
                     readers.setdefault(self._root(k), []).append(g)
         return readers
 
-    def _in_place(self) -> list[dict[int, int]]:
-        """For each item which result may lie where which argument does, if it is the last to read it."""
+    def _in_place(self) -> tuple[list[dict[int, int]], dict[int, set[int]]]:
+        """For each item which result lies where which argument does, and the items that must come before it for that."""
         readers, fixed = self._readers(), self._results()
         copied = {k for k, goal in zip(self.wiring.outputs, self.goals, strict=True) if goal is not None and k in self.at}
         kept = {self._root(k) for k in self.wiring.outputs if k not in copied}
-        before = self._producers()
         found: list[dict[int, int]] = []
-        after: dict[int, set[int]] = {g: set(own) for g, own in enumerate(before)}  # what must come before each item
+        after = dict(enumerate(self._producers()))
         for g, item in enumerate(self.items):
             own: dict[int, int] = {}
             for out, wire in self._candidates(item, self.makes[g]).items():
@@ -169,8 +168,7 @@ class _Program:
                 after[g].update(others)
                 own[out] = root
             found.append(own)
-        self.after = after
-        return found
+        return found, after
 
     def _results(self) -> set[int]:
         """The results that belong in a certain place."""
@@ -198,9 +196,6 @@ class _Program:
                     found[out] = load.wire
                     break
         return found
-
-    def _edges(self) -> dict[int, set[int]]:
-        return self.after
 
     def _ordered(self, after: dict[int, set[int]]) -> list[int]:
         """The items, each after those that must come before it, otherwise as they stand."""

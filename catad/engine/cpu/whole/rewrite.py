@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from catad import scalar
+from catad.engine.stages.exactly import laid_out_exactly
 from catad.linear.gather import ScatterAdded
 from catad.scalar import Function, Node, param
 from catad.spaces import Product, Tensor
-from catad.vector.decomposed import together
 from catad.vector.map import Map
 from catad.vector.overwrite import AddedAt
 from catad.vector.shortcut import Shortcut
-from catad.wiring import Box, Builder, Wire, Wiring
+from catad.wiring import Box, Builder, Wiring
 
 
 def without_shortcuts(wiring: Wiring) -> Wiring:
@@ -21,13 +21,7 @@ def without_shortcuts(wiring: Wiring) -> Wiring:
         return wiring
     b = Builder()
     at = {k: b.wire(wiring.wires[k]) for k in wiring.inputs}
-    for box in wiring.boxes:
-        given = [at[k] for k in box.ins]
-        if isinstance(box.primitive, Shortcut):
-            made: tuple[Wire, ...] = (b.apply(box.primitive.exact, together(box.primitive.own(given))),)
-        else:
-            made = b.add(box.primitive, *given)
-        at.update(zip(box.outs, made, strict=True))
+    laid_out_exactly(b, wiring.boxes, at)
     dom = Product(tuple([wiring.wires[k] for k in wiring.inputs]))
     return b.finish(dom, tuple([at[k] for k in wiring.inputs]), tuple([at[k] for k in wiring.outputs]))
 

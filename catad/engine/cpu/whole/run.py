@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ from catad.buffers import address
 from catad.engine.backend import Step
 from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
-from catad.engine.cpu.run.kernel import Code, code_of, packed
+from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
 from catad.engine.cpu.whole.lanes import LanesSweep
-from catad.engine.cpu.whole.printed import Printed
+from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.text import BOXES, Buffer, Text
 from catad.engine.machine import Compiled
@@ -33,7 +32,7 @@ from catad.vector.overwrite import AddedAt, OverwrittenAt
 from catad.wiring import Box, Wiring
 
 
-class Whole(Compiled):
+class Whole(CompiledFunction):
     """A wiring as one function; raises CannotPrint where a part of it has no code.
 
     `plain` runs instead where the function gives up, at an index out of range, say: it raises the error.
@@ -52,25 +51,11 @@ class Whole(Compiled):
         self.constants, self.errors = text.constants, text.errors
         self.rest = [*text.lengths, *map(blas.address, text.externals), *map(address, text.constants)]
 
-    @cached_property
-    def code(self) -> Code:
-        """The machine code."""
-        return code_of(Printed, (self.printed, 0))
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """The time that compiling took."""
-        return (self.code.seconds,)
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile; the text."""
-        return self.code.text
-
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         if self.unchecked:
             self.unchecked = False
             return self.plain(xp, *arrays)
-        given = [a if a.flags.c_contiguous and a.flags.aligned else np.array(a, order="C") for a in map(np.asarray, arrays)]
+        given = as_they_lie(arrays)
         outs = [make(shape, dtype) for make, shape, dtype in self.made]
         error = np.zeros(2, np.int64)
         room = buffers.empty((self.room,), _BYTES) if self.room else error
