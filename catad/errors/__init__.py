@@ -8,6 +8,7 @@ from catad.errors.calls import *  # noqa: F403
 from catad.errors.category import *  # noqa: F403
 from catad.errors.engine import *  # noqa: F403
 from catad.errors.extension import *  # noqa: F403
+from catad.errors.functions import *  # noqa: F403
 from catad.errors.indexing import *  # noqa: F403
 from catad.errors.linear import *  # noqa: F403
 from catad.errors.planner import *  # noqa: F403
