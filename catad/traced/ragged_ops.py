@@ -20,6 +20,7 @@ from catad.traced.operators import cast, fitted, matmul, pointwise, resolved
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
+from catad.traced.widened import check_write
 from catad.vector.choose import choose
 
 _INNER = dict.fromkeys(("arcsin", "arccos", "arctanh", "logit", "ndtri", "erfinv", "betaln"), 0.5) | {"arccosh": 2.0}
@@ -214,6 +215,7 @@ def _assign(self: Ragged, value: Any, casting: Any = "unsafe") -> None:
         raise errors.SpaceError(errors.cannot_cast(kind, self.dtype, casting))
     if len(_shape(value)) > self.ndim:
         self.unknown_("the length of a slice")
+    check_write(full, value.full.var_ if isinstance(value, Ragged) else var_of(trace, value))
     (operand, _), _ = laid_out(trace, [value, self], (self.axes, full.shape))
     new = fresh(trace, fitted(trace, var_of(trace, operand), full.space))
     mask = mask_of(trace, self.axes, full.shape)
