@@ -36,8 +36,6 @@ class Contraction:
 
     def __init__(self, text: Text, c: Contract, read: Sequence[tuple[Buffer, Tensor]], made: tuple[Buffer, Tensor]) -> None:
         self.text, self.w, self.c, self.dtype = text, text.w, c, made[1].dtype
-        if self.dtype.kind not in "fiu":
-            raise CannotPrint("a contraction of truth values", "only numbers are contracted")
         self.arrays = [*read, made]
         self.steps = []
         for labels, (_, space) in zip([*c.operands, c.out], self.arrays, strict=True):
@@ -48,6 +46,8 @@ class Contraction:
         there = {label for labels in c.operands for label in labels}
         self.sums = [label for label in sorted(there - set(c.out)) if c.sizes[label] != 1]
         self.outer = [label for label in dict.fromkeys(c.out) if c.sizes[label] != 1]
+        if self.dtype.kind not in "fiu" and (self.sums or len(read) > 1):
+            raise CannotPrint("products and sums of truth values", "only numbers are contracted")
 
     def write(self) -> None:
         """Write the loops."""
