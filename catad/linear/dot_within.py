@@ -1,7 +1,7 @@
 """`DotWithin`: the product of two vectors that are zero outside of a range, summed over that range alone.
 
-It is a contraction whose zeros are left out, so the order of summation is that of NumPy's product of the two short vectors, number
-by number. What does not depend on this order (derivatives, lanes) is that of the contraction.
+It is a contraction whose zeros are left out, so the order of summation is that of NumPy's product of the two short vectors.
+What does not depend on this order (derivatives, lanes) is that of the contraction.
 """
 
 from __future__ import annotations
