@@ -207,19 +207,23 @@ def _parts(value: Any) -> tuple[Any, list[Any]] | None:
         return None
 
 
+def _parts_as(known: _Parts, now: Any) -> Any:
+    """The parts of a container that has the keys of a known one; None where it has others."""
+    if isinstance(now, dict):
+        return now.values() if tuple(now) == known.keys else None
+    if type(now) is list or type(now) is tuple:
+        return now if len(now) == len(known.parts) else None
+    parts = _parts(now)
+    return None if parts is None or parts[0] != known.keys else parts[1]
+
+
 def same_content(known: Any, now: Any) -> bool:
     """Whether a value holds now what it held."""
     if known is now:  # no array and no container: of these the content is a copy
         return True
     if isinstance(known, _Parts):
-        if type(now) is not known.kind:
-            return False
-        if known.kind is dict:
-            return tuple(now) == known.keys and all(map(same_content, known.parts, now.values()))
-        parts = (known.keys, now) if known.kind in (list, tuple) else _parts(now)
-        return parts is not None and parts[0] == known.keys and len(parts[1]) == len(known.parts) and (
-            all(map(same_content, known.parts, parts[1]))
-        )  # fmt: skip
+        found = None if type(now) is not known.kind else _parts_as(known, now)
+        return found is not None and all(map(same_content, known.parts, found))
     if type(known) is np.ndarray or array_module(known) is not None:
         same_kind = type(known) is type(now) and known.shape == now.shape and known.dtype == now.dtype
         return bool(same_kind and _same_numbers(known, now))

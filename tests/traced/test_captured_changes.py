@@ -1,4 +1,4 @@
-"""What a function reads from outside and somebody changes in place: an error that names it at every call, never the old result."""
+"""What a function reads from outside and somebody changes in place: an error at every call that names it, no old result."""
 
 from __future__ import annotations
 
