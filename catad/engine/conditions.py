@@ -2,7 +2,7 @@
 
     m = 1 if a * b > 0 else 0       as       c = a * b > 0,  m = 1 if c else 0
 
-The partials of a choice depend on its condition, and often on nothing else. Both boxes are in one pass again where both run there.
+The partials of a choice depend on its condition, and often on nothing else. Where both boxes run, they share a pass.
 """
 
 from __future__ import annotations

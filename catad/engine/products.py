@@ -3,8 +3,8 @@
     sum_{k...} a[i, k] * b[k, j]        written as (a[:, :, None] * b).sum(axis=1)
 
 A stage would go through all i, j and k, one number after the other; BLAS reads each number of a block of a and b once. So this
-holds where each factor has an axis that the other has not, and the sum is over axes of both. It is done before differentiating, too,
-so that the derivatives are products of matrices.
+holds where each factor has an axis that the other has not, and the sum is over axes of both. It is done before differentiating,
+too, so that the derivatives are products of matrices.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     for i in range(n): y[i] = f(x[i])           the steps do not depend on each other: all run at once
 
-Such an array is no state. What the steps write is stacked, and written after the loop at the indices of all steps. A step may also
-read the array where it writes, since no other step has changed it there. That the indices of two steps differ is proved, from the
-numbers of the loop's counters; it is never assumed.
+Such an array is no state. What the steps write is stacked, and written after the loop at the indices of all steps. A step may
+also read the array where it writes, since no other step has changed it there. That the indices of two steps differ is proved,
+from the numbers of the loop's counters; it is never assumed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Write(NamedTuple):
     """A part of the state that a step only writes into: the wires of the index and of the values, and the boxes of the way from
     the state before the step to that after it, of which `box` writes."""
 
-    index: int
+    at: int
     values: int
     box: Box
     way: tuple[Box, ...]
@@ -56,10 +56,8 @@ def write_of(wiring: Wiring, start: int, end: int) -> Write | None:
     write = Write(found.ins[0], found.ins[2], found, tuple(way[::-1]))
     own = {start, *write.made}
     others = [box for box in wiring.boxes if box not in write.way and not own.isdisjoint(box.ins)]
-    if own.isdisjoint([k for k in wiring.outputs if k != end]) and wiring.outputs.count(end) == 1:
-        if all(_reads_there(box, write) for box in others):
-            return write
-    return None
+    given = wiring.outputs.count(end) > 1 or not own.isdisjoint([k for k in wiring.outputs if k != end])
+    return None if given or not all(_reads_there(box, write) for box in others) else write
 
 
 def _reads_there(box: Box, write: Write) -> bool:

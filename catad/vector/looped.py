@@ -132,7 +132,7 @@ class _Loop:
         before, moving = dict(self.given), self.moving
         self.given.update({start: self.state[start] for start in moving})
         self.moving, self.apart = [], True
-        if all(self.is_known(w.index) and are_apart(self.wiring, w.index, self.numbers) for w in writes.values()):
+        if all(self.is_known(w.at) and are_apart(self.wiring, w.at, self.numbers) for w in writes.values()):
             self.writes = writes
         else:
             self.given, self.moving, self.apart, self.made = before, moving, False, {}
@@ -144,7 +144,7 @@ class _Loop:
     def written(self, start: int) -> Wire:
         """An array into which all steps have written."""
         write = self.writes[start]
-        index, values = self.spread(write.index), self.spread(write.values)
+        index, values = self.spread(write.at), self.spread(write.values)
         return written(self.b, write, self.state[start], index, values, self.n)
 
     def size(self, k: int) -> int:
