@@ -14,12 +14,15 @@
 - A sum of products of what the loop gives at each step is one contraction after the loop: with x_i and w_i stacked, the sum
   of all x_i w_i^T is one product of matrices. So are the products of each step that no step needs. Other sums are added up
   in place.
-- A loop whose steps do not depend on each other runs all of them at once, as `ct.map` does.
+- A loop whose steps do not depend on each other runs all of them at once, as `ct.map` does. Steps that only write into an array,
+  each at other indices, do not (`loop_writes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar
@@ -35,6 +38,8 @@ from catad.linear.structure import widest
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.terms import D
+from catad.vector.known_numbers import known_numbers
+from catad.vector.loop_writes import Write, are_apart, writes_of, written
 from catad.vector.map import Map
 from catad.wiring import Box, wire
 
@@ -48,6 +53,7 @@ _AFTER = (*_MOVES, Contract, Map, ClearedWhere, Choose)
 _ADD, _MUL = [scalar.apply(op, scalar.param(0), scalar.param(1)) for op in ("add", "mul")]
 AT_ONCE = 1 << 20  # numbers of an array between that always fit
 SEVERAL = 4  # times an array: what may be read of it at once
+HUGE = 16  # times as many numbers of a product that is added up at once
 DEEP = 64  # boxes after each other through which a sum is followed
 
 
@@ -83,12 +89,15 @@ class _Loop:
         self.moving = [start for start in self.state if start not in self.given]
         self.maker = {k: box for box in self.wiring.boxes for k in box.outs}
         self.constants = {k for box in self.wiring.boxes if not box.ins for k in box.outs}
-        self.apart = not self.moving and self.fits_at_once()
         self.added: list[int] = []  # what is added up in place
         self.stacked: list[int] = []  # what the loop gives at each step
         self.totals: dict[int, Wire] = {}  # once the loop is laid out, what is added up
         self.made: dict[int, Wire] = {}  # and what it gives at each step, or what follows from that
         self.inside: set[int] = set()  # what the steps themselves need
+        self.writes: dict[int, Write] = {}  # parts of the state that steps only write into
+        self.apart = not self.moving and self.fits_at_once()
+        if self.moving:
+            self.write_after()
 
     def laid_out(self) -> Leaves:
         self.before()
@@ -99,15 +108,51 @@ class _Loop:
         later = {i: self.sum_of(sums[i]) for i in order}
         self.choose_outputs(outputs)
         after = self.run()
-        state = [self.given[start] if start in self.given else after[start] for start in self.state]
+        after |= {start: self.written(start) for start in self.writes}
+        state = [after[start] if start in after else self.given[start] for start in self.state]
         return state, [later[i]() for i in range(len(sums))], [self.spread(k) for k in outputs]
 
-    def fits_at_once(self) -> bool:
-        """Whether steps that do not depend on each other may run at once: no array between is much larger than those around."""
+    def fits_at_once(self, writes: Mapping[int, Write] = MappingProxyType({})) -> bool:
+        """Whether steps that do not depend on each other may run at once: no array between is much larger than those around.
+
+        What is added up at once is no array, as far as it is not huge.
+        """
         if any(isinstance(box.primitive, Nesting) for box in self.wiring.boxes):
             return False
-        sizes = [self.size(k) for box in self.wiring.boxes for k in box.outs]
-        return self.n * max(sizes, default=0) <= max(AT_ONCE, 4 * self.n * sum(map(self.size, (*self.inputs, *self.plain[3]))))
+        ways = {k for write in writes.values() for k in write.made}
+        summed = self.summed_at_once()
+        sizes = [self.size(k) // (HUGE if k in summed else 1) for box in self.wiring.boxes for k in box.outs if k not in ways]
+        around = (*self.inputs, *self.plain[3], *[write.values for write in writes.values()])
+        return self.n * max(sizes, default=0) <= max(AT_ONCE, 4 * self.n * sum(map(self.size, around)))
+
+    def summed_at_once(self) -> set[int]:
+        """Products that only a sum reads: one pass computes both."""
+        read = Counter([*self.wiring.outputs, *[k for box in self.wiring.boxes for k in box.ins]])
+        sums = {box.ins[0] for box in self.wiring.boxes if isinstance(box.primitive, Contract) and len(box.ins) == 1}
+        return {k for k in sums if read[k] == 1 and k in self.maker and _is(self.maker[k].primitive, _MUL)}
+
+    def write_after(self) -> None:
+        """Where all that moves are arrays that steps only write into, at other indices each, they are written after the loop."""
+        writes = writes_of(self.wiring, [(start, self.next[start]) for start in self.moving])
+        if writes is None or not self.fits_at_once(writes):
+            return
+        before, moving = dict(self.given), self.moving
+        self.given.update({start: self.state[start] for start in moving})
+        self.moving, self.apart = [], True
+        if all(self.is_known(w.at) and are_apart(self.wiring, w.at, self.numbers) for w in writes.values()):
+            self.writes = writes
+        else:
+            self.given, self.moving, self.apart, self.made = before, moving, False, {}
+
+    def numbers(self, k: int) -> Any:
+        """The integers of a wire at all steps, where they vary and are known."""
+        return None if self.same(k) or not self.is_known(k) else known_numbers(self.b, self.stack(k))
+
+    def written(self, start: int) -> Wire:
+        """An array into which all steps have written."""
+        write = self.writes[start]
+        index, values = self.spread(write.at), self.spread(write.values)
+        return written(self.b, write, self.state[start], index, values, self.n)
 
     def size(self, k: int) -> int:
         """How many numbers a wire of the step carries."""
