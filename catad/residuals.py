@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from catad.arrays import Array
+from catad.engine.conditions import with_conditions
 from catad.engine.program import Program, with_zeros
 from catad.engine.stages.work import is_view
 from catad.kept import UNIT, inlined, least, price_of
@@ -83,7 +84,7 @@ def residuals(whole: Wiring, count: int, structure: Structure, frozen: Sequence[
 
     Such an argument is kept as it is. Of another one, and of a result, a copy is kept, since the caller may write into it.
     """
-    whole = erased(whole)
+    whole = with_conditions(erased(whole))
     slots = whole.outputs[count:]
     free = {k for k, flag in zip(whole.inputs, frozen, strict=True) if flag}
     fixed = {k for k, flag in zip(slots, inlined(structure), strict=True) if not flag}

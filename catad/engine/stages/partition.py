@@ -32,6 +32,7 @@ Item = Stage | Box
 INDEX = -1  # the wire of a load that is a loop index itself
 MOST_READ, CHEAP = 2, 8  # what is read and computed instead of writing a number and reading it back
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
+MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
 STATES = ("scan", "recurrence")
 _INT = np.dtype(np.int64)
 
@@ -387,7 +388,7 @@ def _recomputed(stage: Stage, value: int) -> tuple[Function, list[Load]] | None:
 
 def _has_room(stage: Stage, more: int) -> bool:
     """True where a stage has room for work of so many operations."""
-    return len(stage.ops) < MOST_WORK and (more == 0 or stage.length + more <= split.MOST)
+    return len(stage.ops) < MOST_WORK and len(stage.inputs) < MOST_ARRAYS and (more == 0 or stage.length + more <= split.MOST)
 
 
 def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine, int]]:
