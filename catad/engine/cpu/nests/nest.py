@@ -240,7 +240,8 @@ class Nest(Places):
         def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
             self.element(i, loop, bases, strides, flags, guarded, state).run(first, anew)
 
-        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if rounds(self.body) else None
+        long = rounds(self.body) and not (n.isdigit() and int(n) <= LEAF)  # lengths of a whole program are known
+        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if long else None
 
         def part(begin: str, end: str, guarded: bool) -> None:
             if cascade is None:
@@ -255,7 +256,11 @@ class Nest(Places):
             leaves(w, begin, end, leaf)
 
         element("0", True, first=True)
-        self._split("1", n, flags, loop, part)
+        begun = "1"
+        if cascade is not None and not self.guards:
+            begun = w.least(n, str(LEAF))
+            w.loop("1", begun, lambda i: element(i, False))
+        self._split(begun, n, flags, loop, part)
         if cascade is not None:
             cascade.total()
         self._store_folds(state, lambda j: bases[j])
