@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from catad import scalar
 from catad.boxes import Primitive
 from catad.engine.merge import merged
+from catad.engine.products import contracted
 from catad.scalar import Function, Node
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
@@ -23,9 +24,9 @@ BESIDE = 16  # results of maps that are fused only since they read a wire in com
 def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
     """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common.
 
-    Sweeps over the same states are one, too, and choices by the same condition.
+    Sweeps over the same states are one, too, and choices by the same condition; sums of products are products of matrices.
     """
-    wiring = merged(wiring)
+    wiring = contracted(merged(wiring))
     maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
     if len(maps) < 2:
         return wiring

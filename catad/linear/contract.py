@@ -122,14 +122,18 @@ def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., 
     expand = tuple(slice(None) if label in wanted else None for label in final)
     shape = tuple(sizes[label] for label in final)
     embed = len(final) != len(out)
-    many = math.prod(sizes[unique[axis]] for axis in summed) > pairwise.LEAF
+    terms = math.prod(sizes[unique[axis]] for axis in summed)
+    many = terms > pairwise.LEAF
+    one = tuple([0 if axis in summed else slice(None) for axis in range(len(unique))])
     if labels == out and unique == out:  # all is as it should be
         return _same
 
     def kernel(xp: Any, x: Any) -> Any:
         if unique != labels:
             x = _diagonals(xp, x, labels)
-        if summed:
+        if summed and terms == 1:
+            x = x[one]
+        elif summed:
             x = pairwise.total(xp, x, summed) if many else xp.sum(x, axis=summed, dtype=x.dtype)
         if order != tuple(range(len(order))):
             x = xp.transpose(x, order)

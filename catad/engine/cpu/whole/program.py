@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.whole.contraction import write_contraction
+from catad.engine.cpu.whole.contraction import dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
@@ -25,6 +25,7 @@ from catad.engine.stages.stage import FoldResult, Stage
 from catad.errors import CannotPrint
 from catad.linear.clear import Cleared, ClearedAt
 from catad.linear.contract import Contract
+from catad.linear.dot_within import DotWithin
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.spaces import Tensor
@@ -49,6 +50,7 @@ WRITERS: dict[type[Primitive], Write] = {
     FlatIndex: flat_index,
     InRange: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
+    DotWithin: dot_within,
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
