@@ -305,7 +305,7 @@ class _Program:
             raise CannotPrint("a formula that holds for some numbers only", "nothing here tests them")
         read = [None if p.wire < 0 else (self.at[p.wire], wires[p.wire]) for p in found.reads]
         roots = [-1 if p.wire < 0 else self._root(p.wire) for p in found.reads]
-        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if k in same}
+        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
         write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
 
