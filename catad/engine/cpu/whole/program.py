@@ -54,6 +54,9 @@ WRITERS: dict[type[Primitive], Write] = {
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
+SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
+"""The kinds of boxes of which equal ones share a function."""
+
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
     Cleared: lambda box: {0: 0},
@@ -282,7 +285,18 @@ class _Program:
         write = WRITERS.get(type(item.primitive))
         if write is None:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
-        write(self.text, item.primitive, [(self.at[k], wires[k]) for k in item.ins], made)
+        read = [(self.at[k], wires[k]) for k in item.ins]
+        if type(item.primitive) not in SHARED:
+            write(self.text, item.primitive, read, made)
+            return
+        arrays = [*read, *made]
+
+        def body(pointers: list[str]) -> None:
+            own = [(Buffer(p, buffer.nbytes), space) for p, (buffer, space) in zip(pointers, arrays, strict=True)]
+            write(self.text, item.primitive, own[: len(read)], own[len(read) :])
+
+        key = (item.primitive, tuple([space for _, space in arrays]))
+        self.text.shared(key, [buffer.pointer for buffer, _ in arrays], body)
 
     def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
         wires = self.wiring.wires
