@@ -18,6 +18,8 @@ from catad.scalar import Function, Node
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
+BESIDE = 16  # results of maps that are fused only since they read a wire in common: LLVM takes long over many arrays in one loop
+
 
 def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
     """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common.
@@ -129,20 +131,26 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
             i = parent[i]
         return i
 
-    by_wire: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    makers: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    readers: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    count = [len(box.outs) for box in wiring.boxes]  # results of the boxes of a group
     for i, box in enumerate(wiring.boxes):
         shape = _index_space(wiring, box)
         if shape is None:
             continue
         rank = level[box.outs[0]]
         for k in box.ins:
-            other = by_wire.get((k, rank, shape))
-            if other is not None:
+            maker, reader = makers.get((k, rank, shape)), readers.get((k, rank, shape))
+            if maker is None and reader is not None and count[find(i)] + count[find(reader)] > BESIDE:
+                reader = None
+            other = reader if maker is None else maker
+            if other is not None and find(i) != find(other):
+                count[find(other)] += count[find(i)]
                 parent[find(i)] = find(other)
-            elif horizontal:
-                by_wire[k, rank, shape] = i
+            elif other is None and horizontal:
+                readers[k, rank, shape] = i
         for k in box.outs:
-            by_wire[k, rank, shape] = i
+            makers[k, rank, shape] = i
     groups: dict[int, list[Box]] = {}
     for i, box in enumerate(wiring.boxes):
         groups.setdefault(find(i), []).append(box)

@@ -31,6 +31,7 @@ from catad.traced.recorder import Region, Restart, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
+from catad.traced.widened import is_uncertain, note_widened
 from catad.trees import tree_leaves, tree_map
 from catad.vector.choose import choose
 from catad.vector.loop import while_loop
@@ -58,10 +59,11 @@ class Names(NamedTuple):
 class Slot:
     """One array of the state: where it starts (a variable of the outer region), and the input that stands for it in the body."""
 
-    __slots__ = ("input", "start", "value", "weak")
+    __slots__ = ("input", "narrow", "start", "value", "weak")
 
     def __init__(self, start: Var, weak: type | None) -> None:
         self.start, self.weak = start, weak
+        self.narrow = start.space.dtype  # which it has before the first step
         self.input: Var | None = None
         self.value: Var | None = None  # what the body leaves in it
 
@@ -83,6 +85,7 @@ class Loop:
         self.passes = 0
         refused = refusing(errors.may_be_one_array(self.what, self.live))
         self.alias = unrolling(self.trace, site) if self.can_unroll else refused  # where arrays may be one
+        self.widens = unrolling(self.trace, site) if self.can_unroll else refusing(errors.dtype_on_data(self.what))
         self.region: Any = None  # of the body
         self.slots: dict[str, list[Slot]] = {}
         self.buffers: dict[Buffer, Slot] = {}
@@ -128,6 +131,7 @@ class Loop:
     def stand_in(self, slot: Slot, name: str | None = None) -> Traced:
         slot.input = self.region.input(slot.start.space, slot.weak, name or slot.start.name)
         self.starts[slot.input.wire.number] = slot.start
+        note_widened(self.region, slot.input, slot.narrow, self.widens)
         made = fresh(self.trace, slot.input)
         if made.ndim:
             self.replaced.add(made.root)
@@ -182,6 +186,8 @@ class Loop:
             if var.space.shape != slot.input.space.shape:
                 self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             dtype, weak = joined(slot.input, var)
+            if var.space.ndim and dtype != slot.narrow and "b" in (var.space.dtype.kind, slot.narrow.kind):
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             if dtype != slot.input.space.dtype or weak != slot.weak:
                 slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
             slot.value = converted(self.region, var, dtype)
@@ -272,6 +278,8 @@ class Loop:
 
         def made(slot: Slot) -> Traced:
             var = self.outer.own(at[id(slot)])
+            if self.may_not_run or (slot.value is not None and is_uncertain(slot.value)):
+                note_widened(self.outer, var, slot.narrow, self.widens)
             return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
 
         leaving = Leaving(self, made, steady)

@@ -24,9 +24,11 @@ from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
+from catad.vector.loop import Counted
 
 _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
     Sweep: loop,
+    Counted: loop,
     ScatterAdded: scatter,
     ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,

@@ -32,6 +32,7 @@ Item = Stage | Box
 INDEX = -1  # the wire of a load that is a loop index itself
 MOST_READ, CHEAP = 2, 8  # what is read and computed instead of writing a number and reading it back
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
+MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
 STATES = ("scan", "recurrence")
 _INT = np.dtype(np.int64)
 
@@ -61,6 +62,7 @@ class Partition:
         self.aliases: dict[int, tuple[int, Access]] = {}
         self.indices: set[int] = set()
         self.waiting: dict[int, tuple[Work, Box]] = {}
+        self._known: dict[tuple[int, Access, int], _Arg | None] = {}  # what was found before about values to compute again
         for box in wiring.boxes:
             self._gathered(box)
         for k in wiring.outputs:
@@ -188,10 +190,13 @@ class Partition:
         sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
         first = max([self.produced.get(k, -1) for k in sources], default=-1)
         own = split.length(work.data) if isinstance(work.data, Function) else 0
+        near = self._near(sources)
         for g in range(max(first, 0), len(self.items)):
             stage = self.items[g]
             if not isinstance(stage, Stage) or stage.shape != work.shape or not _has_room(stage, own):
                 continue
+            if work.kind not in STATES and near.isdisjoint(stage.made) and near.isdisjoint(stage.wires):
+                continue  # they share nothing
             for at in self._coordinates(stage, work):
                 args = self._args(stage, g, work, at)
                 if args is not None and self._shares(stage, work, at, args):
@@ -205,6 +210,15 @@ class Partition:
         assert args is not None
         self._join(stage, len(self.items) - 1, work, at, args)
         stage.members.append(type(box.primitive).__name__)
+
+    def _near(self, sources: Sequence[int]) -> set[int]:
+        """The wires that work may read, itself or to compute what it reads again."""
+        near = set(sources)
+        for k in sources:
+            stage = self.items[self.produced[k]] if k in self.produced else None
+            if isinstance(stage, Stage):
+                near.update(stage.wires)
+        return near
 
     def _coordinates(self, stage: Stage, work: Work) -> list[Coordinates]:
         straight = identity(len(work.shape))
@@ -256,6 +270,13 @@ class Partition:
         stage = self.items[g] if g >= 0 else None
         if not isinstance(stage, Stage) or stage.needs or wire not in stage.made or access.guards:
             return None
+        key = (wire, access, loops)
+        if key not in self._known:
+            self._known[key] = self._computed(stage, wire, access, loops)
+        return self._known[key]
+
+    def _computed(self, stage: Stage, wire: int, access: Access, loops: int) -> _Arg | None:
+        """The same for a value of that stage."""
         value, own = stage.made[wire]
         found = _recomputed(stage, value) if len(stage.shape) == loops else None
         if found is None:
@@ -387,7 +408,7 @@ def _recomputed(stage: Stage, value: int) -> tuple[Function, list[Load]] | None:
 
 def _has_room(stage: Stage, more: int) -> bool:
     """True where a stage has room for work of so many operations."""
-    return len(stage.ops) < MOST_WORK and (more == 0 or stage.length + more <= split.MOST)
+    return len(stage.ops) < MOST_WORK and len(stage.inputs) < MOST_ARRAYS and (more == 0 or stage.length + more <= split.MOST)
 
 
 def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine, int]]:

@@ -63,6 +63,7 @@ class Stage:
     direction: int = 0  # 1 upwards, -1 downwards, 0 while it does not matter
     loads: dict[tuple[int, Access, int, int], int] = field(default_factory=dict)
     inputs: list[tuple[int, Load]] = field(default_factory=list)  # value and what it reads
+    wires: set[int] = field(default_factory=set)  # of the inputs
     ops: list[Op] = field(default_factory=list)
     made: dict[int, tuple[int, Coordinates]] = field(default_factory=dict)  # wire to value and its coordinates
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Stage:
         if key not in self.loads:
             self.loads[key] = self.fresh()
             self.inputs.append((self.loads[key], load))
+            self.wires.add(load.wire)
         return self.loads[key]
 
     def add(self, kind: str, data: Any, args: Sequence[int], count: int) -> Op:

@@ -11,6 +11,7 @@ import numpy as np
 from catad import scalar
 from catad.engine.stages.access import FIXED, Access, across, along, spread, straight, without_sums
 from catad.engine.stages.stage import Work
+from catad.linear.clear import ClearedWhere
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered
 from catad.linear.recurrence import Recurred
@@ -50,6 +51,14 @@ def _map(wiring: Wiring, box: Box, pointwise: Map) -> Work:
     shape = wiring.wires[box.outs[0]].shape
     reads = tuple([(k, spread(wiring.wires[k].shape, shape)) for k in box.ins])
     return Work("map", pointwise.function, shape, reads, box.outs)
+
+
+def _cleared(wiring: Wiring, box: Box, _: ClearedWhere) -> Work:
+    """A choice at each place between a number and zero."""
+    space = wiring.wires[box.outs[0]]
+    node = scalar.apply("select", scalar.param(0), scalar.param(1), scalar.const(space.dtype.type(0).item()))
+    reads = tuple([(k, spread(wiring.wires[k].shape, space.shape)) for k in box.ins])
+    return Work("map", Function.make(2, [node]), space.shape, reads, box.outs)
 
 
 def _contract(wiring: Wiring, box: Box, c: Contract) -> Work | None:
@@ -164,6 +173,7 @@ def _fold(wiring: Wiring, box: Box, fold: Fold) -> Work | None:
 
 _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
     Map: _map,
+    ClearedWhere: _cleared,
     Contract: _contract,
     Scan: _scan,
     Recurred: _recurrence,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.whole.contraction import write_contraction
+from catad.engine.cpu.whole.contraction import dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy, windowed
@@ -25,6 +25,7 @@ from catad.engine.stages.stage import FoldResult, Stage
 from catad.errors import CannotPrint
 from catad.linear.clear import Cleared, ClearedAt
 from catad.linear.contract import Contract
+from catad.linear.dot_within import DotWithin
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.windows import Windowed
@@ -51,8 +52,12 @@ WRITERS: dict[type[Primitive], Write] = {
     FlatIndex: flat_index,
     InRange: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
+    DotWithin: dot_within,
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
+
+SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
+"""The kinds of boxes of which equal ones share a function."""
 
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
@@ -282,7 +287,18 @@ class _Program:
         write = WRITERS.get(type(item.primitive))
         if write is None:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
-        write(self.text, item.primitive, [(self.at[k], wires[k]) for k in item.ins], made)
+        read = [(self.at[k], wires[k]) for k in item.ins]
+        if type(item.primitive) not in SHARED:
+            write(self.text, item.primitive, read, made)
+            return
+        arrays = [*read, *made]
+
+        def body(pointers: list[str]) -> None:
+            own = [(Buffer(p, buffer.nbytes), space) for p, (buffer, space) in zip(pointers, arrays, strict=True)]
+            write(self.text, item.primitive, own[: len(read)], own[len(read) :])
+
+        key = (item.primitive, tuple([space for _, space in arrays]))
+        self.text.shared(key, [buffer.pointer for buffer, _ in arrays], body)
 
     def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
         wires = self.wiring.wires
@@ -291,7 +307,7 @@ class _Program:
             raise CannotPrint("a formula that holds for some numbers only", "nothing here tests them")
         read = [None if p.wire < 0 else (self.at[p.wire], wires[p.wire]) for p in found.reads]
         roots = [-1 if p.wire < 0 else self._root(p.wire) for p in found.reads]
-        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if k in same}
+        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
         write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
 

@@ -18,6 +18,7 @@ from catad.engine.cpu.whole import nested as nested  # its writers are known by 
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
+from catad.engine.cpu.whole.rewrite import accumulated
 from catad.engine.cpu.whole.text import BOXES, Buffer, Text
 from catad.engine.machine import Compiled
 from catad.engine.reference import REFERENCE
@@ -121,7 +122,7 @@ def largest(primitive: Nesting) -> int:
     """The numbers that the largest pass within a box makes."""
     found = 0
     for _, term, dom in primitive.programs():
-        wiring = late().program_of(term, dom)[0].wiring
+        wiring = accumulated(late().program_of(term, dom)[0].wiring)
         for box in wiring.boxes:
             if isinstance(box.primitive, Nesting):
                 found = max(found, largest(box.primitive))
