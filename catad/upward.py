@@ -11,6 +11,7 @@ from catad.engine.program import Program, cost_of, program_of, run, run_product,
 from catad.engine.run import finished
 from catad.fronts import at_space, front_of, is_of_plain_function
 from catad.functors import differential, linearised, reverse_differential, tangent
+from catad.kept import kept_of_step
 from catad.linear.constructors import identity as identity_map
 from catad.linear.constructors import join as joined
 from catad.linear.constructors import scale as scaling
@@ -39,7 +40,7 @@ from catad.vector.loop import after
 from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
-from catad.vector.shape import broadcast_to, reshape, transpose
+from catad.vector.shape import broadcast_to, concatenate, reshape, transpose
 from catad.vector.ufuncs.logic import where
 from catad.wiring import codomain, wire
 
@@ -58,6 +59,7 @@ __all__ = [
     "cells_of",
     "code_of",
     "codomain",
+    "concatenate",
     "const",
     "cost_of",
     "cost_of_wiring",
@@ -75,6 +77,7 @@ __all__ = [
     "identity_map",
     "is_of_plain_function",
     "joined",
+    "kept_of_step",
     "lanes",
     "linearised",
     "linearize",

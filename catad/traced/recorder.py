@@ -255,6 +255,7 @@ class Trace:
 
     def __init__(self, findings: Findings, unroll: int, outer: Trace | None) -> None:
         self.findings, self.unroll, self.outer = findings, unroll, outer
+        self.short: list[tuple[Any, int]] = []  # the short loops that run in Python here, and their steps
         self.calls: Calls = ()  # of the user's functions that run now
         self.call_count = 0
         self.root = Region(self, None)
@@ -311,11 +312,12 @@ class Trace:
 
 
 class Findings:
-    """What attempts at a trace have found out: loops that must be unrolled, branches that must be explored, and which answers
-    the paths through the explored branches give."""
+    """What attempts at a trace have found out: loops that must be unrolled, short loops within each other that are many steps
+    together, branches that must be explored, and which answers the paths through the explored branches give."""
 
     def __init__(self) -> None:
         self.unrolled: set[Any] = set()
+        self.rolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
         self.paths = 0  # that have been run
