@@ -15,8 +15,8 @@ from catad.boxes import Primitive
 from catad.engine.cpu.whole.contraction import dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
-from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy, windowed
-from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
+from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
+from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
@@ -32,7 +32,7 @@ from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
-from catad.vector.overwrite import AddedAt, Overwritten, OverwrittenAt
+from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.vector.shape import Concatenate
 from catad.wiring import Box, Wiring
 
@@ -43,6 +43,7 @@ WRITERS: dict[type[Primitive], Write] = {
     StridedCopy: strided_copy,
     Windowed: windowed,
     Overwritten: overwritten,
+    Added: added,
     Cleared: cleared,
     Concatenate: concatenate,
     OverwrittenAt: overwritten_at,
@@ -61,6 +62,7 @@ SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
 
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
+    Added: lambda box: {0: 0},
     Cleared: lambda box: {0: 0},
     OverwrittenAt: lambda box: {0: 1},
     AddedAt: lambda box: {0: 1},
@@ -104,6 +106,9 @@ class _Program:
             if not box.ins:
                 self.at.update({k: text.constant(box.primitive.evaluate(np)) for k in box.outs if k in needed})
         self.makes = self._makes(needed)
+        self.apart: set[int] = set()
+        self.memory = self._memories()
+        self.apart = self._copied()
         self.memory = self._memories()
         self.same, after = self._in_place()
         self.order = self._ordered(after)
@@ -123,7 +128,7 @@ class _Program:
 
     def _alias(self, item: Item) -> int | None:
         """The bytes after which the result of a box begins within its argument; None where it is no part of it."""
-        if isinstance(item, Stage):
+        if isinstance(item, Stage) or not self.apart.isdisjoint(item.outs):
             return None
         if isinstance(item.primitive, Reshaped):
             return 0
@@ -137,6 +142,15 @@ class _Program:
                 assert isinstance(item, Box)
                 memory[item.outs[0]] = memory.get(item.ins[0], item.ins[0])
         return memory
+
+    def _copied(self) -> set[int]:
+        """Small parts of arrays that are changed: who reads such a part later would keep the array unchanged."""
+        wires = self.wiring.wires
+        boxes = [item for item in self.items if isinstance(item, Box)]
+        which = [(box, CHANGED[type(box.primitive)](box)) for box in boxes if type(box.primitive) in CHANGED]
+        changed = {self._root(box.ins[a]) for box, same in which for a in same.values()}
+        parts = [box.outs[0] for box in boxes if isinstance(box.primitive, StridedCopy) and box.outs[0] in self.memory]
+        return {k for k in parts if self._root(k) in changed and PART * wires[k].nbytes <= wires[self._root(k)].nbytes}
 
     def _root(self, wire: int) -> int:
         return self.memory.get(wire, wire)
