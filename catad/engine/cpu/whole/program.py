@@ -204,7 +204,9 @@ class _Program:
         wires = self.wiring.wires
         if not isinstance(item, Stage):
             which = CHANGED.get(type(item.primitive))
-            return {item.outs[r]: item.ins[a] for r, a in which(item).items()} if which else {}
+            roots = [self._root(k) for k in item.ins]  # what the box reads as another argument, too, must stay
+            pairs = [] if which is None else which(item).items()
+            return {item.outs[r]: item.ins[a] for r, a in pairs if roots.count(roots[a]) == 1}
         found: dict[int, int] = {}
         if item.axis:
             return found
