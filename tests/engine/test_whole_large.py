@@ -48,7 +48,7 @@ def halved(x: Any, k: Any) -> Any:
 def borders(x: Any, k: Any) -> Any:
     """Each step writes at places that are known."""
     y = x.copy()
-    for i in range(40):
+    for _ in range(40):
         y[0] = k * y[1] + 0.1 * y[-1]
         y[-1, 3:] = np.sin(y[0, 3:])
         y[1] = 0.5 * y[0]
