@@ -153,8 +153,8 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
     for j, (place, own) in enumerate(zip(places, strides, strict=True)):
         for at, stride in zip(place.access.axes, own, strict=True):
             offsets[j] += at.a * stride
-            if at.label >= 0:
-                steps[j][at.label] += at.s * stride
+            for label, s in at.terms:
+                steps[j][label] += s * stride
     loops = []
     guarded = _guards(stage)
     for k, size in enumerate(stage.shape):

@@ -17,7 +17,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages import split
-from catad.engine.stages.access import Access, Affine, Guard, behind, moved, spread, straight
+from catad.engine.stages.access import Access, Affine, Guard, affine, along, behind, composed, moved, spread, straight
 from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
 from catad.linear.contract import Contract
@@ -171,8 +171,7 @@ class Partition:
         while wire not in self.produced:
             if wire in self.aliases:
                 source, own = self.aliases[wire]
-                axes = [Affine(-1, 0, 0) if at.label < 0 else access.axes[at.label] for at in own.axes]
-                wire, access = source, access._replace(axes=tuple(axes))
+                wire, access = source, access._replace(axes=tuple([composed(at, access.axes) for at in own.axes]))
             elif wire in self.views:
                 box = self.views[wire]
                 found = behind(box.primitive, access, self.wiring.wires[box.ins[0]].shape, loops)
@@ -288,9 +287,10 @@ class Partition:
             return None
         if scalar.result_types(function, tuple([load.dtype for load in loads])) != (self.wiring.wires[wire].dtype,):
             return None
-        at = [Affine(k, 0, 1) for k in range(loops)]
-        for (label, a, s), (new, b, t) in zip(own, access.axes, strict=True):
-            at[label] = Affine(new, (b - a) * s, t * s)
+        at = [along(k) for k in range(loops)]
+        for coordinate, (b, terms) in zip(own, access.axes, strict=True):
+            label, s = coordinate.one
+            at[label] = affine((b - coordinate.a) * s, [(new, t * s) for new, t in terms])
         return _Arg(again=(function, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
 
     @cached_property
@@ -308,7 +308,7 @@ class Partition:
             return None
         (axis,), n = stage.axis, stage.shape[stage.axis[0]]
         step = stage.direction
-        shifted = tuple([Affine(k, a - s * step, s) if k == axis else Affine(k, a, s) for k, a, s in own])
+        shifted = tuple([at._replace(a=at.a - at.one[1] * step) if at.one[0] == axis else at for at in own])
         guard = Guard(axis, 1, n) if step > 0 else Guard(axis, 0, n - 1)
         if access.axes != shifted or access.guards != (guard,):
             return None
@@ -329,7 +329,7 @@ class Partition:
         if work.needs is not None:
             stage.needs.add(work.needs)
         if work.axis:
-            sign = at[work.axis[0]].s
+            sign = at[work.axis[0]].one[1]
             stage.axis = work.axis
             stage.direction = stage.direction or work.direction * sign
         values: list[int] = []
@@ -342,8 +342,8 @@ class Partition:
             if work.first is not None:
                 values = [stage.add("map", work.first, values, 1).first]
             place = stage.ops.index(stage.add("fold", work.data, values, 0))
-            for part, (out, along) in enumerate(zip(work.outs, work.stores, strict=True)):
-                own = tuple([at[p.label] for p in along])
+            for part, (out, stores) in enumerate(zip(work.outs, work.stores, strict=True)):
+                own = tuple([composed(p, at) for p in stores])
                 stage.folded[out] = (FoldResult(place, part), own)
         else:
             first = stage.add(work.kind, work.data, values, len(work.outs)).first
@@ -417,15 +417,15 @@ def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine,
     for guard in guards:
         size = shape[guard.label]
         if guard.lo > 0:
-            found.append((Affine(guard.label, 0, 1), guard.lo))
+            found.append((along(guard.label), guard.lo))
         if guard.hi < size:
-            found.append((Affine(guard.label, size - 1, -1), size - guard.hi))
+            found.append((along(guard.label, size - 1, -1), size - guard.hi))
     return found
 
 
-def _steps(access: Access) -> tuple[tuple[int, int], ...]:
+def _steps(access: Access) -> tuple[tuple[tuple[int, int], ...], ...]:
     """The steps of an access along the loops, wherever it starts."""
-    return tuple([(at.label, at.s) for at in access.axes])
+    return tuple([at.terms for at in access.axes])
 
 
 def copied(wiring: Wiring, wire: int, source: int) -> Box:

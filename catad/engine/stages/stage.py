@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.engine.stages.access import Access, Affine
+from catad.engine.stages.access import Access, Affine, along
 from catad.scalar import Function
 
 Coordinates = tuple[Affine, ...]  # the own index of a member, one entry a loop of the stage
@@ -102,12 +102,12 @@ class Stage:
 
 def identity(loops: int) -> Coordinates:
     """The coordinates of a member that runs as the stage does."""
-    return tuple([Affine(k, 0, 1) for k in range(loops)])
+    return tuple([along(k) for k in range(loops)])
 
 
 def turned(shape: Sequence[int], axis: int) -> Coordinates:
     """The coordinates of a member that runs against the stage along one axis."""
-    return tuple([Affine(k, n - 1, -1) if k == axis else Affine(k, 0, 1) for k, n in enumerate(shape)])
+    return tuple([along(k, n - 1, -1) if k == axis else along(k) for k, n in enumerate(shape)])
 
 
 class Work(NamedTuple):

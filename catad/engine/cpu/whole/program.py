@@ -16,7 +16,7 @@ from catad.boxes import Primitive
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
-from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
+from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy, windowed
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.stages.layout import Ready, ready
@@ -29,6 +29,7 @@ from catad.linear.contract import Contract
 from catad.linear.dot_within import DotWithin
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import Reshaped, StridedCopy
+from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
@@ -41,6 +42,7 @@ Write = Callable[[Text, Any, Arrays, Arrays], None]
 
 WRITERS: dict[type[Primitive], Write] = {
     StridedCopy: strided_copy,
+    Windowed: windowed,
     Overwritten: overwritten,
     Cleared: cleared,
     Concatenate: concatenate,
@@ -192,7 +194,9 @@ class _Program:
         wires = self.wiring.wires
         if not isinstance(item, Stage):
             which = CHANGED.get(type(item.primitive))
-            return {item.outs[r]: item.ins[a] for r, a in which(item).items()} if which else {}
+            roots = [self._root(k) for k in item.ins]  # what the box reads as another argument, too, must stay
+            pairs = [] if which is None else which(item).items()
+            return {item.outs[r]: item.ins[a] for r, a in pairs if roots.count(roots[a]) == 1}
         found: dict[int, int] = {}
         if item.axis:
             return found
