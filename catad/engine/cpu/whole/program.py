@@ -6,13 +6,14 @@ other readers, where that is no cycle. What the caller wants in a certain place 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.whole.contraction import dot_within, write_contraction
+from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
@@ -58,7 +59,7 @@ WRITERS: dict[type[Primitive], Write] = {
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
 SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
-"""The kinds of boxes of which equal ones share a function."""
+"""The kinds of boxes of which equal ones share a function, besides products that BLAS does not do."""
 
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
@@ -110,6 +111,9 @@ class _Program:
         self.memory = self._memories()
         self.apart = self._copied()
         self.memory = self._memories()
+        self.parts: dict[int, list[int]] = {}  # the wires that are a part of each memory, itself the first
+        for k, root in self.memory.items():
+            self.parts.setdefault(root, [root]).append(k)
         self.same, after = self._in_place()
         self.order = self._ordered(after)
 
@@ -271,9 +275,9 @@ class _Program:
 
     def _release(self, wire: int, buffer: Buffer) -> None:
         """Free the memory of a wire, unless another one lies there since."""
-        for k in [k for k in self.at if self._root(k) == wire]:
-            del self.at[k]
-        if not any(other.pointer == buffer.pointer for other in self.at.values()):
+        for k in self.parts.get(wire, (wire,)):
+            self.at.pop(k, None)
+        if buffer.place >= 0 and not any(other.pointer == buffer.pointer for other in self.at.values()):
             self.text.free(buffer)
 
     def _item(self, g: int, wanted: dict[int, Buffer]) -> None:
@@ -304,7 +308,7 @@ class _Program:
         if write is None:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
         read = [(self.at[k], wires[k]) for k in item.ins]
-        if type(item.primitive) not in SHARED:
+        if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)
             return
         arrays = [*read, *made]
@@ -326,6 +330,11 @@ class _Program:
         shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
         write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
+
+
+def _shared(box: Primitive) -> bool:
+    """True where equal boxes share a function."""
+    return isinstance(box, SHARED) or (isinstance(box, Contract) and math.prod(box.sizes) < LARGE)
 
 
 def _reaches(after: dict[int, set[int]], start: int, goal: int) -> bool:
