@@ -66,7 +66,7 @@ class Jacobian:
         self.f, self.mode, self.argnums = f, mode, argnums
 
     def __call__(self, *primals: Value, **named: Value) -> LinearMap:
-        if isinstance(self.mode, Plan) and self.mode.recomputes:
+        if isinstance(self.mode, Plan) and self.mode.runs_alone:
             return self.mode.run_as(self.f, *primals)
         at = taken_point(self.f, primals, named)
         if at.is_symbolic:
