@@ -1,11 +1,10 @@
 """What a pullback keeps of its point: the arrays with the fewest bytes from which all coefficients of the derivative follow.
 
 The slots of the linear map are such arrays, and often not the fewest. The program of value and coefficients is a graph of
-wires, in which a minimum vertex cut is looked for between the slots and what a pullback cannot compute again. A wire in the
-cut is kept. Pointwise boxes behind the cut run again, in the stages of the pullback that read what they make; so a box has a
-price, too. All else runs once: contractions, folds, scans, loops, sorts, code that cannot be traced.
+wires, in which a minimum vertex cut is looked for between the slots and what a pullback cannot compute again (`kept.py`).
+Pointwise boxes behind the cut run again, in the stages of the pullback that read what they make.
 
-Sources: the min-cut partitioner of PyTorch's AOTAutograd; the name is JAX's.
+Source: the name is JAX's.
 """
 
 from __future__ import annotations
@@ -15,24 +14,15 @@ from functools import cached_property
 from typing import Any
 
 from catad.arrays import Array
+from catad.engine.conditions import with_conditions
 from catad.engine.program import Program, with_zeros
-from catad.engine.stages.split import length
-from catad.engine.stages.work import is_view, work_of
-from catad.linear.apply import applying
+from catad.engine.stages.work import is_view
+from catad.kept import UNIT, inlined, least, price_of
 from catad.linear.cut import between
 from catad.linear.structure import Structure
-from catad.planner.heuristics import Work
-from catad.planner.problems.min_cut import MinCut
-from catad.scalar import postorder
 from catad.spaces import Product, Tensor
 from catad.vector.by_hand import erased
-from catad.vector.map import Map
 from catad.wiring import Box, Builder, Wire, Wiring
-
-UNIT = 32  # capacities are in parts of a byte: an operation on numbers costs as much as moving one of 32 parts of their bytes
-WORK = 2e5  # of the search for a cut, some tenths of a second at most
-Vertex = int | tuple[int, ...]  # a wire, or the results of a box for its price
-END = -1  # the vertex for all that a pullback cannot compute again
 
 
 class Residuals:
@@ -94,86 +84,30 @@ def residuals(whole: Wiring, count: int, structure: Structure, frozen: Sequence[
 
     Such an argument is kept as it is. Of another one, and of a result, a copy is kept, since the caller may write into it.
     """
-    whole = erased(whole)
+    whole = with_conditions(erased(whole))
     slots = whole.outputs[count:]
     free = {k for k, flag in zip(whole.inputs, frozen, strict=True) if flag}
-    fixed = {k for k, flag in zip(slots, _inlined(structure), strict=True) if not flag}
-    found = least(whole, count, free, fixed)
+    fixed = {k for k, flag in zip(slots, inlined(structure), strict=True) if not flag}
+    found = _least(whole, count, free, fixed)
     if found is None or (found == {*slots} and not found & free):
         return None
     held = [i for i, k in enumerate(whole.inputs) if k in found & free]
     return Residuals(whole, count, structure, held, sorted(found - free))
 
 
-def least(whole: Wiring, count: int, free: Collection[int], fixed: Collection[int]) -> set[int] | None:
+def _least(whole: Wiring, count: int, free: Collection[int], fixed: set[int]) -> set[int] | None:
     """The wires with the fewest bytes from which the slots can be computed again; None where the search takes too long.
 
     `free` are arguments that are kept as they are, `fixed` the slots that what reads them cannot compute in passing: these would
     be written and read all the same.
     """
     results, maker = whole.outputs[:count], {k: box for box in whole.boxes for k in box.outs}
-    ends = dict.fromkeys(whole.outputs[count:])
-    near: dict[Vertex, list[Vertex]] = {}
-    size: dict[Vertex, int] = {}
-    waiting: list[int] = [*ends]
-    while waiting:
-        k = waiting.pop()
-        if k in near:
-            continue
-        box = maker.get(k)
-        size[k] = _capacity(whole, box, k, results, free)
-        price = None if box is None or k in fixed else _price(whole, maker, box)
-        if box is None or price is None:
-            near[k] = [END]
-            continue
-        near[k] = [*box.ins]
-        waiting += box.ins
-        if price:
-            near[k].append(box.outs)
-            near[box.outs], size[box.outs] = [END], price
-    work, found = Work(WORK), set[int]()
-    for part in _parts(near):
-        cut = _cut(part, near, size, ends, work)
-        if cut is None:
-            return None
-        found.update([k for k in cut if isinstance(k, int)])
-    return found
-
-
-def _parts(near: dict[Vertex, list[Vertex]]) -> list[list[Vertex]]:
-    """The vertices of a graph, those that are connected together."""
-    beside: dict[Vertex, list[Vertex]] = {k: [] for k in near}
-    for k, others in near.items():
-        for other in others:
-            if other != END:
-                beside[k].append(other)
-                beside[other].append(k)
-    seen, parts = set[Vertex](), list[list[Vertex]]()
-    for k in near:
-        if k in seen:
-            continue
-        seen.add(k)
-        part = [k]
-        for one in part:
-            part += [other for other in dict.fromkeys(beside[one]) if other not in seen]
-            seen.update(beside[one])
-        parts.append(part)
-    return parts
-
-
-def _cut(
-    part: list[Vertex], near: dict[Vertex, list[Vertex]], size: dict[Vertex, int], ends: Collection[int], work: Work
-) -> list[Vertex] | None:
-    """The minimum cut of a part of the graph between `END` and the ends in it, nearest to these; None without work left."""
-    own = [k for k in part if k in ends]
-    if all(near[k] == [END] for k in part):
-        return own
-    m = len(part) + 1
-    number = {END: m} | {k: i for i, k in enumerate(part, 1)}
-    sets = [sum({1 << number[k] for k in others}) for others in (own, *[near[k] for k in part])]
-    sizes = [0, *[size[k] for k in part]]
-    cut = MinCut(sets, 0, [*sizes, 1 + sum(sizes)], m, work).vertices()
-    return None if cut is None else [part[u - 1] for u in cut]
+    return least(
+        whole,
+        whole.outputs[count:],
+        lambda k: _capacity(whole, maker.get(k), k, results, free),
+        lambda box: price_of(whole, maker, box) if fixed.isdisjoint(box.outs) else None,
+    )
 
 
 def _capacity(whole: Wiring, box: Box | None, k: int, results: Collection[int], free: Collection[int]) -> int:
@@ -181,38 +115,3 @@ def _capacity(whole: Wiring, box: Box | None, k: int, results: Collection[int], 
     space = whole.wires[k]
     times = 1 if k in free else 3 if box is None or k in results or is_view(box) else 2
     return UNIT * times * space.size * space.dtype.itemsize
-
-
-def _price(whole: Wiring, maker: dict[int, Box], box: Box) -> int | None:
-    """What running a box again costs, in the units of a capacity; None where it must not.
-
-    A view shows what is in memory: of something that is computed again it would not be read in passing.
-    """
-    if not box.ins:
-        return 0  # a constant of the program
-    if is_view(box):
-        source = maker.get(box.ins[0])
-        while source is not None and is_view(source):
-            source = maker.get(source.ins[0])
-        return None if source is not None and source.ins and isinstance(source.primitive, Map) else 0
-    if not isinstance(box.primitive, Map) or any(node.op == "loop" for node in postorder(box.primitive.function.outputs)):
-        return None
-    out = whole.wires[box.outs[0]]
-    return length(box.primitive.function) * out.size * max([whole.wires[k].dtype.itemsize for k in box.outs])
-
-
-def _inlined(structure: Structure) -> list[bool]:
-    """Of each slot of a structure, whether all that reads it can compute it in passing."""
-    wiring, _ = applying(structure)
-    shown = {k: i for i, k in enumerate(wiring.inputs[: len(structure.slots)])}  # a slot, or a view of one
-    found = [k not in wiring.outputs for k in shown]
-    for box in wiring.boxes:
-        for k in box.ins:
-            if k not in shown:
-                continue
-            if is_view(box):
-                found[shown[k]] &= box.outs[0] not in wiring.outputs
-                shown[box.outs[0]] = shown[k]
-            else:
-                found[shown[k]] &= work_of(wiring, box) is not None
-    return found

@@ -11,6 +11,7 @@ from catad.engine.program import Program, cost_of, program_of, run, run_product,
 from catad.engine.run import finished
 from catad.fronts import at_space, front_of, is_of_plain_function
 from catad.functors import differential, linearised, reverse_differential, tangent
+from catad.kept import kept_of_step
 from catad.linear.constructors import identity as identity_map
 from catad.linear.constructors import join as joined
 from catad.linear.constructors import scale as scaling
@@ -76,6 +77,7 @@ __all__ = [
     "identity_map",
     "is_of_plain_function",
     "joined",
+    "kept_of_step",
     "lanes",
     "linearised",
     "linearize",

@@ -204,6 +204,9 @@ class StrictArray:
     def __repr__(self) -> str:
         return f"strict.{self._data!r}"
 
+    def __str__(self) -> str:
+        return str(self._data)
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -277,6 +280,10 @@ class _Function:
             args = tuple(a._data if isinstance(a, StrictArray) else a for a in args)
             return StrictArray(getattr(np, self.name)(*args, **kwargs))
         kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
+        if self.name == "power":  # NumPy takes a square root for the one exponent 0.5; other libraries do not
+            x, n = map(_unwrap, args)
+            many = isinstance(n, float) and n == 0.5 and np.ndim(x) and np.asarray(x).dtype.kind == "f"
+            return _wrap(np.power(x, np.full(np.shape(x), n, np.asarray(x).dtype) if many else n, **kwargs))
         return _wrap(getattr(np, self.name)(*map(_unwrap, args), **kwargs))
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0) -> Any:

@@ -8,22 +8,26 @@ by zero; fusing before running saves passes over memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from catad import scalar
 from catad.boxes import Primitive
 from catad.engine.merge import merged
+from catad.engine.products import contracted
 from catad.scalar import Function, Node
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
+
+BESIDE = 16  # results of maps that are fused only since they read a wire in common: LLVM takes long over many arrays in one loop
 
 
 def fuse(wiring: Wiring, horizontal: bool = False) -> Wiring:
     """The wiring with its maps fused along wires; with `horizontal`, also those that read a wire in common.
 
-    Sweeps over the same states are one, too, and choices by the same condition.
+    Sweeps over the same states are one, too, and choices by the same condition; sums of products are products of matrices.
     """
-    wiring = merged(wiring)
+    wiring = contracted(merged(wiring))
     maps = [box for box in wiring.boxes if isinstance(box.primitive, Map)]
     if len(maps) < 2:
         return wiring
@@ -128,24 +132,37 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
             i = parent[i]
         return i
 
-    by_wire: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    for i, box in enumerate(wiring.boxes):
-        shape = _index_space(wiring, box)
-        if shape is None:
-            continue
-        rank = level[box.outs[0]]
+    maps = [(i, box, level[box.outs[0]]) for i, box in enumerate(wiring.boxes) if _index_space(wiring, box) is not None]
+    makers = {(k, rank, wiring.wires[k].shape): i for i, box, rank in maps for k in box.outs}
+    beside: list[tuple[int, tuple[int, int, tuple[int, ...]]]] = []  # the maps that read a wire made elsewhere
+    for i, box, rank in maps:
         for k in box.ins:
-            other = by_wire.get((k, rank, shape))
-            if other is not None:
-                parent[find(i)] = find(other)
-            elif horizontal:
-                by_wire[k, rank, shape] = i
-        for k in box.outs:
-            by_wire[k, rank, shape] = i
+            key = (k, rank, wiring.wires[box.outs[0]].shape)
+            if key in makers:
+                parent[find(i)] = find(makers[key])
+            else:
+                beside.append((i, key))
+    if horizontal:
+        results = _results(wiring, [find(i) for i in range(len(parent))])
+        last: dict[tuple[int, int, tuple[int, ...]], int] = {}
+        for i, key in beside:
+            one, other = find(i), find(last.setdefault(key, i))
+            if one != other and results[one] + results[other] <= BESIDE:
+                results[other] += results[one]
+                parent[one] = other
+            elif one != other:
+                last[key] = i
     groups: dict[int, list[Box]] = {}
     for i, box in enumerate(wiring.boxes):
         groups.setdefault(find(i), []).append(box)
     return list(groups.values())
+
+
+def _results(wiring: Wiring, group: Sequence[int]) -> Counter[int]:
+    """The number of wires that boxes of each group make and that others read."""
+    maker = {k: i for i, box in enumerate(wiring.boxes) for k in box.outs}
+    read = [k for i, box in enumerate(wiring.boxes) for k in box.ins if k in maker and group[maker[k]] != group[i]]
+    return Counter([group[maker[k]] for k in {*read, *wiring.outputs} if k in maker])
 
 
 def _readers(wiring: Wiring) -> dict[int, list[int]]:

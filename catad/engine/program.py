@@ -27,7 +27,7 @@ from catad.scalar import operations
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
-from catad.trip_counts import TripCountChanged, assuming, with_trip_counts
+from catad.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
 from catad.vector.map import Map
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
@@ -171,20 +171,24 @@ def run(term: D, x: Value) -> Value:
             key = None
     found: TripCountChanged | None = None
     if key is not None:  # plain arrays: the way to their program is short
-        entry = cache_of(term).get(key)
+        entry = cache_of(term).for_call(key)
         if entry is not None:
             program, cod = entry.value
             try:
-                if not entry.loops:
-                    out = program(np, leaves)
-                else:
-                    with assuming(dict(entry.loops)):  # those for which it was laid out
-                        out = program(np, leaves)
+                out = run_assuming(entry.loops, program, leaves)
             except TripCountChanged as error:
                 found = error
             else:
                 return out[0] if len(out) == 1 and isinstance(cod, Tensor) else rebuild(cod, out)
     return _run(term, x, key, found)
+
+
+def run_assuming(loops: Loops, program: Program, leaves: Sequence[Array]) -> list[Array]:
+    """The results of a program on arrays of NumPy, with the numbers of steps for which it was laid out."""
+    if not loops:
+        return program(np, leaves)
+    with assuming(dict(loops)):
+        return program(np, leaves)
 
 
 def _run(term: D, x: Value, key: Any, found: TripCountChanged | None) -> Value:

@@ -206,6 +206,22 @@ def cannot_cast(given: Any, into: Any, casting: str) -> str:
     )
 
 
+def dtype_on_data(what: str) -> str:
+    return text(
+        f"an array has another dtype before a {what} on data than after a step of it, and somebody writes into it",
+        do="make it of the wider dtype from the start, for example x.astype(float)",
+    )
+
+
+def rounds_each_time(ufunc: np.ufunc, given: Any, into: Any) -> str:
+    name = f"np.{ufunc.__name__}.at"
+    return text(
+        f"{name} would round to a whole number each time that an index occurs",
+        given=f"values of {given} for an array of {into}",
+        do=f"make the array of {given}, x.astype(np.{given}), or convert the values, .astype(np.{into})",
+    )
+
+
 def random_numbers() -> str:
     return text(
         "random numbers would be drawn once, while the function is traced, and stay the same for ever",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from catad.spaces import Space, flatten
+from catad.spaces import Space, Tensor, flatten
 from catad.terms import D
 from catad.wiring import Box, Wiring, wire
 
@@ -29,6 +29,11 @@ class Cut(D):
 
     def data(self) -> Any:
         return (self.dom, self.ins, self.outs, self.count)
+
+    @property
+    def spaces_before(self) -> tuple[Tensor, ...]:
+        """The spaces of the wires that its argument gives."""
+        return wire(self.children[0], self.dom).spaces(self.ins)
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         wiring = wire(self.children[0], self.dom)

@@ -25,14 +25,15 @@ from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import depending
 from catad.linear.contract import contract
-from catad.linear.cut import cut
+from catad.linear.cut import Cut, cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
 from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
-from catad.rearrange import exl, exr, it, proj
+from catad.rearrange import exl, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
+from catad.term_cache import cached
 from catad.terms import D, fork
 from catad.wiring import wire
 
@@ -107,14 +108,17 @@ class Sweep(Nesting):
             return None
         valued, structure = late().linearised(self.body, self.dom)  # (s, g, u) to ((s', a, o), slots)
         wiring = wire(valued, self.dom)
-        own = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
+        slots = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
         k, g = len(self.state.leaves), len(self.given.leaves)
+        own = cached(self.body, ("kept", self.dom, self.n), self._kept)
+        again = None if own == slots else cut(valued, self.dom, own, slots)
         varying = depending(wiring, [not k <= i < k + g for i in range(len(wiring.inputs))])
         stacked = dict(zip(wiring.inputs[k + g :], range(k + g, len(wiring.inputs)), strict=True))
         fixed = tuple([j for j, number in enumerate(own) if number not in varying])
-        made = [j for j, number in enumerate(own) if number in varying and number not in stacked]
-        step = fork(exl >> proj(0), it, fork(*[exr >> proj(j) for j in made]))
-        along = self.giving(valued >> step, Unit, Product(tuple([structure.slots[j] for j in made])))
+        made = [number for number in own if number in varying and number not in stacked]
+        kept = cut(valued, self.dom, wiring.inputs, tuple(made))
+        step = fork(valued >> exl >> proj(0), it, kept)
+        along = self.giving(step, Unit, Product(wiring.spaces(made)))
         before = cut(valued, self.dom, wiring.inputs[k : k + g], tuple([own[j] for j in fixed]))
 
         def coefficients(wires: tuple[Wire, ...], results: tuple[Wire, ...]) -> Sequence[Wire]:
@@ -125,7 +129,13 @@ class Sweep(Nesting):
             return [next(same) if j in fixed else shown[at] if at in shown else next(moving) for j, at in enumerate(own)]
 
         counts = [sum(leaf.is_float for leaf in space.leaves) for space in (self.state, self.given, self.sums)]
-        return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed), coefficients)
+        return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed, again), coefficients)
+
+    def _kept(self) -> tuple[int, ...]:
+        """The wires of a step that its derivative keeps. The layout is looked up here, since it may depend on trip counts."""
+        valued, structure = late().linearised(self.body, self.dom)
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        return late().kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """The state and the results get the axis; what is given, and inputs, only where they have it."""
@@ -199,18 +209,24 @@ class Stepped(D):
     """A structure as the step of a loop: (states, (reads, fixed slots), (other slots, inputs)) to (states, sums, outputs).
 
     `ends` are how many leaves of its argument are states and reads, and of its result states and sums. The argument leaves
-    after the states are there where `present` says so; results that are zero by structure are left out.
+    after the states are there where `present` says so; results that are zero by structure are left out. With `again`, what
+    takes the places of the slots is what they follow from.
     """
 
-    __slots__ = ("ends", "fixed", "present", "structure")
+    __slots__ = ("again", "ends", "fixed", "present", "structure")
 
     def __init__(
-        self, structure: Structure, ends: tuple[int, int, int], fixed: tuple[int, ...], present: tuple[bool, ...]
+        self,
+        structure: Structure,
+        ends: tuple[int, int, int],
+        fixed: tuple[int, ...],
+        present: tuple[bool, ...],
+        again: Cut | None = None,
     ) -> None:
-        self.structure, self.ends, self.fixed, self.present = structure, ends, fixed, present
+        self.structure, self.ends, self.fixed, self.present, self.again = structure, ends, fixed, present, again
 
     def data(self) -> Any:
-        return (self.structure, self.ends, self.fixed, self.present)
+        return (self.structure, self.ends, self.fixed, self.present, self.again)
 
     def made(self) -> tuple[bool, ...]:
         """Which result leaves after the states there are."""
@@ -222,7 +238,10 @@ class Stepped(D):
         state, given, inputs = [flatten(part) for part in x]
         there = sum(self.present[:reads])
         held, moving = iter(given[there:]), iter(inputs)
-        slots = [next(held) if j in self.fixed else next(moving) for j in range(len(self.structure.slots))]
+        count = len(self.structure.slots if self.again is None else self.again.ins)
+        slots = [next(held) if j in self.fixed else next(moving) for j in range(count)]
+        if self.again is not None:
+            slots = self.again.lay_out(b, tuple(slots))
         rest = iter((*given[:there], *moving))
         outs = self.structure.apply(b, slots, [*state, *[next(rest) if there else None for there in self.present]])
         after = [zeros(b, s) if y is None else y for y, s in zip(outs[:states], self.structure.cod, strict=False)]
@@ -230,8 +249,9 @@ class Stepped(D):
         return (tuple(after), *[tuple([y for y in own if y is not None]) for own in ends])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        structure = name(self.structure, "structure")
-        return f"{name(Stepped, 'Stepped')}({structure}, {self.ends!r}, {self.fixed!r}, {self.present!r})"
+        data = [name(self.structure, "structure"), repr(self.ends), repr(self.fixed), repr(self.present)]
+        data += [] if self.again is None else [part(self.again)]
+        return f"{name(Stepped, 'Stepped')}({', '.join(data)})"
 
 
 @family
@@ -240,7 +260,8 @@ class SweepMap(Structure):
 
     Of the leaves of the argument of a step, the first `states` are handed on, the next `reads` are the same at each step, and the
     others have an axis of n. Of its result, the first are handed on, the next `sums` are added up, and the others have the
-    axis. Slots have it, too; not those that are `fixed`, the same at each step: weights, say.
+    axis. Slots have it, too; not those that are `fixed`, the same at each step: weights, say. With `again`, the slots are what
+    this term takes: the slots of a step follow from it, and are computed in each step.
     """
 
     step: Structure
@@ -250,6 +271,7 @@ class SweepMap(Structure):
     sums: int
     reverse: bool
     fixed: tuple[int, ...] = ()
+    again: Cut | None = None
 
     @cached_property
     def dom(self) -> tuple[Tensor, ...]:
@@ -263,18 +285,20 @@ class SweepMap(Structure):
 
     @cached_property
     def slots(self) -> tuple[Tensor, ...]:
-        return tuple([slot if j in self.fixed else carried(slot, self.n) for j, slot in enumerate(self.step.slots)])
+        own = self.step.slots if self.again is None else self.again.spaces_before
+        return tuple([slot if j in self.fixed else carried(slot, self.n) for j, slot in enumerate(own)])
 
     @property
     def T(self) -> SweepMap:
-        return SweepMap(self.step.T, self.n, self.states, self.sums, self.reads, not self.reverse, self.fixed)
+        return SweepMap(self.step.T, self.n, self.states, self.sums, self.reads, not self.reverse, self.fixed, self.again)
 
     def apply(self, b: Builder, slots: Sequence[Wire], xs: Sequence[Wire | None]) -> list[Wire | None]:
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         k, moving = self.states, [j for j in range(len(slots)) if j not in self.fixed]
         state = [zeros(b, space) if x is None else x for x, space in zip(xs[:k], self.dom, strict=False)]
-        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, tuple([x is not None for x in xs[k:]]))
+        present = tuple([x is not None for x in xs[k:]])
+        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, present, self.again)
         reads, inputs = [[x for x in own if x is not None] for own in (xs[k : k + self.reads], xs[k + self.reads :])]
         given, each = [*reads, *[slots[j] for j in self.fixed]], [*[slots[j] for j in moving], *inputs]
         after, sums, outputs = late().looped(b, stepped, self.n, (state, given, each), self.reverse)

@@ -23,6 +23,7 @@ from catad.traced.slicing import getitem as slice_of
 from catad.traced.slicing import has_traced_bounds
 from catad.traced.slicing import setitem as write_slice
 from catad.traced.stand_in import Traced, View, checked_array, computed, fresh, var_of
+from catad.traced.widened import check_write
 from catad.vector.at import at
 from catad.vector.keys import arg
 from catad.vector.subscript import index
@@ -196,6 +197,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
         return
     found = parsed(x, key)
     var = var_of(trace, value)
+    check_write(x, var)
     if var.weak is not None:
         var = cast(trace, var, x.dtype)
     region = trace.region
@@ -209,9 +211,11 @@ def _set_under(x: Traced, mask: Traced, value: Any) -> None:
     if isinstance(value, Masked):
         if not same_mask(value.mask, mask):
             raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with another mask in v"))
+        check_write(x, value.full.var_)
         new = fitted(trace, value.full.var_, x.space)
     else:
         var = var_of(trace, value)
+        check_write(x, var)
         row = Tensor(x.shape[mask.ndim :], x.dtype)
         if var.space.ndim > row.ndim and var.space.shape[0] != 1:
             raise errors.TraceError(errors.shape_depends_on_data("x[mask] = v with an array v"))

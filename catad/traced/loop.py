@@ -7,6 +7,7 @@ Python things, short loops, and loops whose steps must be known as numbers run i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,10 +27,11 @@ from catad.traced.left import Leaving
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.operators import weakened
 from catad.traced.outputs import Outputs
-from catad.traced.recorder import Region, Var
+from catad.traced.recorder import Region, Restart, Var
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
+from catad.traced.widened import is_uncertain, note_widened
 from catad.trees import tree_leaves, tree_map
 from catad.vector.choose import choose
 from catad.vector.loop import while_loop
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
 _PASSES = 8  # recordings of a body until its state is settled
+_NEST = 2  # times the steps of a short loop that short loops within each other take in Python together
 
 
 class Names(NamedTuple):
@@ -56,10 +59,11 @@ class Names(NamedTuple):
 class Slot:
     """One array of the state: where it starts (a variable of the outer region), and the input that stands for it in the body."""
 
-    __slots__ = ("input", "start", "value", "weak")
+    __slots__ = ("input", "narrow", "start", "value", "weak")
 
     def __init__(self, start: Var, weak: type | None) -> None:
         self.start, self.weak = start, weak
+        self.narrow = start.space.dtype  # which it has before the first step
         self.input: Var | None = None
         self.value: Var | None = None  # what the body leaves in it
 
@@ -81,6 +85,7 @@ class Loop:
         self.passes = 0
         refused = refusing(errors.may_be_one_array(self.what, self.live))
         self.alias = unrolling(self.trace, site) if self.can_unroll else refused  # where arrays may be one
+        self.widens = unrolling(self.trace, site) if self.can_unroll else refusing(errors.dtype_on_data(self.what))
         self.region: Any = None  # of the body
         self.slots: dict[str, list[Slot]] = {}
         self.buffers: dict[Buffer, Slot] = {}
@@ -126,6 +131,7 @@ class Loop:
     def stand_in(self, slot: Slot, name: str | None = None) -> Traced:
         slot.input = self.region.input(slot.start.space, slot.weak, name or slot.start.name)
         self.starts[slot.input.wire.number] = slot.start
+        note_widened(self.region, slot.input, slot.narrow, self.widens)
         made = fresh(self.trace, slot.input)
         if made.ndim:
             self.replaced.add(made.root)
@@ -180,6 +186,8 @@ class Loop:
             if var.space.shape != slot.input.space.shape:
                 self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             dtype, weak = joined(slot.input, var)
+            if var.space.ndim and dtype != slot.narrow and "b" in (var.space.dtype.kind, slot.narrow.kind):
+                self.give_up(f"{name}, of {slot.input.space} before a step and of {var.space} after it")
             if dtype != slot.input.space.dtype or weak != slot.weak:
                 slot.start, slot.weak, same = self.converted(slot.start, dtype), weak, False
             slot.value = converted(self.region, var, dtype)
@@ -270,6 +278,8 @@ class Loop:
 
         def made(slot: Slot) -> Traced:
             var = self.outer.own(at[id(slot)])
+            if self.may_not_run or (slot.value is not None and is_uncertain(slot.value)):
+                note_widened(self.outer, var, slot.narrow, self.widens)
             return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
 
         leaving = Leaving(self, made, steady)
@@ -294,20 +304,35 @@ class ForLoop(Loop):
         self.outputs = Outputs(self)
         steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
-        self.steps = steps if steps is not None and can_roll and steps.n > self.trace.unroll else None
+        self.steps = steps if steps is not None and can_roll and self.is_long(steps.n) else None
+        self.depth = len(self.trace.short)
+        if steps is not None and can_roll and self.steps is None and self.names:
+            self.nested(steps.n)
         if self.steps is not None and isinstance(items, Once):
             items.rolled(site)
         self.items: Iterator[Any] = iter(items)
         self.state = "roll" if self.steps is not None else "python"
 
+    def is_long(self, n: int) -> bool:
+        """Whether a loop of so many steps is recorded once."""
+        return n > self.trace.unroll or (n > 1 and self.site in self.trace.findings.rolled)
+
+    def nested(self, n: int) -> None:
+        """A short loop, which runs in Python: where it is many steps with the short ones around it, all are recorded instead."""
+        self.trace.short.append((self.site, n))
+        rolled = self.trace.findings.rolled
+        if math.prod([steps for _, steps in self.trace.short]) > _NEST * self.trace.unroll:
+            before = len(rolled)
+            rolled.update([site for site, _ in self.trace.short])
+            if len(rolled) > before:
+                raise Restart
+
     def next(self, *stops: Any) -> bool:
         """Whether another step is to run. Flags end the loop where they are known to be set."""
         if self.state == "python":
-            if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
-                self.exhausted = False
-                return False
-            self.current = next(self.items, UNBOUND)
-            return self.current is not UNBOUND
+            going = self.next_in_python(stops)
+            del self.trace.short[self.depth + going :]  # loops within have ended
+            return going
         if self.state == "roll":
             assert self.steps is not None
             self.rolled, self.length = True, self.steps.n
@@ -322,6 +347,14 @@ class ForLoop(Loop):
             self.take()
             return True
         return False
+
+    def next_in_python(self, stops: Sequence[Any]) -> bool:
+        """Whether there is another item."""
+        if any((self.kept or not isinstance(stop, Traced)) and stop for stop in stops):
+            self.exhausted = False
+            return False
+        self.current = next(self.items, UNBOUND)
+        return self.current is not UNBOUND
 
     def take(self) -> None:
         """The item of a step: entries of arrays with an axis for the steps."""

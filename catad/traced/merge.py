@@ -19,6 +19,7 @@ from catad.traced.ragged import Ragged
 from catad.traced.recorder import Region, Trace, Var, array_of
 from catad.traced.stand_in import Buffer, Traced, fresh, var_of
 from catad.traced.unbound import UNBOUND, Undecided
+from catad.traced.widened import note_widened
 from catad.trees import entries_of, is_tree, put_together, tree_leaves
 
 Build = Callable[[Sequence[Var]], Any]
@@ -81,6 +82,9 @@ class Pairs:
         if x.space.shape != y.space.shape:
             raise CannotMerge
         dtype, weak = joined(x, y)
+        if x.space.ndim and "b" in (x.space.dtype.kind, y.space.dtype.kind) and x.space.dtype != y.space.dtype:
+            raise CannotMerge  # arithmetic of truth values is another one
+        narrow = y.space.dtype if x.space.dtype == dtype else x.space.dtype
         with self.trace.inside(self.first):
             x = converted(self.first, x, dtype)
         with self.trace.inside(self.second):
@@ -91,6 +95,7 @@ class Pairs:
 
         def build(outs: Sequence[Var]) -> Traced:
             if k not in self.made:
+                note_widened(self.trace.region, outs[k], narrow, exploring(self.trace, self.site))
                 self.made[k] = fresh(self.trace, outs[k] if weak is None else weakened(self.trace, outs[k]))
             return self.made[k]
 

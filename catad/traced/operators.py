@@ -23,6 +23,7 @@ from catad.traced.masked import Masked, common_mask
 from catad.traced.ragged import Ragged
 from catad.traced.recorder import Trace, Uniform, Var
 from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
+from catad.traced.widened import check_write
 from catad.vector import pointwise as words
 from catad.vector.map import MapOf
 
@@ -342,6 +343,7 @@ def assign(target: Traced, value: Any, casting: Any = "unsafe") -> None:
     own = target.space
     if var.weak is None and not np.can_cast(var.space.dtype, own.dtype, casting):
         raise errors.SpaceError(errors.cannot_cast(var.space.dtype, own.dtype, casting))
+    check_write(target, var)
     target.write(fitted(trace, var, own))
 
 

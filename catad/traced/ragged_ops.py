@@ -15,11 +15,13 @@ import numpy as np
 from catad import errors
 from catad.late import late
 from catad.linear.clear import ClearedWhere
-from catad.traced.extents import common, mask_of, moved
+from catad.linear.dot_within import DotWithin
+from catad.traced.extents import common, mask_of, moved, value_of
 from catad.traced.operators import cast, fitted, matmul, pointwise, resolved
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, constant, fresh, var_of
+from catad.traced.widened import check_write
 from catad.vector.choose import choose
 
 _INNER = dict.fromkeys(("arcsin", "arccos", "arctanh", "logit", "ndtri", "erfinv", "betaln"), 0.5) | {"arccosh": 2.0}
@@ -158,6 +160,8 @@ def _matmul(self: Ragged, trace: Trace, a: Any, b: Any) -> Any:
         if found is None:
             self.unknown_("the length of a slice")
         a, b = (_at(trace, x, k, *found) for x, k in ((a, row), (b, column)))
+        if a.ndim == b.ndim == 1 and a.dtype == b.dtype and a.dtype.kind == "f":
+            return _dot(trace, a, b, found[0])
     axes = {}
     if isinstance(a, Ragged) and a.ndim == 2 and 0 in a.axes:
         axes[0] = a.axes[0]
@@ -167,6 +171,13 @@ def _matmul(self: Ragged, trace: Trace, a: Any, b: Any) -> Any:
     if made is None:
         made = matmul(trace, *[filled(x, 0) if isinstance(x, Ragged) else x for x in (a, b)])
     return Ragged(made, axes) if axes else made
+
+
+def _dot(trace: Trace, a: Ragged, b: Ragged, extent: Extent) -> Traced:
+    """The product of two vectors in one place: the sum over their own length, in NumPy's order."""
+    ends = [cast(trace, var_of(trace, value_of(trace, end)), np.dtype(np.int64)) for end in (extent.low, extent.high)]
+    term = DotWithin(a.full.shape[0])
+    return fresh(trace, computed(trace.region, term, (*ends, filled(a, 0).var_, filled(b, 0).var_)))
 
 
 def _by_parts(trace: Trace, a: Any, b: Any) -> Traced | None:
@@ -214,6 +225,7 @@ def _assign(self: Ragged, value: Any, casting: Any = "unsafe") -> None:
         raise errors.SpaceError(errors.cannot_cast(kind, self.dtype, casting))
     if len(_shape(value)) > self.ndim:
         self.unknown_("the length of a slice")
+    check_write(full, value.full.var_ if isinstance(value, Ragged) else var_of(trace, value))
     (operand, _), _ = laid_out(trace, [value, self], (self.axes, full.shape))
     new = fresh(trace, fitted(trace, var_of(trace, operand), full.space))
     mask = mask_of(trace, self.axes, full.shape)

@@ -79,6 +79,7 @@ class Region:
         self.writer: dict[int, Sequence[Var]] = {}  # by the number of a wire: the arguments of the line that gives it
         self.rows: dict[int, Row] = {}  # by the number of a wire: of what it is a row
         self.known: dict[int, Any] = {}  # by the number of a wire: the loop whose unrolling makes it a known number
+        self.widened: dict[int, Any] = {}  # by the number of a wire: a narrower dtype that it may have (`widened.py`)
         self.outer: dict[int, Var] = {}  # by the number of an input: the variable that it stands for
         self.forms: dict[int, Any] = {}  # by the number of a wire: the normal form of a whole number (`affine.py`)
         self.bounds: dict[int, Any] = {}  # by the number of a wire: between what the number lies
@@ -254,6 +255,7 @@ class Trace:
 
     def __init__(self, findings: Findings, unroll: int, outer: Trace | None) -> None:
         self.findings, self.unroll, self.outer = findings, unroll, outer
+        self.short: list[tuple[Any, int]] = []  # the short loops that run in Python here, and their steps
         self.calls: Calls = ()  # of the user's functions that run now
         self.call_count = 0
         self.root = Region(self, None)
@@ -264,6 +266,7 @@ class Trace:
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there
         self.open = True
         self.reads_outside = False  # stand-ins of traces around it
+        self.has_widened = False  # variables whose dtype depends on data
         self.outside: dict[Var, Var] = {}  # the inputs that stand for variables of the trace around
         self.wanted: list[Var] = []  # these variables, as found by this attempt and earlier ones
 
@@ -309,11 +312,12 @@ class Trace:
 
 
 class Findings:
-    """What attempts at a trace have found out: loops that must be unrolled, branches that must be explored, and which answers
-    the paths through the explored branches give."""
+    """What attempts at a trace have found out: loops that must be unrolled, short loops within each other that are many steps
+    together, branches that must be explored, and which answers the paths through the explored branches give."""
 
     def __init__(self) -> None:
         self.unrolled: set[Any] = set()
+        self.rolled: set[Any] = set()
         self.explored: set[Any] = set()
         self.answers: list[bool] = []
         self.paths = 0  # that have been run

@@ -7,29 +7,40 @@
   one pass computes them together, and selects between them.
 - What is read of an array that is given, at places that follow from the inputs, is read for all steps before the loop, where that
   is not much more than the array. The derivative adds to the array once, after the loop, and not at each step.
+- A product of a matrix that is given with what follows from the inputs is taken for all steps before the loop, and one that only
+  outputs need is taken after it, if the matrix is much larger than the numbers of a step: one product of matrices instead of many
+  of a matrix and a vector, each of which reads the matrix (J. Appleyard, T. Kocisky and P. Blunsom 2016, section 3).
 - An output that is an input is not copied, and one that is given is spread over the steps.
 - A sum of products of what the loop gives at each step is one contraction after the loop: with x_i and w_i stacked, the sum
   of all x_i w_i^T is one product of matrices. So are the products of each step that no step needs. Other sums are added up
   in place.
-- A loop whose steps do not depend on each other runs all of them at once, as `ct.map` does.
+- A loop whose steps do not depend on each other runs all of them at once, as `ct.map` does. Steps that only write into an array,
+  each at other indices, do not (`loop_writes.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from catad import scalar
 from catad.boxes import Nesting, Primitive
+from catad.linear.clear import ClearedWhere
 from catad.linear.contract import Contract, contract
 from catad.linear.cut import between, cut
-from catad.linear.gather import Gathered, spread_over
+from catad.linear.either import Choose
+from catad.linear.gather import Gathered, lanes_of, spread_over
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.structure import widest
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.terms import D
+from catad.vector.known_indices import gathered
+from catad.vector.known_numbers import known_numbers
+from catad.vector.loop_writes import Write, are_apart, writes_of, written
 from catad.vector.map import Map
 from catad.wiring import Box, wire
 
@@ -39,9 +50,11 @@ if TYPE_CHECKING:
 Leaves = tuple[Sequence["Wire"], Sequence["Wire"], Sequence["Wire"]]  # of state, given and inputs; of state, sums and outputs
 Later = Callable[[], "Wire"]  # what is laid out after the loop
 _MOVES = (StridedCopy, Reshaped)
+_AFTER = (*_MOVES, Contract, Map, ClearedWhere, Choose)
 _ADD, _MUL = [scalar.apply(op, scalar.param(0), scalar.param(1)) for op in ("add", "mul")]
 AT_ONCE = 1 << 20  # numbers of an array between that always fit
 SEVERAL = 4  # times an array: what may be read of it at once
+HUGE = 16  # times as many numbers of a product that is added up at once
 DEEP = 64  # boxes after each other through which a sum is followed
 
 
@@ -77,30 +90,70 @@ class _Loop:
         self.moving = [start for start in self.state if start not in self.given]
         self.maker = {k: box for box in self.wiring.boxes for k in box.outs}
         self.constants = {k for box in self.wiring.boxes if not box.ins for k in box.outs}
-        self.apart = not self.moving and self.fits_at_once()
         self.added: list[int] = []  # what is added up in place
         self.stacked: list[int] = []  # what the loop gives at each step
         self.totals: dict[int, Wire] = {}  # once the loop is laid out, what is added up
         self.made: dict[int, Wire] = {}  # and what it gives at each step, or what follows from that
         self.inside: set[int] = set()  # what the steps themselves need
+        self.writes: dict[int, Write] = {}  # parts of the state that steps only write into
+        self.apart = not self.moving and self.fits_at_once()
+        if self.moving:
+            self.write_after()
 
     def laid_out(self) -> Leaves:
         self.before()
         self.read_before()
+        self.multiply_before()
         _, _, sums, outputs = self.plain
         order = sorted(range(len(sums)), key=lambda i: -self.size(sums[i]))
         later = {i: self.sum_of(sums[i]) for i in order}
         self.choose_outputs(outputs)
         after = self.run()
-        state = [self.given[start] if start in self.given else after[start] for start in self.state]
+        after |= {start: self.written(start) for start in self.writes}
+        state = [after[start] if start in after else self.given[start] for start in self.state]
         return state, [later[i]() for i in range(len(sums))], [self.spread(k) for k in outputs]
 
-    def fits_at_once(self) -> bool:
-        """Whether steps that do not depend on each other may run at once: no array between is much larger than those around."""
+    def fits_at_once(self, writes: Mapping[int, Write] = MappingProxyType({})) -> bool:
+        """Whether steps that do not depend on each other may run at once: no array between is much larger than those around.
+
+        What is added up at once is no array, as far as it is not huge.
+        """
         if any(isinstance(box.primitive, Nesting) for box in self.wiring.boxes):
             return False
-        sizes = [self.size(k) for box in self.wiring.boxes for k in box.outs]
-        return self.n * max(sizes, default=0) <= max(AT_ONCE, 4 * self.n * sum(map(self.size, (*self.inputs, *self.plain[3]))))
+        ways = {k for write in writes.values() for k in write.made}
+        summed = self.summed_at_once()
+        sizes = [self.size(k) // (HUGE if k in summed else 1) for box in self.wiring.boxes for k in box.outs if k not in ways]
+        around = (*self.inputs, *self.plain[3], *[write.values for write in writes.values()])
+        return self.n * max(sizes, default=0) <= max(AT_ONCE, 4 * self.n * sum(map(self.size, around)))
+
+    def summed_at_once(self) -> set[int]:
+        """Products that only a sum reads: one pass computes both."""
+        read = Counter([*self.wiring.outputs, *[k for box in self.wiring.boxes for k in box.ins]])
+        sums = {box.ins[0] for box in self.wiring.boxes if isinstance(box.primitive, Contract) and len(box.ins) == 1}
+        return {k for k in sums if read[k] == 1 and k in self.maker and _is(self.maker[k].primitive, _MUL)}
+
+    def write_after(self) -> None:
+        """Where all that moves are arrays that steps only write into, at other indices each, they are written after the loop."""
+        writes = writes_of(self.wiring, [(start, self.next[start]) for start in self.moving])
+        if writes is None or not self.fits_at_once(writes):
+            return
+        before, moving = dict(self.given), self.moving
+        self.given.update({start: self.state[start] for start in moving})
+        self.moving, self.apart = [], True
+        if all(self.is_known(w.at) and are_apart(self.wiring, w.at, self.numbers) for w in writes.values()):
+            self.writes = writes
+        else:
+            self.given, self.moving, self.apart, self.made = before, moving, False, {}
+
+    def numbers(self, k: int) -> Any:
+        """The integers of a wire at all steps, where they vary and are known."""
+        return None if self.same(k) or not self.is_known(k) else known_numbers(self.b, self.stack(k))
+
+    def written(self, start: int) -> Wire:
+        """An array into which all steps have written."""
+        write = self.writes[start]
+        index, values = self.spread(write.at), self.spread(write.values)
+        return written(self.b, write, self.state[start], index, values, self.n)
 
     def size(self, k: int) -> int:
         """How many numbers a wire of the step carries."""
@@ -134,10 +187,33 @@ class _Loop:
                         self.inputs[out] = read
 
     def is_known(self, k: int) -> bool:
-        """Whether a wire follows from what is given and from inputs, by boxes that run no programs."""
+        """Whether a wire follows from what is given and from inputs, by boxes that run no loops."""
         boxes = self.between([k])
         read = {k, *[i for box in boxes for i in box.ins]}
-        return read.isdisjoint(self.moving) and not any(isinstance(box.primitive, Nesting) for box in boxes)
+        return read.isdisjoint(self.moving) and not any(_loops(box.primitive) for box in boxes)
+
+    def multiply_before(self) -> None:
+        """Multiply by matrices that are given for all steps at once."""
+        for box in [] if self.apart else self.wiring.boxes:
+            factor = self.factor(box)
+            if factor is not None and self.is_known(factor) and self.fit([box.outs[0], *self.made_for(factor)]):
+                self.inputs[box.outs[0]] = self.stack(box.outs[0])
+
+    def factor(self, box: Box) -> int | None:
+        """The factor of a product that varies, where the other one is the same at each step, and much larger."""
+        if not isinstance(box.primitive, Contract) or len(box.ins) != 2 or self.same(box.ins[0]) == self.same(box.ins[1]):
+            return None
+        same, other = sorted(box.ins, key=self.same, reverse=True)
+        return other if self.size(same) >= SEVERAL * (self.size(other) + self.size(box.outs[0])) else None
+
+    def made_for(self, k: int) -> list[int]:
+        """What varies of what is made for a wire."""
+        return [out for box in self.between([k]) for out in box.outs if not all(map(self.same, box.ins))]
+
+    def fit(self, wires: Sequence[int]) -> bool:
+        """Whether there is room for the numbers of some wires at all steps."""
+        around = [w.space.size for there in (self.given, self.inputs) for w in there.values()]
+        return self.n * sum(map(self.size, wires)) <= max(AT_ONCE, SEVERAL * sum(around))
 
     # -- sums
 
@@ -207,11 +283,35 @@ class _Loop:
         if self.apart:
             return
         plain = [k for k in outputs if not self.same(k) and k not in self.inputs]
+        self.inside = self.needed()
+        for k in plain:
+            sources = self.sources(k)
+            if sources is not None:
+                self.stacked += [i for i in dict.fromkeys(sources) if i not in self.stacked]
+                plain = [i for i in plain if i != k or k in sources]
         made = [k for k in plain if k in self.maker and isinstance(self.maker[k].primitive, (Contract, *_MOVES))]
         self.stacked += [k for k in dict.fromkeys(plain) if k not in made and k not in self.stacked]
-        ends = [*[self.next[k] for k in self.moving], *self.added, *self.stacked]
-        self.inside = {k for box in self.between(ends) for k in box.outs}
+        self.inside = self.needed()
         self.stacked += [k for k in dict.fromkeys(made) if k not in self.stacked and not self.follows(k)]
+
+    def needed(self) -> set[int]:
+        """What the steps themselves make, for the state, the sums, and what is stacked so far."""
+        ends = [*[self.next[k] for k in self.moving], *self.added, *self.stacked]
+        return {k for box in self.between(ends) for k in box.outs}
+
+    def sources(self, k: int, depth: int = 0) -> list[int] | None:
+        """What to stack instead of an output that follows from it by a product with a large matrix; None where none does."""
+        box = self.maker.get(k)
+        if box is None or self.free(k) or k in self.inside or depth == DEEP or not isinstance(box.primitive, _AFTER):
+            return None
+        factor = self.factor(box)
+        if factor is not None:
+            return self.sources(factor, depth + 1) or ([] if self.free(factor) else [factor])
+        varying = [i for i in dict.fromkeys(box.ins) if not self.same(i)]
+        found = {i: self.sources(i, depth + 1) for i in varying}
+        if all(one is None for one in found.values()):
+            return None
+        return [j for i, one in found.items() for j in ([] if self.free(i) else [i] if one is None else one)]
 
     def follows(self, k: int, depth: int = 0) -> bool:
         """Whether a wire for all steps follows from what the loop gives, by contractions and moves that no step needs."""
@@ -252,9 +352,15 @@ class _Loop:
             if box.ins:
                 flags = tuple([not self.same(i) for i in box.ins])
                 ins = tuple([self.known(i) for i in box.ins])
-                outs = box.primitive.batched(self.b, ins, flags, self.n) if any(flags) else self.b.add(box.primitive, *ins)
+                outs = self.at_once(box.primitive, ins, flags) if any(flags) else self.b.add(box.primitive, *ins)
                 (self.made if any(flags) else self.given).update(zip(box.outs, outs, strict=True))
         return self.known(k)
+
+    def at_once(self, primitive: Primitive, ins: tuple[Wire, ...], flags: tuple[bool, ...]) -> tuple[Wire, ...]:
+        """A box for all steps; what it reads at indices that the counters give, in windows."""
+        if isinstance(primitive, Gathered) and flags[0] and flags != (True, True):
+            return (gathered(self.b, lanes_of(primitive.how, flags, self.n), *ins),)
+        return primitive.batched(self.b, ins, flags, self.n)
 
     def known(self, k: int) -> Wire:
         """A wire of the step that is the same at each step, or is there for all of them."""
@@ -268,6 +374,11 @@ class _Loop:
     def between(self, ends: Sequence[int]) -> list[Box]:
         """The boxes of a step that make some wires of what is there."""
         return between(self.wiring, {*self.state, *self.given, *self.inputs}, ends)
+
+
+def _loops(primitive: Primitive) -> bool:
+    """Whether a box runs programs, other than one side of a choice."""
+    return isinstance(primitive, Nesting) and not isinstance(primitive, Choose)
 
 
 def _is(primitive: Primitive, node: Any) -> bool:

@@ -1,11 +1,12 @@
 """Jacobians of seven programs: catad beside JAX's three ways, on one core.
 
-The programs: four residual blocks, four residual blocks with three units in the middle, attention, a recurrent network, four steps
-of a heat equation, bundle adjustment and a hand that is tracked. JAX compiles `jacfwd`, `jacrev`, and forward mode compressed by
-colours: columns without a common row are pushed as one, as in A. Gebremedhin, F. Manne, A. Pothen, What color is your Jacobian?
-(2005), with the pattern of the entries known. catad takes `ct.jacobian` in the form that is asked for: an array, or a map with
-its structure, as JAX's compressed columns have it. All get the same numbers; how far they differ is printed. Times are the least
-of several calls made in turn. Without JAX only catad runs. Prints a table, and writes it as JSON too:
+The programs: four residual blocks, four residual blocks with three units in the middle, attention, a recurrent network, four
+steps of a heat equation, bundle adjustment and a hand that is tracked. JAX compiles `jacfwd`, `jacrev`, and forward mode
+compressed by colours: columns without a common row are pushed as one, as in A. Gebremedhin, F. Manne, A. Pothen, What color
+is your Jacobian? (2005), with the pattern of the entries known. catad takes `ct.jacobian` in the form that is asked for: an
+array, or a map with its structure, as JAX's compressed columns have it. All get the same numbers; how far they differ is
+printed. Times are the least of several calls made in turn. Without JAX only catad runs. Prints a table, and writes it as
+JSON too:
 
     python examples/experiments/jacobians.py [--json FILE] [--rounds N] [--only NAME ...]
 """
@@ -131,7 +132,8 @@ def bundle(cameras: int = 10, seen: int = 300) -> Case:
 
         return f
 
-    point = np.concatenate([rng.standard_normal(9 * cameras) / 10, (rng.standard_normal((seen, 3)) + [0, 0, 5]).ravel()])
+    points = rng.standard_normal((seen, 3)) + np.array([0, 0, 5])
+    point = np.concatenate([rng.standard_normal(9 * cameras) / 10, points.ravel()])
     return both(make, point, "structured")
 
 

@@ -62,7 +62,9 @@ def value_dtypes(body: Body) -> tuple[np.dtype[Any], ...]:
 
 def state_dtypes(body: Body, op: Op) -> list[np.dtype[Any]]:
     """The dtypes of the states that a scan, recurrence or fold carries."""
+    if op.kind not in ("scan", "recurrence", "fold"):
+        return []
     dtypes = value_dtypes(body)
     if op.kind == "fold":
         return [dtypes[k] for k in op.args]
-    return [dtypes[op.first + k] for k in range(op.results)] if op.kind in ("scan", "recurrence") else []
+    return [dtypes[op.first + k] for k in range(op.results)]

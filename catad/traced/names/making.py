@@ -17,6 +17,7 @@ from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
 from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, python_meaning
+from catad.traced.widened import check_dtype
 from catad.vector.shape import concatenate, stack
 
 
@@ -44,6 +45,15 @@ def _maker(number: Any, function: Any) -> None:
     meaning_anywhere(function)(made)
 
 
+def _pattern(a: Any, dtype: Any) -> tuple[Any, Any]:
+    """The array like which another one is made, and the dtype of that."""
+    if not isinstance(a, Traced):
+        a = np.asarray(a)
+    elif dtype is None:
+        check_dtype(a)
+    return a, a.dtype if dtype is None else dtype
+
+
 def _liker(number: Any, function: Any) -> None:
     def made(
         trace: Trace,
@@ -55,9 +65,8 @@ def _liker(number: Any, function: Any) -> None:
         *,
         device: Any = None,
     ) -> Any:
-        source = a if isinstance(a, Traced) else np.asarray(a)
-        size = source.shape if shape is None else shape
-        return _filled(trace, size, number, source.dtype if dtype is None else dtype)
+        source, dtype = _pattern(a, dtype)
+        return _filled(trace, source.shape if shape is None else shape, number, dtype)
 
     meaning_anywhere(function)(made)
 
@@ -82,8 +91,8 @@ def full_like(
     trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
     device: Any = None,
 ) -> Any:  # fmt: skip
-    source = a if isinstance(a, Traced) else np.asarray(a)
-    return _filled(trace, source.shape if shape is None else shape, fill_value, source.dtype if dtype is None else dtype)
+    source, dtype = _pattern(a, dtype)
+    return _filled(trace, source.shape if shape is None else shape, fill_value, dtype)
 
 
 @python_meaning(np.array)

@@ -17,6 +17,7 @@ from catad.traced.operators import SPECIAL, assign, cast, pointwise, resolved
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import FUNCTIONS, UFUNC_METHODS
+from catad.traced.widened import check_write
 from catad.vector.at import at
 from catad.vector.fold import fold
 from catad.vector.map import MapOf
@@ -250,7 +251,8 @@ def at_(trace: Trace, ufunc: np.ufunc, a: Any, indices: Any, b: Any = None) -> N
         )
     wide = resolved(trace, ufunc, a, b)[-1]
     if not np.can_cast(wide, a.dtype, "same_kind"):
-        raise errors.SpaceError(errors.cannot_cast(wide, a.dtype, "same_kind"))
+        raise errors.TraceError(errors.rounds_each_time(ufunc, wide, a.dtype))
+    check_write(a, as_traced(trace, b).var_)
     value = as_traced(trace, b).astype(wide)
     var = (pointwise(trace, np.negative, value) if ufunc is np.subtract else value).var_
     key = parsed(a, indices if isinstance(indices, (tuple, slice)) else as_traced(trace, indices))

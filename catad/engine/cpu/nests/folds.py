@@ -8,6 +8,7 @@ independent states, so that the latency of the operator is hidden: of a commutat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Folds(Nest):
     entries = ("kernel", "finish")
     chains = CHAINS
 
-    @property
+    @cached_property
     def states(self) -> list[tuple[int, int, np.dtype]]:
         """The states of all folds: operation, number, dtype."""
         return folded(self.body)
@@ -78,7 +79,8 @@ class Folds(Nest):
 
     def _total(self, unit: str) -> Numbers:
         """The addresses of the totals of a tile."""
-        return lambda k, i: self._room(unit, next(at for at, s in enumerate(self.states) if s[:2] == (k, i)))
+        places = {(k, i): at for at, (k, i, _) in enumerate(self.states)}
+        return lambda k, i: self._room(unit, places[k, i])
 
     def _row(self) -> str:
         w = self.w

@@ -34,7 +34,8 @@ from catad.version import __version__
 KEPT = 512  # programs kept loaded though nobody holds them
 SPEED = 3  # the level of LLVM's pipeline and of its code generator
 SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
-OPTIONS = f"O{SPEED} vectorize unroll interleave pic small no gather"  # part of the key: change it with what `_optimise` does
+UNROLLED = (SHORT,)  # levels that unroll loops: kernels over arrays run as fast without, and compile in half the time
+OPTIONS = f"O{SPEED} vectorize unroll {UNROLLED} interleave pic small no gather"  # part of the key: change it with `_optimise`
 
 counts: Counter[str] = Counter()  # "compiled" by LLVM, "loaded" from disk, "reused" in the process: tests count these
 
@@ -253,7 +254,7 @@ class _LLVM:
         tuning = self.binding.create_pipeline_tuning_options(speed_level=level)
         tuning.loop_vectorization = True
         tuning.slp_vectorization = False  # it gathers what independent chains read, which takes longer than to read it
-        tuning.loop_unrolling = True
+        tuning.loop_unrolling = level in UNROLLED
         tuning.loop_interleaving = True
         return tuning
 

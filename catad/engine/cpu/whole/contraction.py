@@ -12,6 +12,7 @@ from catad.engine.cpu.whole.text import Buffer, Text, strides_of
 from catad.engine.text.numbers import cast, load, store
 from catad.errors import CannotPrint
 from catad.linear.contract import Contract
+from catad.linear.dot_within import DotWithin
 from catad.scalar.llvm_writer import literal, llvm_type
 from catad.spaces import Tensor
 
@@ -223,3 +224,26 @@ def write_contraction(text: Text, c: Contract, read: Sequence[tuple[Buffer, Tens
     """Write a contraction of these arrays."""
     assert all(np.dtype(space.dtype).itemsize for _, space in read)
     Contraction(text, c, read, made).write()
+
+
+def dot_within(text: Text, box: DotWithin, read: Sequence[tuple[Buffer, Tensor]], made: Sequence[tuple[Buffer, Tensor]]) -> None:
+    """Write a `DotWithin`: a call of BLAS, as NumPy's product of two vectors is."""
+    w, (goal, space) = text.w, made[0]
+    (start, _), (stop, _), (left, _), (right, _) = read
+    length, width = w.slot("i32"), space.dtype.itemsize
+    steps = [math.prod(box.lanes[k + 1 :]) for k in range(len(box.lanes))]
+    w.support["int 1"] = "@int_1 = internal constant i32 1"
+    name, kind = f"{'d' if width == 8 else 's'}dot", llvm_type(space.dtype)
+
+    def lane(index: list[str]) -> None:
+        def place(buffer: Buffer, nbytes: int) -> str:
+            return text.at(buffer.pointer, index, [nbytes * step for step in steps])
+
+        begin, end = (w.set(f"load i64, ptr {place(one, 8)}") for one in (start, stop))
+        distance = w.set(f"sub i64 {end}, {begin}")
+        w.do(f"store i32 {w.set(f'trunc i64 {distance} to i32')}, ptr {length}")
+        starts = [text.at(place(one, box.size * width), [begin], [width]) for one in (left, right)]
+        vectors = ", ".join([f"ptr {one}, ptr @int_1" for one in starts])
+        store(w, w.set(f"call {kind} {text.external(name)}(ptr {length}, {vectors})"), place(goal, width), space.dtype)
+
+    text.nest(box.lanes, lane)
