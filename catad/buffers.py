@@ -87,9 +87,15 @@ def _raw(size: int) -> Any:
                 found = _idle.pop(key)
                 _waiting -= found.nbytes
                 break
-        _used += size if found is None else found.nbytes
+        if found is None:
+            try:
+                found = np.empty(size, np.uint8)
+            except MemoryError:
+                release()  # what lies idle may be what is missing
+                found = np.empty(size, np.uint8)
+        _used += found.nbytes
         _most = max(_most, _used)
-    return np.empty(size, np.uint8) if found is None else found
+    return found
 
 
 def _give_back(raw: Any) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from catad import errors
 from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.closing import apply_closed
-from catad.engine.program import Program, program_of
+from catad.engine.program import Program, program_of, run_assuming
 from catad.fronts import OF_PAIRS, Front, front_of, specialised
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.program import Program as Written
@@ -316,14 +316,14 @@ def call_term(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     found: TripCountChanged | None = None
     key = _key(front, args, kwargs, leaves)
     try:
-        entry = None if key is None else cache_of(term).get(key)
+        entry = None if key is None else cache_of(term).for_call(key)
         if entry is not None:
             front.check()
             called: Called = entry.value
             if called.order is not None:
                 leaves = [leaves[k] for k in called.order]
             try:
-                return called.finish(called.program(np, leaves))
+                return called.finish(run_assuming(entry.loops, called.program, leaves))
             except TripCountChanged as error:
                 found = error
         return _call(term, args, kwargs, key, leaves, found)

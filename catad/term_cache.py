@@ -56,6 +56,13 @@ class TermCache:
                     return entry
         return None
 
+    def for_call(self, key: Hashable) -> Entry | None:
+        """The entry under this key that a call which begins here would make."""
+        for entry in self._entries.get(key) or ():
+            if not entry.loops or trip_counts.hold_for_call(entry.loops):
+                return entry
+        return None
+
     def put(self, key: Hashable, entry: Entry) -> None:
         others = self._entries.get(key) or ()
         self._entries[key] = (entry, *[one for one in others if one.loops != entry.loops])[:COUNTS]

@@ -80,6 +80,13 @@ def hold(loops: Loops) -> bool:
     return all(_trip_count(loop) == known for loop, known in loops)
 
 
+def hold_for_call(loops: Loops) -> bool:
+    """The same for a call that begins here: what runs finds out whether nothing depends on a number."""
+    if _here.own is not None:
+        return hold(loops)
+    return all((_last.get(loop) or _FIRST) == known for loop, known in loops)
+
+
 def note(loops: Loops) -> None:
     """Notes that what is being laid out uses something that depends on these loops."""
     if _here.read is not None:
@@ -91,14 +98,19 @@ def own() -> dict[Hashable, TripCount] | None:
     return _here.own
 
 
-@contextmanager
-def assuming(numbers: dict[Hashable, TripCount] | None) -> Iterator[None]:
+class assuming:
     """Lets these be the numbers that the call that runs in this thread assumes."""
-    outer, _here.own = _here.own, numbers
-    try:
-        yield
-    finally:
-        _here.own = outer
+
+    __slots__ = ("numbers", "outer")
+
+    def __init__(self, numbers: dict[Hashable, TripCount] | None) -> None:
+        self.numbers = numbers
+
+    def __enter__(self) -> None:
+        self.outer, _here.own = _here.own, self.numbers
+
+    def __exit__(self, *_: object) -> None:
+        _here.own = self.outer
 
 
 class _FirstMet(dict[Hashable, TripCount]):

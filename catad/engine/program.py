@@ -16,6 +16,7 @@ from catad.boxes import Nesting, Primitive
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
+from catad.engine.cpu.engine import OFTEN
 from catad.engine.fuse import fuse
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
@@ -26,7 +27,7 @@ from catad.scalar import operations
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
 from catad.terms import D
-from catad.trip_counts import TripCountChanged, assuming, with_trip_counts
+from catad.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
 from catad.vector.map import Map
 from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
@@ -36,15 +37,17 @@ class Program:
     """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result, which callers may keep and write into.
 
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
+    A program of many boxes that runs often counts as small, so that it is compiled as one function, up to `small` numbers in
+    its largest array.
     """
 
-    __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "wiring")
+    __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "small", "wiring")
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: Wiring, small: int = 0) -> None:
         wiring = fuse(erased(wiring), horizontal=True)
         self.wiring = wiring
         self.boxes = tuple([box for box in wiring.boxes if box.ins])
-        self.checked = False
+        self.checked, self.small = False, small
         self.ran, self._weight = 0, -1
         self._runs: dict[Engine, Run] = {}
         own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
@@ -94,7 +97,8 @@ class Program:
         if not self.checked:
             self._check(xp, leaves)
         self.ran += self.weight
-        engine = engine_of(xp, self.largest, self.weight, self.ran)
+        largest = 0 if self.ran >= OFTEN and self.largest <= self.small else self.largest
+        engine = engine_of(xp, largest, self.weight, self.ran)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
@@ -167,20 +171,24 @@ def run(term: D, x: Value) -> Value:
             key = None
     found: TripCountChanged | None = None
     if key is not None:  # plain arrays: the way to their program is short
-        entry = cache_of(term).get(key)
+        entry = cache_of(term).for_call(key)
         if entry is not None:
             program, cod = entry.value
             try:
-                if not entry.loops:
-                    out = program(np, leaves)
-                else:
-                    with assuming(dict(entry.loops)):  # those for which it was laid out
-                        out = program(np, leaves)
+                out = run_assuming(entry.loops, program, leaves)
             except TripCountChanged as error:
                 found = error
             else:
                 return out[0] if len(out) == 1 and isinstance(cod, Tensor) else rebuild(cod, out)
     return _run(term, x, key, found)
+
+
+def run_assuming(loops: Loops, program: Program, leaves: Sequence[Array]) -> list[Array]:
+    """The results of a program on arrays of NumPy, with the numbers of steps for which it was laid out."""
+    if not loops:
+        return program(np, leaves)
+    with assuming(dict(loops)):
+        return program(np, leaves)
 
 
 def _run(term: D, x: Value, key: Any, found: TripCountChanged | None) -> Value:

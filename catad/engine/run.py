@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad.arrays import Array, apart, read_only
 from catad.boxes import Nesting, Running
 from catad.engine.backend import Step
@@ -79,9 +80,15 @@ class Run:
         return [self._constants[xp][at] for at, _ in self._fixed]
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
+        """The results; raises OutOfMemoryError where arrays do not fit."""
         made: list[Array]
-        with np.errstate(all="ignore"):
-            made = finished(self.running(xp, leaves), xp) if self.nesting else self.straight(xp, leaves)
+        try:
+            with np.errstate(all="ignore"):
+                made = finished(self.running(xp, leaves), xp) if self.nesting else self.straight(xp, leaves)
+        except MemoryError as error:
+            if isinstance(error, errors.CatadError):
+                raise
+            raise errors.OutOfMemoryError(errors.out_of_memory(str(error))) from None
         return made
 
     def straight(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:

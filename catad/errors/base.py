@@ -245,6 +245,18 @@ class EngineError(CatadError, RuntimeError):
     """
 
 
+class OutOfMemoryError(CatadError, MemoryError):
+    """Arrays that do not fit into memory: results, or what derivatives keep; a `MemoryError`.
+
+    >>> import catad as ct, numpy as np
+    >>> ct.vjp(ct.iterate(ct.sin, 10**12), np.ones(10_000))
+    Traceback (most recent call last):
+        ...
+    catad.errors.OutOfMemoryError: an array does not fit into memory
+      ...
+    """
+
+
 class ExtensionError(CatadError, TypeError):
     """A primitive, a family of linear maps or a product rule that lacks something, or contradicts another; a `TypeError`.
 

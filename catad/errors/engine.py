@@ -40,6 +40,15 @@ def undefined_functions(names: object, defined: object) -> str:
     )
 
 
+def out_of_memory(said: str) -> str:
+    return text(
+        "an array does not fit into memory",
+        given=said.strip() or "(NumPy gave no size)",
+        do="take fewer numbers at once; where a derivative keeps coefficients of each step of a loop, `memory=` of `ct.iterate` "
+        "keeps so many states and takes steps again, and `ct.checkpoint` around a part of a program keeps its argument only",
+    )
+
+
 def bad_thread_count(value: object) -> str:
     return text("the number of threads is not valid", given=abbreviated(value), expected="a whole number, at least 1")
 

@@ -59,6 +59,14 @@ class Indexing(NamedTuple):
         return Indexing((new, *self.src), self.axis + 1, rows, (new, *self.dst), (*self.sizes, size))
 
 
+def lanes_of(how: Indexing, flags: tuple[bool, ...], size: int) -> Indexing:
+    """The same with a new leading axis of the result, which the index array and the array that is read have where flagged."""
+    carried = how.carried(flags[0], size)
+    if flags[1]:
+        return carried
+    return carried._replace(src=carried.src[1:], axis=carried.axis - 1)  # the new axis is one of the index array only
+
+
 def rows_of(shape: Sequence[int], index_shape: Sequence[int], axis: int = 0) -> Indexing:
     """Reading along one axis by an index array of any rank, whose axes take the place of the indexed one."""
     src = tuple(range(len(shape)))
@@ -102,11 +110,7 @@ class Gathered(Primitive):
         return Rule(structure, lambda wires, _: wires[:1])
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        index, x = ins
-        how = self.how.carried(flags[0], size)
-        if not flags[1]:  # the new axis is one of the index array only
-            how = how._replace(src=how.src[1:], axis=how.axis - 1)
-        return b.add(Gathered(how), index, x)
+        return b.add(Gathered(lanes_of(self.how, flags, size)), *ins)
 
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return outs[0].size

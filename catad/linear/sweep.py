@@ -110,8 +110,7 @@ class Sweep(Nesting):
         wiring = wire(valued, self.dom)
         slots = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
         k, g = len(self.state.leaves), len(self.given.leaves)
-        how = ("kept", self.dom, self.n)
-        own = cached(self.body, how, lambda: late().kept_of_step(wiring, structure, self.n, k, g))
+        own = cached(self.body, ("kept", self.dom, self.n), self._kept)
         again = None if own == slots else cut(valued, self.dom, own, slots)
         varying = depending(wiring, [not k <= i < k + g for i in range(len(wiring.inputs))])
         stacked = dict(zip(wiring.inputs[k + g :], range(k + g, len(wiring.inputs)), strict=True))
@@ -131,6 +130,12 @@ class Sweep(Nesting):
 
         counts = [sum(leaf.is_float for leaf in space.leaves) for space in (self.state, self.given, self.sums)]
         return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed, again), coefficients)
+
+    def _kept(self) -> tuple[int, ...]:
+        """The wires of a step that its derivative keeps. The layout is looked up here, since it may depend on trip counts."""
+        valued, structure = late().linearised(self.body, self.dom)
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        return late().kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         """The state and the results get the axis; what is given, and inputs, only where they have it."""

@@ -17,6 +17,7 @@ import numpy as np
 from catad.linear.gather import Gathered, Indexing
 from catad.linear.reindex import Reshaped
 from catad.vector.flat_index import FlatIndex
+from catad.vector.known_indices import overwritten_at
 from catad.vector.overwrite import OverwrittenAt
 from catad.wiring import Box, Builder, Wire, Wiring
 
@@ -94,9 +95,10 @@ def written(b: Builder, write: Write, state: Wire, index: Wire, values: Wire, n:
     """The array after n steps, from the indices and the values of all of them."""
     made = state
     for box in write.way:
-        made = b.add(OverwrittenAt(_stacked(box.primitive.how, n)), index, made, values)[0] if box is write.box else (  # type: ignore[attr-defined]
-            b.add(box.primitive, made)[0]
-        )
+        if box is write.box:
+            made = overwritten_at(b, _stacked(box.primitive.how, n), index, made, values)  # type: ignore[attr-defined]
+        else:
+            (made,) = b.add(box.primitive, made)
     return made
 
 

@@ -31,13 +31,14 @@ from catad.linear.clear import ClearedWhere
 from catad.linear.contract import Contract, contract
 from catad.linear.cut import between, cut
 from catad.linear.either import Choose
-from catad.linear.gather import Gathered, spread_over
+from catad.linear.gather import Gathered, lanes_of, spread_over
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.structure import widest
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.terms import D
+from catad.vector.known_indices import gathered
 from catad.vector.known_numbers import known_numbers
 from catad.vector.loop_writes import Write, are_apart, writes_of, written
 from catad.vector.map import Map
@@ -351,9 +352,15 @@ class _Loop:
             if box.ins:
                 flags = tuple([not self.same(i) for i in box.ins])
                 ins = tuple([self.known(i) for i in box.ins])
-                outs = box.primitive.batched(self.b, ins, flags, self.n) if any(flags) else self.b.add(box.primitive, *ins)
+                outs = self.at_once(box.primitive, ins, flags) if any(flags) else self.b.add(box.primitive, *ins)
                 (self.made if any(flags) else self.given).update(zip(box.outs, outs, strict=True))
         return self.known(k)
+
+    def at_once(self, primitive: Primitive, ins: tuple[Wire, ...], flags: tuple[bool, ...]) -> tuple[Wire, ...]:
+        """A box for all steps; what it reads at indices that the counters give, in windows."""
+        if isinstance(primitive, Gathered) and flags[0] and flags != (True, True):
+            return (gathered(self.b, lanes_of(primitive.how, flags, self.n), *ins),)
+        return primitive.batched(self.b, ins, flags, self.n)
 
     def known(self, k: int) -> Wire:
         """A wire of the step that is the same at each step, or is there for all of them."""

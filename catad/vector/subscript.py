@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from catad import errors
 from catad.documented import documented
 from catad.errors.places import here
-from catad.linear.gather import Gathered
 from catad.linear.reindex import axis as move
 from catad.linear.reindex import whole
 from catad.terms import D
 from catad.vector.constant import index_of
 from catad.vector.flat_index import FlatIndex, indexing
 from catad.vector.keys import BROADCAST, NEW, Along, Key, Selection, key_of, selection
+from catad.vector.known_indices import gathered
 from catad.vector.map import broadcast
 from catad.vector.merge_axes import reshaped
 from catad.vector.shape import moved
@@ -101,7 +101,7 @@ class Subscript(D):
         shape = broadcast([wire.space for wire in indices])
         how = reading(chosen, inner, shape)
         x = moved(b, x, [whole(axis.size) if inner.start <= k < inner.stop else cut(axis) for k, axis in enumerate(along)])
-        read = b.add(Gathered(how), flat_index(b, along[inner], indices), reshaped(b, x, how.shape(how.src)))[0]
+        read = gathered(b, how, flat_index(b, along[inner], indices), reshaped(b, x, how.shape(how.src)))
         return reshaped(b, read, chosen.shape(shape))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

@@ -1,28 +1,62 @@
 """The positions at which a stage reads an array: they are affine in the indices of its loops.
 
-A slice, a flip, a shift, a transposition, a broadcast and a diagonal cost no work: a reader of such a view reads the array
-behind it at other positions. A shift and a pad have a guard: outside an interval of one loop index, the value is their fill
+A slice, a flip, a shift, a transposition, a broadcast, a diagonal, windows and most reshapes cost no work: a reader of such a
+view reads the array behind it at other positions. A position may depend on several loops: that of `x[b * B + t]` does, and so
+does that in a window, `x[i + k]`. A shift and a pad have a guard: outside an interval of one loop index, the value is their fill
 value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from catad.boxes import Primitive
 from catad.linear.contract import Contract
-from catad.linear.reindex import Reshaped, StridedCopy
-
-FIXED = -1  # the label of a position that no loop moves
+from catad.linear.reindex import Axis, Reshaped, StridedCopy
+from catad.linear.windows import Windowed
 
 
 class Affine(NamedTuple):
-    """The position `a + s * index` along one array axis, where `index` is that of the loop `label`."""
+    """The position `a + s * index + ...` along one array axis: a term (label, s) for each loop that moves it, by their labels."""
 
-    label: int
     a: int
-    s: int
+    terms: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def one(self) -> tuple[int, int]:
+        """The label and the step of a position that one loop moves."""
+        ((label, s),) = self.terms
+        return label, s
+
+
+FIXED = Affine(0)  # the first position, which no loop moves
+
+
+def affine(a: int, terms: Iterable[tuple[int, int]]) -> Affine:
+    """An `Affine` in normal form, so that equal positions are equal objects."""
+    steps: dict[int, int] = {}
+    for label, s in terms:
+        steps[label] = steps.get(label, 0) + s
+    return Affine(a, tuple(sorted([(label, s) for label, s in steps.items() if s])))
+
+
+def along(label: int, a: int = 0, s: int = 1) -> Affine:
+    """A position that one loop moves."""
+    return Affine(a, ((label, s),))
+
+
+def composed(outer: Affine, at: Sequence[Affine]) -> Affine:
+    """A position with each index replaced by an affine one."""
+    a = outer.a + sum([s * at[label].a for label, s in outer.terms])
+    return affine(a, [(new, s * t) for label, s in outer.terms for new, t in at[label].terms])
+
+
+def extent(position: Affine, loops: Sequence[int]) -> tuple[int, int]:
+    """The least and the greatest value of a position; of empty loops, that of their first index."""
+    ends = [s * max(loops[label] - 1, 0) for label, s in position.terms]
+    return position.a + sum([min(end, 0) for end in ends]), position.a + sum([max(end, 0) for end in ends])
 
 
 class Guard(NamedTuple):
@@ -43,31 +77,24 @@ class Access(NamedTuple):
 
 def straight(rank: int) -> Access:
     """The access of an array that has the loops as its axes."""
-    return Access(tuple([Affine(k, 0, 1) for k in range(rank)]))
+    return Access(tuple([along(k) for k in range(rank)]))
 
 
 def spread(shape: Sequence[int], over: Sequence[int]) -> Access:
     """The access of an array that NumPy's rules stretch over the loops."""
     lead = len(over) - len(shape)
     own = enumerate(shape)
-    return Access(tuple([Affine(FIXED, 0, 0) if n == 1 and over[lead + k] != 1 else Affine(lead + k, 0, 1) for k, n in own]))
+    return Access(tuple([FIXED if n == 1 and over[lead + k] != 1 else along(lead + k) for k, n in own]))
 
 
 def moved(access: Access, at: Sequence[Affine]) -> Access:
-    """The access with each loop index replaced by an affine function of another one."""
-    axes = []
-    for label, a, s in access.axes:
-        if label == FIXED:
-            axes.append(Affine(FIXED, a, 0))
-        else:
-            new = at[label]
-            axes.append(Affine(new.label, a + s * new.a, s * new.s))
+    """The access with each loop index replaced by an affine function of others; those of guards by one other, up or down."""
+    axes = [composed(axis, at) for axis in access.axes]
     guards = []
     for label, lo, hi in access.guards:
-        new = at[label]
-        guards.append(
-            Guard(new.label, lo - new.a, hi - new.a) if new.s > 0 else Guard(new.label, new.a - hi + 1, new.a - lo + 1)
-        )
+        new, s = at[label].one
+        a = at[label].a
+        guards.append(Guard(new, lo - a, hi - a) if s > 0 else Guard(new, a - hi + 1, a - lo + 1))
     return Access(tuple(axes), tuple(guards), access.fill)
 
 
@@ -78,16 +105,68 @@ def behind(view: Primitive, access: Access, before: Sequence[int], loops: Sequen
     if isinstance(view, Contract):
         return _through_contract(view, access)
     if isinstance(view, Reshaped):
-        return _through_unit_axes(view, access, before)
+        return _through_reshape(view, access, before, loops)
+    if isinstance(view, Windowed):
+        return access._replace(axes=tuple([composed(affine(a, terms), access.axes) for a, terms in view.axes]))
     return None
 
 
-def _through_unit_axes(view: Reshaped, access: Access, before: Sequence[int]) -> Access | None:
-    """The access to the argument of a reshape that only adds and takes away axes of size 1."""
-    if [n for n in before if n != 1] != [n for n in view.shape if n != 1]:
+def _through_reshape(view: Reshaped, access: Access, before: Sequence[int], loops: Sequence[int]) -> Access | None:
+    """The access to the argument of a reshape: the position in C order, which is split into positions along its axes."""
+    if 0 in before:
         return None
-    rest = iter([at for at, n in zip(access.axes, view.shape, strict=True) if n != 1])
-    return access._replace(axes=tuple([next(rest) if n != 1 else Affine(FIXED, 0, 0) for n in before]))
+    axes: list[Affine] = []
+    for own, sizes in _groups(view.shape, before):
+        flat = composed(Affine(0, tuple(_units([view.shape[k] for k in own]))), [access.axes[k] for k in own])
+        found = _digits(flat, sizes, loops)
+        if found is None:
+            return None
+        axes += found
+    return access._replace(axes=tuple(axes))
+
+
+def _units(shape: Sequence[int]) -> list[tuple[int, int]]:
+    """The axes of a shape with the distances of their positions in C order."""
+    return [(k, math.prod(shape[k + 1 :])) for k in range(len(shape))]
+
+
+def _groups(after: Sequence[int], before: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """The axes of two shapes of one size in the smallest groups of one size: the axes of the first, the sizes in the second."""
+    found = []
+    i = j = 0
+    while i < len(after) or j < len(before):
+        own, sizes = [i] if i < len(after) else [], [before[j]] if j < len(before) else []
+        i, j = i + len(own), j + len(sizes)
+        while (n := math.prod([after[k] for k in own])) != (m := math.prod(sizes)):
+            if n < m:
+                own.append(i)
+                i += 1
+            else:
+                sizes.append(before[j])
+                j += 1
+        found.append((own, sizes))
+    return found
+
+
+def _digits(flat: Affine, sizes: Sequence[int], loops: Sequence[int]) -> list[Affine] | None:
+    """A position in C order as positions along axes of these sizes; None where these are not affine, since a digit is carried."""
+    made = []
+    for k in range(len(sizes) - 1):
+        unit = math.prod(sizes[k + 1 :])
+        if unit == 1:
+            made.append(flat)
+            flat = FIXED
+            continue
+        steps = [(label, int(math.copysign(abs(s) // unit, s))) for label, s in flat.terms]
+        rest = affine(flat.a, [(label, s - q * unit) for (label, s), (_, q) in zip(flat.terms, steps, strict=True)])
+        low, high = extent(rest, loops)
+        carried = low // unit
+        if high - carried * unit >= unit:
+            return None
+        first = affine(carried, steps)
+        made.append(first)
+        flat = rest._replace(a=rest.a - carried * unit)
+    return [*made, flat] if sizes else []
 
 
 def _through_contract(view: Contract, access: Access) -> Access | None:
@@ -105,33 +184,47 @@ def without_sums(c: Contract) -> bool:
 
 def across(labels: Sequence[int], out: Sequence[int], access: Access) -> Access:
     """The access of an operand from that of the result of a contraction without sums."""
-    return access._replace(axes=tuple([access.axes[out.index(n)] if n in out else Affine(FIXED, 0, 0) for n in labels]))
+    return access._replace(axes=tuple([access.axes[out.index(n)] if n in out else FIXED for n in labels]))
 
 
 def _through_move(view: StridedCopy, access: Access, loops: Sequence[int]) -> Access | None:
     axes, guards = [], list[Guard]()
-    for ax, (label, a, s) in zip(view.axes, access.axes, strict=True):
-        if ax.m == 0:
-            axes.append(Affine(FIXED, 0, 0))
+    for ax, position in zip(view.axes, access.axes, strict=True):
+        found = _counted(ax, position)
+        if found is None:
+            return None
+        low, high = extent(found, loops)
+        if ax.m == 0 or (not found.terms and not 0 <= low < ax.m):
+            axes.append(FIXED)
             guards.append(Guard(0, 0, 0))
             continue
-        if ax.t != 1:
-            return None
-        axes.append(Affine(label, ax.a + ax.s * (a - ax.c), ax.s * s))
-        if label == FIXED:
-            if not ax.c <= a < ax.c + ax.m:
-                guards.append(Guard(0, 0, 0))
+        axes.append(affine(ax.a + ax.s * found.a, [(label, ax.s * s) for label, s in found.terms]))
+        if low >= 0 and high < ax.m:
             continue
-        lo, hi = _inside(a - ax.c, s, ax.m)
+        if len(found.terms) != 1:
+            return None  # a guard is an interval of one loop
+        label, s = found.one
+        lo, hi = _inside(found.a, s, ax.m)
         lo, hi = max(lo, 0), min(hi, loops[label])
-        if lo > 0 or hi < loops[label]:
-            guards.append(Guard(label, lo, max(lo, hi)))
+        guards.append(Guard(label, lo, max(lo, hi)))
     new = [guard for guard in guards if not any(_within(known, guard) for known in access.guards)]
     if not new:
         return access._replace(axes=tuple(axes))
     if not loops or (access.guards and repr(access.fill) != repr(view.fill)):
         return None
     return Access(tuple(axes), tuple(_joined([*access.guards, *new])), view.fill)
+
+
+def _counted(ax: Axis, position: Affine) -> Affine | None:
+    """Which entry is moved to a position, counted from the first; None where only some positions are of one that is moved."""
+    a, t = position.a - ax.c, ax.t
+    if ax.m <= 1 or t == 1:
+        return position._replace(a=a)
+    if any(s % t for _, s in position.terms):
+        return None
+    if a % t:
+        return Affine(-1)  # all positions are between those
+    return Affine(a // t, tuple([(label, s // t) for label, s in position.terms]))
 
 
 def _within(inner: Guard, outer: Guard) -> bool:

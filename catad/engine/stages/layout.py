@@ -19,6 +19,7 @@ from catad.spaces import Tensor
 
 POINTS, LINE, LANES, FOLDS, TOTALS, BLOCKS = "points", "line", "lanes", "folds", "totals", "blocks"
 SHORT = 256  # indices of a line below which tiles do not pay where results are stored at each (measured)
+LEAST = 33  # indices from which on they pay where none are: fewer are folded one after the other in any case
 FAR = 1 << 31  # sizes and strides from which on products of two take more than 32 bits of each
 
 
@@ -152,8 +153,8 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
     for j, (place, own) in enumerate(zip(places, strides, strict=True)):
         for at, stride in zip(place.access.axes, own, strict=True):
             offsets[j] += at.a * stride
-            if at.label >= 0:
-                steps[j][at.label] += at.s * stride
+            for label, s in at.terms:
+                steps[j][label] += s * stride
     loops = []
     guarded = _guards(stage)
     for k, size in enumerate(stage.shape):
@@ -205,9 +206,9 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
 
 
 def _in_tiles(body: Body, size: int) -> bool:
-    """True where the parts of a line can be gone through in any order, and a line that stores at each index is long enough."""
+    """True where the parts of a line can be gone through in any order, and the line is long enough."""
     stores = any(not isinstance(sink.value, FoldResult) for sink in body.sinks)
-    return all(op.kind in ("map", "fold") for op in body.ops) and (not stores or size >= SHORT)
+    return all(op.kind in ("map", "fold") for op in body.ops) and size >= (SHORT if stores else LEAST)
 
 
 def _unit(arrays: int, guards: int) -> Loop:

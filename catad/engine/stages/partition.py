@@ -17,7 +17,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages import split
-from catad.engine.stages.access import Access, Affine, Guard, behind, moved, spread, straight
+from catad.engine.stages.access import Access, Affine, Guard, affine, along, behind, composed, moved, spread, straight
 from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
 from catad.linear.contract import Contract
@@ -62,6 +62,7 @@ class Partition:
         self.aliases: dict[int, tuple[int, Access]] = {}
         self.indices: set[int] = set()
         self.waiting: dict[int, tuple[Work, Box]] = {}
+        self._known: dict[tuple[int, Access, int], _Arg | None] = {}  # what was found before about values to compute again
         for box in wiring.boxes:
             self._gathered(box)
         for k in wiring.outputs:
@@ -170,8 +171,7 @@ class Partition:
         while wire not in self.produced:
             if wire in self.aliases:
                 source, own = self.aliases[wire]
-                axes = [Affine(-1, 0, 0) if at.label < 0 else access.axes[at.label] for at in own.axes]
-                wire, access = source, access._replace(axes=tuple(axes))
+                wire, access = source, access._replace(axes=tuple([composed(at, access.axes) for at in own.axes]))
             elif wire in self.views:
                 box = self.views[wire]
                 found = behind(box.primitive, access, self.wiring.wires[box.ins[0]].shape, loops)
@@ -190,10 +190,13 @@ class Partition:
         sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
         first = max([self.produced.get(k, -1) for k in sources], default=-1)
         own = split.length(work.data) if isinstance(work.data, Function) else 0
+        near = self._near(sources)
         for g in range(max(first, 0), len(self.items)):
             stage = self.items[g]
             if not isinstance(stage, Stage) or stage.shape != work.shape or not _has_room(stage, own):
                 continue
+            if work.kind not in STATES and near.isdisjoint(stage.made) and near.isdisjoint(stage.wires):
+                continue  # they share nothing
             for at in self._coordinates(stage, work):
                 args = self._args(stage, g, work, at)
                 if args is not None and self._shares(stage, work, at, args):
@@ -207,6 +210,15 @@ class Partition:
         assert args is not None
         self._join(stage, len(self.items) - 1, work, at, args)
         stage.members.append(type(box.primitive).__name__)
+
+    def _near(self, sources: Sequence[int]) -> set[int]:
+        """The wires that work may read, itself or to compute what it reads again."""
+        near = set(sources)
+        for k in sources:
+            stage = self.items[self.produced[k]] if k in self.produced else None
+            if isinstance(stage, Stage):
+                near.update(stage.wires)
+        return near
 
     def _coordinates(self, stage: Stage, work: Work) -> list[Coordinates]:
         straight = identity(len(work.shape))
@@ -258,6 +270,13 @@ class Partition:
         stage = self.items[g] if g >= 0 else None
         if not isinstance(stage, Stage) or stage.needs or wire not in stage.made or access.guards:
             return None
+        key = (wire, access, loops)
+        if key not in self._known:
+            self._known[key] = self._computed(stage, wire, access, loops)
+        return self._known[key]
+
+    def _computed(self, stage: Stage, wire: int, access: Access, loops: int) -> _Arg | None:
+        """The same for a value of that stage."""
         value, own = stage.made[wire]
         found = _recomputed(stage, value) if len(stage.shape) == loops else None
         if found is None:
@@ -268,9 +287,10 @@ class Partition:
             return None
         if scalar.result_types(function, tuple([load.dtype for load in loads])) != (self.wiring.wires[wire].dtype,):
             return None
-        at = [Affine(k, 0, 1) for k in range(loops)]
-        for (label, a, s), (new, b, t) in zip(own, access.axes, strict=True):
-            at[label] = Affine(new, (b - a) * s, t * s)
+        at = [along(k) for k in range(loops)]
+        for coordinate, (b, terms) in zip(own, access.axes, strict=True):
+            label, s = coordinate.one
+            at[label] = affine((b - coordinate.a) * s, [(new, t * s) for new, t in terms])
         return _Arg(again=(function, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
 
     @cached_property
@@ -288,7 +308,7 @@ class Partition:
             return None
         (axis,), n = stage.axis, stage.shape[stage.axis[0]]
         step = stage.direction
-        shifted = tuple([Affine(k, a - s * step, s) if k == axis else Affine(k, a, s) for k, a, s in own])
+        shifted = tuple([at._replace(a=at.a - at.one[1] * step) if at.one[0] == axis else at for at in own])
         guard = Guard(axis, 1, n) if step > 0 else Guard(axis, 0, n - 1)
         if access.axes != shifted or access.guards != (guard,):
             return None
@@ -309,7 +329,7 @@ class Partition:
         if work.needs is not None:
             stage.needs.add(work.needs)
         if work.axis:
-            sign = at[work.axis[0]].s
+            sign = at[work.axis[0]].one[1]
             stage.axis = work.axis
             stage.direction = stage.direction or work.direction * sign
         values: list[int] = []
@@ -322,8 +342,8 @@ class Partition:
             if work.first is not None:
                 values = [stage.add("map", work.first, values, 1).first]
             place = stage.ops.index(stage.add("fold", work.data, values, 0))
-            for part, (out, along) in enumerate(zip(work.outs, work.stores, strict=True)):
-                own = tuple([at[p.label] for p in along])
+            for part, (out, stores) in enumerate(zip(work.outs, work.stores, strict=True)):
+                own = tuple([composed(p, at) for p in stores])
                 stage.folded[out] = (FoldResult(place, part), own)
         else:
             first = stage.add(work.kind, work.data, values, len(work.outs)).first
@@ -397,15 +417,15 @@ def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine,
     for guard in guards:
         size = shape[guard.label]
         if guard.lo > 0:
-            found.append((Affine(guard.label, 0, 1), guard.lo))
+            found.append((along(guard.label), guard.lo))
         if guard.hi < size:
-            found.append((Affine(guard.label, size - 1, -1), size - guard.hi))
+            found.append((along(guard.label, size - 1, -1), size - guard.hi))
     return found
 
 
-def _steps(access: Access) -> tuple[tuple[int, int], ...]:
+def _steps(access: Access) -> tuple[tuple[tuple[int, int], ...], ...]:
     """The steps of an access along the loops, wherever it starts."""
-    return tuple([(at.label, at.s) for at in access.axes])
+    return tuple([at.terms for at in access.axes])
 
 
 def copied(wiring: Wiring, wire: int, source: int) -> Box:

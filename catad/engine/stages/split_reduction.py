@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from catad.engine.stages.access import Access, Affine, straight
+from catad.engine.stages.access import Access, affine, along, straight
 from catad.engine.stages.body import Body, Sink, Source, state_dtypes
 from catad.engine.stages.layout import Place, Ready
 from catad.engine.stages.stage import FoldResult, Op
@@ -48,7 +48,7 @@ def split_reduction(stage: Ready, last: int) -> SplitReduction:
             dtypes = state_dtypes(stage.body, op)
             reads = tuple(range(len(sinks), len(sinks) + len(dtypes)))
             sinks += [Sink(FoldResult(k, i), dtype.str) for i, dtype in enumerate(dtypes)]
-            writes += [Place(-1, Access(tuple([Affine(label, 0, 1) for label in loops])))] * len(dtypes)
+            writes += [Place(-1, Access(tuple([along(label) for label in loops])))] * len(dtypes)
             between += [(shape, dtype) for dtype in dtypes]
             rest.append(_rest(stage, k, [dtype.str for dtype in dtypes], plain, shape, reads))
     first = stage._replace(axis=axis, body=stage.body._replace(sinks=tuple(sinks)), writes=tuple(writes))
@@ -71,7 +71,8 @@ def _rest(
     body = Body(sources, (Op("fold", stage.body.ops[fold].data, tuple(range(d)), d, 0),), tuple(own))
     writes = []
     for j in outs:
-        axes = [Affine(plain.index(at.label), at.a, at.s) for at in stage.writes[j].access.axes]
+        places_of = stage.writes[j].access.axes
+        axes = [affine(at.a, [(plain.index(label), s) for label, s in at.terms]) for at in places_of]
         writes.append(Place(stage.writes[j].wire, Access(tuple(axes))))
     places = tuple([Place(i, straight(len(shape))) for i in range(d)])
     axis = tuple(range(len(plain), len(shape)))

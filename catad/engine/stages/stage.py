@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from catad.engine.stages.access import Access, Affine
+from catad.engine.stages.access import Access, Affine, along
 from catad.scalar import Function
 
 Coordinates = tuple[Affine, ...]  # the own index of a member, one entry a loop of the stage
@@ -63,6 +63,7 @@ class Stage:
     direction: int = 0  # 1 upwards, -1 downwards, 0 while it does not matter
     loads: dict[tuple[int, Access, int, int], int] = field(default_factory=dict)
     inputs: list[tuple[int, Load]] = field(default_factory=list)  # value and what it reads
+    wires: set[int] = field(default_factory=set)  # of the inputs
     ops: list[Op] = field(default_factory=list)
     made: dict[int, tuple[int, Coordinates]] = field(default_factory=dict)  # wire to value and its coordinates
     folded: dict[int, tuple[FoldResult, Coordinates]] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Stage:
         if key not in self.loads:
             self.loads[key] = self.fresh()
             self.inputs.append((self.loads[key], load))
+            self.wires.add(load.wire)
         return self.loads[key]
 
     def add(self, kind: str, data: Any, args: Sequence[int], count: int) -> Op:
@@ -100,12 +102,12 @@ class Stage:
 
 def identity(loops: int) -> Coordinates:
     """The coordinates of a member that runs as the stage does."""
-    return tuple([Affine(k, 0, 1) for k in range(loops)])
+    return tuple([along(k) for k in range(loops)])
 
 
 def turned(shape: Sequence[int], axis: int) -> Coordinates:
     """The coordinates of a member that runs against the stage along one axis."""
-    return tuple([Affine(k, n - 1, -1) if k == axis else Affine(k, 0, 1) for k, n in enumerate(shape)])
+    return tuple([along(k, n - 1, -1) if k == axis else along(k) for k, n in enumerate(shape)])
 
 
 class Work(NamedTuple):

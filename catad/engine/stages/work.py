@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.stages.access import FIXED, Access, Affine, across, spread, straight, without_sums
+from catad.engine.stages.access import FIXED, Access, across, along, spread, straight, without_sums
 from catad.engine.stages.stage import Work
 from catad.linear.clear import ClearedWhere
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered
 from catad.linear.recurrence import Recurred
 from catad.linear.reindex import Reshaped, StridedCopy
+from catad.linear.windows import Windowed
 from catad.scalar import Function
 from catad.vector.fold import Fold
 from catad.vector.map import Map
@@ -33,11 +34,9 @@ _COMMUTATIVE = ("add", "mul")
 
 def is_view(box: Box) -> bool:
     """True where a box only says where its argument is to be read, by itself."""
-    if isinstance(box.primitive, StridedCopy):
-        return all(ax.t == 1 or ax.m <= 1 for ax in box.primitive.axes)
     if isinstance(box.primitive, Contract):
         return len(box.primitive.operands) == 1 and without_sums(box.primitive)
-    return isinstance(box.primitive, Reshaped)
+    return isinstance(box.primitive, (Reshaped, StridedCopy, Windowed))
 
 
 def work_of(wiring: Wiring, box: Box) -> Work | None:
@@ -106,7 +105,7 @@ def _shortcut(wiring: Wiring, box: Box, shortcut: Shortcut) -> Work | None:
     needs = (known, shortcut.condition) if wiring.wires[known].is_float else None
 
     def places(axes: tuple[int, ...]) -> Access:
-        return Access(tuple([Affine(FIXED, 0, 0) if axis == INDEXED else plain.axes[axis] for axis in axes]))
+        return Access(tuple([FIXED if axis == INDEXED else plain.axes[axis] for axis in axes]))
 
     reads = tuple([(box.ins[argument], places(axes)) for argument, axes in formula.reads])
     if formula.first is not None:
@@ -136,7 +135,7 @@ def _recurrence(wiring: Wiring, box: Box, recurrence: Recurred) -> Work:
     links = plain
     if recurrence.reverse:
         axes = list(plain.axes)
-        axes[recurrence.axis] = Affine(recurrence.axis, 1, 1)
+        axes[recurrence.axis] = along(recurrence.axis, 1)
         links = Access(tuple(axes))
     reads = [(k, links if j < recurrence.slots else plain) for j, k in enumerate(box.ins)]
     direction = -1 if recurrence.reverse else 1
@@ -155,7 +154,7 @@ def _gathered(wiring: Wiring, box: Box, take: Gathered) -> Work | None:
         return None
 
     def places(labels: tuple[int, ...]) -> Access:
-        return Access(tuple([Affine(how.dst.index(n), 0, 1) if n in how.dst else Affine(FIXED, 0, 0) for n in labels]))
+        return Access(tuple([along(how.dst.index(n)) if n in how.dst else FIXED for n in labels]))
 
     reads = ((box.ins[0], places(how.by)), (box.ins[1], places(how.src)))
     return Work("take", None, how.shape(how.dst), reads, box.outs, indexed=how.axis, size=how.bins)

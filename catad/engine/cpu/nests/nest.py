@@ -240,7 +240,8 @@ class Nest(Places):
         def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
             self.element(i, loop, bases, strides, flags, guarded, state).run(first, anew)
 
-        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if rounds(self.body) else None
+        long = rounds(self.body) and not (n.isdigit() and int(n) <= LEAF)  # lengths of a whole program are known
+        cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if long else None
 
         def part(begin: str, end: str, guarded: bool) -> None:
             if cascade is None:
@@ -248,14 +249,21 @@ class Nest(Places):
                 return
 
             def leaf(start: str, stop: str) -> None:
-                cascade.push()
+                self._next_leaf(cascade, start, begin)
                 element(start, guarded, anew=True)
                 w.loop(w.set(f"add i64 {start}, 1"), stop, lambda i: element(i, guarded))
 
             leaves(w, begin, end, leaf)
 
-        element("0", True, first=True)
-        self._split("1", n, flags, loop, part)
+        if cascade is not None and self._folds_alone and not self.guards and n.isdigit():
+            part("0", n, False)
+        else:
+            element("0", True, first=True)
+            begun = "1"
+            if cascade is not None and not self.guards:
+                begun = w.least(n, str(LEAF))
+                w.loop("1", begun, lambda i: element(i, False))
+            self._split(begun, n, flags, loop, part)
         if cascade is not None:
             cascade.total()
         self._store_folds(state, lambda j: bases[j])
@@ -293,8 +301,8 @@ class Nest(Places):
 
                 self._split(start, stop, flags, lane, part)
 
-            step("0", first=True)
             if not rounds(self.body):
+                step("0", first=True)
                 w.loop("1", n, step)
             else:
                 self._lanes_in_leaves(n, step, Cascade(w, self.body, WIDTH, state, lambda lane: w.loop("0", count, lane)))
@@ -309,18 +317,32 @@ class Nest(Places):
         w.loop("%b", "%e", chunk, WIDTH)
 
     def _lanes_in_leaves(self, n: str, step: Callable[..., None], cascade: Cascade) -> None:
-        """The steps after the first, with folds in a cascade."""
-        w = self.w
-        end = w.least(n, str(LEAF))
-        w.loop("1", end, step)
+        """All steps, with folds in a cascade."""
+        w, end = self.w, "0"
+        if not self._folds_alone:
+            step("0", first=True)
+            end = w.least(n, str(LEAF))
+            w.loop("1", end, step)
 
         def leaf(start: str, stop: str) -> None:
-            cascade.push()
+            self._next_leaf(cascade, start, end)
             step(start, anew=True)
             w.loop(w.set(f"add i64 {start}, 1"), stop, step)
 
         leaves(w, end, n, leaf)
         cascade.total()
+
+    @property
+    def _folds_alone(self) -> bool:
+        """True where no state but those of folds is carried: the first leaf then begins as all others do."""
+        return all(op.kind in ("map", "fold") for op in self.body.ops)
+
+    def _next_leaf(self, cascade: Cascade, start: str, begin: str) -> None:
+        """Take the leaf before into the cascade, where there is one."""
+        if begin == "0":
+            self.w.when(self.w.set(f"icmp ne i64 {start}, 0"), cascade.push)
+        else:
+            cascade.push()
 
     def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], list[str]]:
         """Addresses at a step of the axis, and whether the guards hold there."""

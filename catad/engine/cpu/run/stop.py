@@ -12,6 +12,7 @@ All calls of the module end together, and all of them raise. Kernels without suc
 from __future__ import annotations
 
 import ctypes
+import importlib
 import signal
 import sys
 import threading
@@ -84,13 +85,21 @@ class _Front:
         self.places = ctypes.addressof(self.old), ctypes.addressof(self.new)
         self.old_handler, self.new_handler = (ctypes.c_void_p.from_buffer(one) for one in (self.old, self.new))
 
+        self.known = b""  # the handler of Python behind which it stood the last time, with all that belongs to it
+
     def put(self) -> None:
         old, new = self.places
+        if self.known:
+            _sigaction(_CTRL_C, new, old)
+            if self.old.raw == self.known:
+                return
+            _sigaction(_CTRL_C, old, None)  # another one since
         _sigaction(_CTRL_C, None, old)
         ctypes.memmove(new, old, _ROOM)
         self.before.value = self.old_handler.value
         self.new_handler.value = self.handler
         _sigaction(_CTRL_C, new, None)
+        self.known = self.old.raw
 
     def take_away(self) -> None:
         _sigaction(_CTRL_C, self.places[0], None)
@@ -128,4 +137,4 @@ def _system_call() -> Any:
 
 _sigaction = _system_call()
 _DEFAULT, _CTRL_C = signal.default_int_handler, int(signal.SIGINT)
-_handler_of: Callable[[int], Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)  # without its enumerations
+_handler_of: Callable[[int], Any] = importlib.import_module("_signal").getsignal  # without the enumerations of `signal`

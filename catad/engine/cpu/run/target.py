@@ -34,7 +34,7 @@ from catad.version import __version__
 KEPT = 512  # programs kept loaded though nobody holds them
 SPEED = 3  # the level of LLVM's pipeline and of its code generator
 SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
-UNROLLED = (SHORT,)  # levels that unroll loops: kernels over arrays of any length run as fast without, and compile in half the time
+UNROLLED = (SHORT,)  # levels that unroll loops: kernels over arrays run as fast without, and compile in half the time
 OPTIONS = f"O{SPEED} vectorize unroll {UNROLLED} interleave pic small no gather"  # part of the key: change it with `_optimise`
 
 counts: Counter[str] = Counter()  # "compiled" by LLVM, "loaded" from disk, "reused" in the process: tests count these

@@ -230,11 +230,20 @@ def dot_within(text: Text, box: DotWithin, read: Sequence[tuple[Buffer, Tensor]]
     """Write a `DotWithin`: a call of BLAS, as NumPy's product of two vectors is."""
     w, (goal, space) = text.w, made[0]
     (start, _), (stop, _), (left, _), (right, _) = read
-    begin, end = (w.set(f"load i64, ptr {one.pointer}") for one in (start, stop))
-    length = w.slot("i32")
-    distance = w.set(f"sub i64 {end}, {begin}")
-    w.do(f"store i32 {w.set(f'trunc i64 {distance} to i32')}, ptr {length}")
+    length, width = w.slot("i32"), space.dtype.itemsize
+    steps = [math.prod(box.lanes[k + 1 :]) for k in range(len(box.lanes))]
     w.support["int 1"] = "@int_1 = internal constant i32 1"
-    name, kind = f"{'d' if space.dtype.itemsize == 8 else 's'}dot", llvm_type(space.dtype)
-    vectors = ", ".join([f"ptr {text.at(one.pointer, [begin], [space.dtype.itemsize])}, ptr @int_1" for one in (left, right)])
-    store(w, w.set(f"call {kind} {text.external(name)}(ptr {length}, {vectors})"), goal.pointer, space.dtype)
+    name, kind = f"{'d' if width == 8 else 's'}dot", llvm_type(space.dtype)
+
+    def lane(index: list[str]) -> None:
+        def place(buffer: Buffer, nbytes: int) -> str:
+            return text.at(buffer.pointer, index, [nbytes * step for step in steps])
+
+        begin, end = (w.set(f"load i64, ptr {place(one, 8)}") for one in (start, stop))
+        distance = w.set(f"sub i64 {end}, {begin}")
+        w.do(f"store i32 {w.set(f'trunc i64 {distance} to i32')}, ptr {length}")
+        starts = [text.at(place(one, box.size * width), [begin], [width]) for one in (left, right)]
+        vectors = ", ".join([f"ptr {one}, ptr @int_1" for one in starts])
+        store(w, w.set(f"call {kind} {text.external(name)}(ptr {length}, {vectors})"), place(goal, width), space.dtype)
+
+    text.nest(box.lanes, lane)

@@ -6,28 +6,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catad.engine.cpu.nests.nest import Nest
-from catad.engine.cpu.whole.text import INLINED, MOST, Buffer, Text, strides_of
+from catad.engine.cpu.whole.text import Buffer, Text, strides_of
 from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
 from catad.engine.stages.table import Table
 from catad.engine.text.places import is_index
-from catad.errors import CannotPrint
 from catad.spaces import Tensor
 
 
 class FixedNest(Nest):
     """A kernel whose table is known; `shared` are arrays that lie where another one does."""
 
-    def __init__(self, text: Text, how: Layout, shared: frozenset[int]) -> None:
+    def __init__(self, text: Text, how: Layout, shared: frozenset[int], number: int) -> None:
         super().__init__(how.kernel)
         self.w = text.w.beside()
         self.w.hint = Nest(how.kernel).w.hint
         self.how, self.shared = how, shared
         self.values = Table(how, [-1 if is_index(array) else 0 for array in self.arrays[: len(self.body.sources)]]).values
-        if len(text.functions) >= MOST:
-            raise CannotPrint(f"a program of more than {MOST} stages", "it would take long to compile")
-        self.attributes = "alwaysinline" if len(text.functions) < INLINED else "noinline"
-        self.row, self.name = f"row{len(text.functions)}", f"stage{len(text.functions)}"
+        self.row, self.name, self.attributes = f"row{number}", f"stage{number}", f"#{number}"
 
     def entry(self, at: int) -> str:
         """A number of the table."""
@@ -91,10 +87,10 @@ def write_stage(
         return
     if how.kernel.kind == FOLDS:
         how = how._replace(kernel=how.kernel._replace(kind=LINE))
-    nest = FixedNest(text, how, frozenset([*same, *same.values()]))
-    text.functions.append(nest.functions())
+    laid, shared = how, frozenset([*same, *same.values()])
+    number = text.function((laid, shared), lambda k: FixedNest(text, laid, shared, k).functions(), stage=True)
     pointers = [one[0].pointer for one in [*read, *made] if one is not None]
-    text.w.do(f"call void @{nest.name}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
+    text.w.do(f"call void @stage{number}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
 
 
 def _write_in_two(text: Text, stage: Ready, read: Sequence[Any], made: Sequence[tuple[Buffer, Tensor]]) -> None:

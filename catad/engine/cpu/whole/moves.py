@@ -9,6 +9,7 @@ from typing import Any
 from catad.engine.cpu.whole.text import Buffer, Laid, Text, strides_of
 from catad.linear.clear import Cleared
 from catad.linear.reindex import Axis, StridedCopy
+from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.overwrite import Overwritten
 from catad.vector.shape import Concatenate
@@ -32,6 +33,18 @@ def strided_copy(text: Text, box: StridedCopy, read: Arrays, made: Arrays) -> No
     if any(ax.m != ax.n_out for ax in box.axes):
         text.fill(goal[0].pointer, goal[1], box.fill)
     text.move([ax.m for ax in box.axes], *_sides(box.axes, source, goal))
+
+
+def windowed(text: Text, box: Windowed, read: Arrays, made: Arrays) -> None:
+    """Write a `Windowed`."""
+    (source, own), (goal, space) = read[0], made[0]
+    steps, offset = [0] * space.ndim, 0
+    for stride, (a, terms) in zip(strides_of(own), box.axes, strict=True):
+        offset += a * stride
+        for k, s in terms:
+            steps[k] += s * stride
+    there = Laid(source.pointer, offset, steps, own.dtype)
+    text.move(space.shape, there, Laid(goal.pointer, 0, strides_of(space), space.dtype))
 
 
 def overwritten(text: Text, box: Overwritten, read: Arrays, made: Arrays) -> None:

@@ -15,7 +15,7 @@ from catad.boxes import Primitive
 from catad.engine.cpu.whole.contraction import dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
-from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy
+from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy, windowed
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.stages.layout import Ready, ready
@@ -28,6 +28,7 @@ from catad.linear.contract import Contract
 from catad.linear.dot_within import DotWithin
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import Reshaped, StridedCopy
+from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
@@ -40,6 +41,7 @@ Write = Callable[[Text, Any, Arrays, Arrays], None]
 
 WRITERS: dict[type[Primitive], Write] = {
     StridedCopy: strided_copy,
+    Windowed: windowed,
     Overwritten: overwritten,
     Cleared: cleared,
     Concatenate: concatenate,
@@ -53,6 +55,9 @@ WRITERS: dict[type[Primitive], Write] = {
     DotWithin: dot_within,
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
+
+SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
+"""The kinds of boxes of which equal ones share a function."""
 
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
@@ -185,7 +190,9 @@ class _Program:
         wires = self.wiring.wires
         if not isinstance(item, Stage):
             which = CHANGED.get(type(item.primitive))
-            return {item.outs[r]: item.ins[a] for r, a in which(item).items()} if which else {}
+            roots = [self._root(k) for k in item.ins]  # what the box reads as another argument, too, must stay
+            pairs = [] if which is None else which(item).items()
+            return {item.outs[r]: item.ins[a] for r, a in pairs if roots.count(roots[a]) == 1}
         found: dict[int, int] = {}
         if item.axis:
             return found
@@ -282,7 +289,18 @@ class _Program:
         write = WRITERS.get(type(item.primitive))
         if write is None:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
-        write(self.text, item.primitive, [(self.at[k], wires[k]) for k in item.ins], made)
+        read = [(self.at[k], wires[k]) for k in item.ins]
+        if type(item.primitive) not in SHARED:
+            write(self.text, item.primitive, read, made)
+            return
+        arrays = [*read, *made]
+
+        def body(pointers: list[str]) -> None:
+            own = [(Buffer(p, buffer.nbytes), space) for p, (buffer, space) in zip(pointers, arrays, strict=True)]
+            write(self.text, item.primitive, own[: len(read)], own[len(read) :])
+
+        key = (item.primitive, tuple([space for _, space in arrays]))
+        self.text.shared(key, [buffer.pointer for buffer, _ in arrays], body)
 
     def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
         wires = self.wiring.wires
@@ -291,7 +309,7 @@ class _Program:
             raise CannotPrint("a formula that holds for some numbers only", "nothing here tests them")
         read = [None if p.wire < 0 else (self.at[p.wire], wires[p.wire]) for p in found.reads]
         roots = [-1 if p.wire < 0 else self._root(p.wire) for p in found.reads]
-        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if k in same}
+        shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
         write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
 

@@ -7,20 +7,22 @@ registers where it can; a large one is a part of a workspace, used again after i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad.engine.cpu.nests.nest import METADATA
 from catad.engine.text.numbers import cast, load, memory_type, store
+from catad.errors import CannotPrint
 from catad.scalar.llvm_writer import Writer, literal
 from catad.spaces import Tensor
 
 SMALL = 1024  # bytes of a buffer that lies on the stack
 STACK = 1 << 15  # bytes of all of them
-DEEP, MOST, BOXES = 16, 1000, 1200  # programs within each other, stages, and boxes, of one function
-INLINED = 64  # stages that are inlined, the first ones: LLVM takes more than twice the time for a function of twice the length
+DEEP, MOST, BOXES = 16, 1000, 6000  # programs within each other, different stages, and boxes, of one function
+INLINED = 64  # calls of stages that are inlined, the first ones: LLVM takes more than twice the time for twice the length
+OFTEN = 16  # calls of one function from which on it is not inlined
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED = 64
 
@@ -49,6 +51,9 @@ class Text:
     def __init__(self, small: int = SMALL) -> None:
         self.w, self.small = Writer(), small
         self.functions: list[str] = []
+        self._names: dict[Hashable, int] = {}  # the number of the function for what it does
+        self._calls: list[int] = []  # of each function
+        self._stages: list[bool] = []  # whether it is a stage
         self.constants: list[Any] = []
         self.lengths: list[int] = []
         self.externals: list[str] = []
@@ -96,7 +101,53 @@ class Text:
             kind = "i64" if name.startswith("%n") else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
         self.w.slots += [*start, *self._rooms]
-        return self.w.module([*self.functions, self.w.text("kernel", ", ".join(["ptr noalias readonly %t", *more]))]) + METADATA
+        kernel = self.w.text("kernel", ", ".join(["ptr noalias readonly %t", *more]))
+        return self.w.module([*self.functions, kernel, *self._attributes()]) + METADATA
+
+    # -- functions
+
+    def function(self, key: Hashable, write: Callable[[int], str], stage: bool = False) -> int:
+        """The number of a function that is called once more. What has the same key is written once, given its number.
+
+        The attributes of the function are the group of this number, which says whether it is inlined.
+        """
+        k = self._names.get(key)
+        if k is None:
+            if len(self.functions) >= MOST:
+                raise CannotPrint(f"a program of more than {MOST} different stages", "it would take long to compile")
+            k = self._names[key] = len(self._calls)
+            self._calls.append(0)
+            self._stages.append(stage)
+            self.functions.append(write(k))
+        self._calls[k] += 1
+        return k
+
+    def shared(self, key: Hashable, pointers: Sequence[str], body: Callable[[list[str]], None]) -> None:
+        """Write what `body` writes when it is given these addresses, as a function that equal ones share.
+
+        It must not use memory, lengths or errors of this text.
+        """
+        own = {pointer: f"%p{k}" for k, pointer in enumerate(dict.fromkeys(pointers))}
+        names = [own[pointer] for pointer in pointers]
+
+        def write(k: int) -> str:
+            outer, self.w = self.w, self.w.beside()
+            body(names)
+            made = self.w.text(f"box{k}", ", ".join([f"ptr {name}" for name in own.values()]), "internal", f"#{k}")
+            self.w = outer
+            return made
+
+        k = self.function((key, tuple(names)), write)
+        self.w.do(f"call void @box{k}({', '.join([f'ptr {pointer}' for pointer in own])})")
+
+    def _attributes(self) -> list[str]:
+        """What LLVM is told of each function: to inline it where it is called a few times, of stages the first ones."""
+        found, room = [], INLINED
+        for k, (calls, stage) in enumerate(zip(self._calls, self._stages, strict=True)):
+            inlined = calls < OFTEN and (not stage or calls <= room)
+            room -= calls * (stage and inlined)
+            found.append(f"attributes #{k} = {{ {'alwaysinline' if inlined else 'noinline'} }}")
+        return found
 
     # -- memory
 
