@@ -1,8 +1,8 @@
 """The small benchmark behind a profile: each kind of kernel at a few sizes, in about a tenth of a second.
 
 A kernel is a program of one box. Its time at one number is the launch; the rest, at a size beyond the caches' first levels, is
-put down to bytes. Matrix products have both rates: a thin product, of few operations for each number that it writes, gives that of
-bytes, and a square one that of operations. Each time is the least of several.
+put down to bytes. Matrix products have both rates: a thin product, of few operations for each number that it writes, gives that
+of bytes, and a square one that of operations. Each time is the least of several.
 """
 
 from __future__ import annotations
