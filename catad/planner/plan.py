@@ -96,8 +96,18 @@ class Plan(Reports):
 
     @property
     def exact(self) -> bool:
-        """True where the plan is known to be the cheapest."""
+        """True where the plan is known to be the cheapest; `reservations` has what is not known then."""
         return self.strategy.exact
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        """What an exact plan is not known to beat: products are counted once each though some are equal, or other bracketings.
+
+        >>> import catad as ct
+        >>> ct.plan([(80, 100), (50, 80), (3, 50)]).reservations
+        ()
+        """
+        return self.strategy.but if self.exact else ()
 
     @property
     def bound(self) -> float:

@@ -43,7 +43,10 @@ class Records(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy(ABC):
-    """See the module. `exact` says that no other is cheaper, `bound` what every one costs at least (0: nothing is known)."""
+    """See the module.
+
+    `exact` says that no other is cheaper, with the reservations `but`; `bound` what every one costs at least (0: unknown).
+    """
 
     kind: ClassVar[Literal["bracketing", "order", "steps"]]  # what is chosen: the field of the JSON text
     unit: ClassVar[str] = "operations"
@@ -51,6 +54,7 @@ class Strategy(ABC):
     nothing: ClassVar[str] = "nothing to eliminate"  # the only line where there is no step
     mode: str = "auto"
     exact: bool = False
+    but: tuple[str, ...] = ()
     bound: float = 0
 
     @property
