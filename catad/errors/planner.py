@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catad.errors.base import abbreviated, text
+
+
+def unknown_result(result: object, names: Sequence[str]) -> str:
+    return text(
+        "there is no such form of a Jacobian",
+        given=abbreviated(result),
+        expected=", ".join([f'"{name}"' for name in names]),
+        do='"array" gives what `todense` gives, "sparse" what `tocsr` gives, "structured" a `LinearMap`',
+    )
 
 
 def unknown_mode(mode: object, where: str | None = None) -> str:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from catad import errors
 from catad.linear.structure import Structure
 from catad.planner import brackets
-from catad.planner.basis import BOTH, is_larger, use_of, written
+from catad.planner.basis import BOTH, Basis, is_larger, use_of, written
 from catad.planner.bound import bound
 from catad.planner.bracketing import Bracketing
 from catad.planner.brackets import PULL, PUSH
@@ -87,12 +87,22 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
         most = math.inf if basis is None else basis.value + basis.use
         made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
     assert made is not None
+    if request.result == "array":
+        return _cheaper_array(made, basis, factors, request)
     if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
         return made
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
         spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
     return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
+
+
+def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, request: Request) -> Runnable:
+    """The cheaper of a plan and a basis through the whole map, where an array is asked for: its result is written out then."""
+    result = made.execution.result
+    last = None if result.is_full else written(result, request.model)
+    spent = made.cost.value + (0.0 if last is None else last.value)
+    return (basis is not None and basis.value < spent and _through_all(factors, request, basis.how)) or made
 
 
 def _through_all(factors: Factors, request: Request, how: int) -> Bracketing | None:

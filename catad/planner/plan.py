@@ -29,6 +29,7 @@ from catad.planner.subject import derivative, factors_of_list, factors_of_maps, 
 from catad.spaces import Space, Value
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
+from catad.wiring import Wiring
 
 
 class PlannedMorphism(NamedTuple):
@@ -155,6 +156,11 @@ class Plan:
     def factors(self) -> tuple[Structure, ...]:
         """The structures of the factors, the first applied first."""
         return self._multiplied.factors
+
+    @property
+    def wiring(self) -> Wiring:
+        """The boxes that multiply as planned, from the arrays of the chain to those of the product."""
+        return self._multiplied.execution.wiring
 
     @property
     def result(self) -> Structure:
@@ -384,7 +390,11 @@ def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) 
     program = base.program
     if program is not None and written.want not in (None, program.want):
         raise errors.PlanError(errors.bad_field("request.want", written.want, f'"{program.want}", as of the plan given'))
-    runs = program.recomputed if program is not None and written.recomputed is None else written.runs(program and program.source)
+    runs = (
+        program.recomputed
+        if program is not None and written.recomputed is None
+        else written.runs(program and program.source)
+    )
     same_mode = written.mode in (base.mode, "by hand")
     if same_mode and base.request == replace(request, mode="auto") and runs == (program.recomputed if program else ()):
         return base
@@ -397,7 +407,9 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     """A plan for what was planned, planned as a text asks."""
     if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
         _check_sized(cost)
-        return late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
+        return (
+            late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
+        )
     model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):
