@@ -6,7 +6,7 @@ compiles all of it together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from catad import errors
@@ -16,12 +16,14 @@ from catad.engine.program import Program
 from catad.functors import as_chain, fused, linear_graph
 from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.dense_wires import matrix_on
+from catad.linear.map import linear_map
 from catad.linear.structure import Structure, widest
 from catad.planner.plan import plan_structure
-from catad.planner.request import Request
+from catad.planner.request import Request, Result
 from catad.spaces import Space, Tensor, tangent_space
 from catad.term_cache import cached
 from catad.terms import D
+from catad.trees import Tree
 from catad.trip_counts import with_trip_counts
 from catad.wiring import Builder, Wire, at_point
 
@@ -36,14 +38,47 @@ class JacobianProgram(NamedTuple):
     cod: Space
 
 
-def jacobian_at(at: Point, by: tuple[int, ...] | None, dom: Space, request: Request) -> tuple[JacobianProgram, list[Any]]:
-    """The Jacobian at a point by the leaves `by` (None: all), whose space is `dom`: its program, and what that gives."""
+class Called(NamedTuple):
+    """The program of calls of one kind, and what makes the result of its leaves."""
+
+    made: JacobianProgram
+    dom: Space
+    cod: Space
+    trees: tuple[Tree, Tree] | None
+    result: Result
+
+    def finish(self, outs: list[Any]) -> Any:
+        """The Jacobian in the form that is asked for."""
+        if self.result == "array":
+            return outs[0]
+        linear = linear_map(self.dom, self.cod, self.made.structure, outs)
+        if self.result == "sparse":
+            return linear.tocsr()
+        linear.trees = self.trees
+        return linear
+
+
+def jacobian_at(
+    at: Point,
+    by: tuple[int, ...] | None,
+    dom: Space,
+    request: Request,
+    called: Callable[[JacobianProgram], Called],
+    keep: tuple[D, Hashable] | None,
+) -> Any:
+    """The Jacobian at a point by the leaves `by` (None: all), whose space is `dom`.
+
+    `called` has what makes the result of a program's leaves. It is kept with a term under a key, if `keep` says so.
+    """
     xp = common_module(at.leaves)
 
-    def call() -> tuple[JacobianProgram, list[Any]]:
+    def made() -> Called:
+        return called(cached(at.term, ("jacobian", at.dom, by, request), lambda: _made(at.term, at.dom, by, dom, request)))
+
+    def call() -> Any:
         with at_point(at.dom, lambda: (xp, at.leaves)):
-            found = cached(at.term, ("jacobian", at.dom, by, request), lambda: _made(at.term, at.dom, by, dom, request))
-        return found, found.program(xp, at.leaves)
+            found = made() if keep is None else cached(*keep, made)
+        return found.finish(found.made.program(xp, at.leaves))
 
     return with_trip_counts(call)
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from operator import is_
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from catad import errors
 from catad.arrays import common_module
 from catad.calling import Point
 from catad.calls import constructor
 from catad.derive import coefficients_at, taken_point
+from catad.engine.choice import running
 from catad.fronts import argument_numbers, factor_numbers, form_at, front_of, specialised, tuple_tree
 from catad.functors import fused, linear_graph
 from catad.gradients import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
-from catad.jacobian_programs import jacobian_at
+from catad.jacobian_programs import Called, JacobianProgram, jacobian_at
 from catad.late import late
 from catad.linear.dense_wires import by_columns, by_rows
 from catad.linear.map import LinearMap, linear_map
@@ -22,9 +27,12 @@ from catad.planner.plan import Plan
 from catad.planner.request import MODES, RESULTS, Mode, Result, checked
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, tangent_space
 from catad.syntax import call
+from catad.term_cache import cache_of
 from catad.terms import D, MorphismLike
+from catad.traced.debug import watches
 from catad.traced.form import Form, tangent_tree, tree_of_space
 from catad.trees import Tree
+from catad.trip_counts import TripCountChanged
 from catad.wiring import Builder, share
 
 if TYPE_CHECKING:
@@ -70,18 +78,33 @@ class Jacobian:
         if isinstance(self.mode, Plan):
             linear = self._as_planned(self.mode, primals, named)
             return linear.todense() if self.result == "array" else linear.tocsr() if self.result == "sparse" else linear
+        key = None if named or watches() else self._key(primals)
+        entry = None if key is None else cache_of(self.f).get(key)
+        if entry is not None:
+            if (front := front_of(self.f)) is not None:
+                front.check()
+            with suppress(TripCountChanged):  # then the program is laid out again
+                return entry.value.finish(entry.value.made.program(np, primals))
         at = self._point(primals, named)
         dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)
         request = checked(self.mode, "time", xp=common_module(at.leaves), result=self.result)
-        found, outs = jacobian_at(at, None if self.argnums is None else by, dom, request)
-        if self.result == "array":
-            return outs[0]
-        made = linear_map(tangent_space(dom), tangent_space(found.cod), found.structure, outs)
-        return made.tocsr() if self.result == "sparse" else self._in_trees(made, at, tree, dom, found.cod)
+
+        def called(made: JacobianProgram) -> Called:
+            trees = self._trees(at, tree, dom, made.cod)
+            return Called(made, tangent_space(dom), tangent_space(made.cod), trees, self.result)
+
+        lasts = key is not None and len(at.leaves) == len(primals) and all(map(is_, at.leaves, primals))
+        return jacobian_at(at, None if self.argnums is None else by, dom, request, called, (self.f, key) if lasts else None)
+
+    def _key(self, primals: Sequence[Value]) -> Any:
+        """What is equal for calls that run one program; None where that is not known."""
+        if not all(type(x) is np.ndarray for x in primals):
+            return None
+        return "jacobian of", tuple([(x.shape, x.dtype) for x in primals]), self.argnums, self.mode, self.result, running(np)
 
     def _as_planned(self, plan: Plan, primals: Sequence[Value], named: dict[str, Value]) -> LinearMap:
         """The map by a plan that was given."""
-        if plan.recomputes:
+        if plan.runs_alone:
             return plan.run_as(self.f, *primals)
         at = self._point(primals, named)
         dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)
@@ -89,7 +112,8 @@ class Jacobian:
         if not found.structure.dom or not found.structure.cod:
             raise errors.DerivativeError(errors.integers_alone(at.dom, self.f))
         made = plan.multiply(linear_map(tangent_space(dom), tangent_space(found.cod), found.structure, found.slots))
-        return self._in_trees(made, at, tree, dom, found.cod)
+        made.trees = self._trees(at, tree, dom, found.cod)
+        return made
 
     def _point(self, primals: Sequence[Value], named: dict[str, Value]) -> Point:
         at = taken_point(self.f, primals, named)
@@ -97,11 +121,12 @@ class Jacobian:
             raise errors.TraceError(errors.no_linear_map("ct.jacobian", "ct.jacfwd or ct.jacrev, whose results are arrays"))
         return at
 
-    def _in_trees(self, made: LinearMap, at: Point, tree: Tree | None, dom: Space, cod: Space) -> LinearMap:
-        if at.speaks:
-            ends = tree or tree_of_space(dom), at.tree or tree_of_space(cod)
-            made.trees = (tangent_tree(ends[0], dom), tangent_tree(ends[1], cod))
-        return made
+    def _trees(self, at: Point, tree: Tree | None, dom: Space, cod: Space) -> tuple[Tree, Tree] | None:
+        """The trees of tangents of argument and result; None where they are arrays in tuples."""
+        if not at.speaks:
+            return None
+        ends = tree or tree_of_space(dom), at.tree or tree_of_space(cod)
+        return tangent_tree(ends[0], dom), tangent_tree(ends[1], cod)
 
     def __repr__(self) -> str:
         by = "" if self.argnums is None else f" by {self.argnums}"

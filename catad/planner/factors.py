@@ -264,7 +264,7 @@ def meeting(first: Structure, second: Structure) -> int:
     if a.rows != c.columns:
         return terms(first) * terms(second)
     into = [sum([terms(part[0]) for part in line if part is not None]) for line in a.grid]
-    out = [sum([terms(part[0]) for line in c.grid if (part := line[k]) is not None]) for k in range(len(into))]
+    out = [sum([terms(part[0]) for part in line if part is not None]) for line in zip(*c.grid, strict=True)]
     return sum([n * m for n, m in zip(into, out, strict=True)])
 
 

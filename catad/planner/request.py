@@ -44,16 +44,18 @@ class Request:
     budget: int | None = None
     explicit: bool = False
     result: str = "structured"
+    effort: float | None = None  # the seconds that a search without a budget may take, counted as work
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.mode, self.model, self.memory, self.budget, self.explicit, self.result))
+        return hash((self.mode, self.model, self.memory, self.budget, self.explicit, self.result, self.effort))
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Request, (self.mode, self.model, self.memory, self.budget, self.explicit, self.result)  # without the hash
+        fields = self.mode, self.model, self.memory, self.budget, self.explicit, self.result, self.effort
+        return Request, fields  # without the hash
 
     def for_chain(self, n: int) -> Request:
         """The same with a bracketing read as a tree over n factors."""
