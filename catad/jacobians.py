@@ -104,7 +104,7 @@ class Jacobian:
 
     def _as_planned(self, plan: Plan, primals: Sequence[Value], named: dict[str, Value]) -> LinearMap:
         """The map by a plan that was given."""
-        if plan.recomputes:
+        if plan.runs_alone:
             return plan.run_as(self.f, *primals)
         at = self._point(primals, named)
         dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)

@@ -88,14 +88,14 @@ def residuals(whole: Wiring, count: int, structure: Structure, frozen: Sequence[
     slots = whole.outputs[count:]
     free = {k for k, flag in zip(whole.inputs, frozen, strict=True) if flag}
     fixed = {k for k, flag in zip(slots, inlined(structure), strict=True) if not flag}
-    found = _least(whole, count, free, fixed)
+    found = least_kept(whole, count, free, fixed)
     if found is None or (found == {*slots} and not found & free):
         return None
     held = [i for i, k in enumerate(whole.inputs) if k in found & free]
     return Residuals(whole, count, structure, held, sorted(found - free))
 
 
-def _least(whole: Wiring, count: int, free: Collection[int], fixed: set[int]) -> set[int] | None:
+def least_kept(whole: Wiring, count: int, free: Collection[int], fixed: set[int]) -> set[int] | None:
     """The wires with the fewest bytes from which the slots can be computed again; None where the search takes too long.
 
     `free` are arguments that are kept as they are, `fixed` the slots that what reads them cannot compute in passing: these would

@@ -50,6 +50,15 @@ def bad_profile(where: str, what: str) -> str:
     return text("a profile cannot be read", given=what, where=where, do="delete the file: it is measured again")
 
 
+def bad_stage(k: int, name: str, value: object) -> str:
+    return text(
+        "the size of a stage is not valid",
+        given=f"{name}={abbreviated(value)}",
+        expected="a finite number, at least 0",
+        where=f"stage {k}",
+    )
+
+
 def bad_limit(name: str, value: object, positive: bool = False) -> str:
     bound = "above 0" if positive else "at least 0"
     return text("the limit is not valid", given=f"{name}={abbreviated(value)}", expected=f"None, or a number, {bound}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from catad import errors
@@ -155,6 +155,12 @@ class Runnable(Strategy):
         pushed, pulled = self.by_columns_and_rows()
         columns, rows = self.factors[0].columns, self.factors[-1].rows
         return [f"applied one by one: {columns:,} columns pushed {pushed:,}, {rows:,} rows pulled {pulled:,} operations"]
+
+
+def with_peak(strategy: Runnable, peak: int) -> Runnable:
+    """The strategy with another peak of its cost: what was counted on the program that runs it."""
+    execution = strategy.execution
+    return replace(strategy, execution=replace(execution, cost=execution.cost._replace(peak=peak)))
 
 
 def rejected(step: int, line: str, left: Sequence[tuple[float, int]], shown: Callable[[float], str]) -> str:
