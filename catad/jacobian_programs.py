@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from catad import errors
 from catad.arrays import common_module
-from catad.boxes import Nesting
 from catad.calling import Point
 from catad.engine.program import Program
 from catad.functors import as_chain, fused, linear_graph
@@ -52,7 +51,8 @@ class Called(NamedTuple):
         """The Jacobian in the form that is asked for."""
         if self.result == "array":
             return outs[0]
-        linear = linear_map(self.dom, self.cod, self.made.structure, outs[: len(self.made.structure.slots)])
+        structure = self.made.structure
+        linear = linear_map(self.dom, self.cod, structure, outs[: len(structure.slots)])
         if self.result == "sparse":
             return linear.tocsr()
         linear.trees = self.trees
@@ -88,16 +88,15 @@ def _made(f: D, dom: Space, by: tuple[int, ...] | None, own: Space, request: Req
     wiring = fused(f, dom)
     b = Builder()
     xs = tuple([b.wire(space) for space in dom.leaves])
-    value, network, slots = linear_graph(b, wiring, xs, by)
+    results, network, slots = linear_graph(b, wiring, xs, by)
     if not network.dom or not network.cod:
         raise errors.DerivativeError(errors.integers_alone(dom, f))
     plan = plan_structure(as_chain(network), request=request)
     outs: Sequence[Wire] = b.inline(plan.wiring, slots)
     if request.result == "array":
         outs = (array_on(b, plan.result, outs, tangent_space(own), tangent_space(wiring.cod)),)
-    if any(isinstance(box.primitive, Nesting) for box in wiring.boxes):
-        outs = (*outs, *value)  # loops count their steps when they run, though no coefficient may read what they give
-    return JacobianProgram(Program(b.finish(dom, xs, tuple(outs)), small=SMALL), plan.result, wiring.cod)
+    ends = tuple(outs) or tuple(results[:1])  # a loop that must count its steps runs before a result (`Builder.finish`)
+    return JacobianProgram(Program(b.finish(dom, xs, ends), small=SMALL), plan.result, wiring.cod)
 
 
 def array_on(b: Builder, structure: Structure, slots: Sequence[Wire], dom: Space, cod: Space) -> Wire:
