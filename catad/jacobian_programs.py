@@ -27,7 +27,7 @@ from catad.trees import Tree
 from catad.trip_counts import with_trip_counts
 from catad.wiring import Builder, Wire, at_point
 
-SMALL = 1 << 17  # numbers in the largest array up to which the many boxes of a Jacobian are better compiled as one function
+SMALL = 1 << 18  # numbers in the largest array up to which the many boxes of a Jacobian are better compiled as one function
 
 
 class JacobianProgram(NamedTuple):

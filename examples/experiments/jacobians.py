@@ -22,7 +22,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from measuring import table
@@ -34,26 +34,29 @@ try:
     import jax
     import jax.numpy as jnp
 
-    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]
 except ImportError:
-    jax = None
+    jax = None  # type: ignore[assignment]
+
+
+Form = Literal["array", "structured"]
 
 
 class Case(NamedTuple):
     """A program for catad and for JAX, its point, and the form of the Jacobian that is asked for."""
 
-    f: ct.MorphismLike
+    f: Any
     of: Callable[[Any], Any]  # the same for arrays of JAX
     x: Any
-    result: str
+    result: Form
 
 
-def both(make: Callable[[Any], Callable[[Any], Any]], x: Any, result: str = "array") -> Case:
+def both(make: Callable[[Any], Callable[[Any], Any]], x: Any, result: Form = "array") -> Case:
     """A program that is written once, for NumPy's functions or JAX's."""
     return Case(ct.function(make(np)), make(np if jax is None else jnp), x, result)
 
 
-def residual(n: int, inner: int, blocks: int, last: int | None, result: str) -> Case:
+def residual(n: int, inner: int, blocks: int, last: int | None, result: Form) -> Case:
     rng = np.random.default_rng(0)
     pairs = [(rng.standard_normal((inner, n)) / n, rng.standard_normal((n, inner)) / n) for _ in range(blocks)]
     end = None if last is None else rng.standard_normal((last, n))
@@ -151,7 +154,7 @@ def tracked(points: int) -> Case:
 
     def turned(axis: int, angle: Any) -> Any:
         s, c = jnp.sin(angle), jnp.cos(angle)
-        rows = {
+        rows: dict[int, list[list[Any]]] = {
             0: [[1, 0, 0], [0, c, -s], [0, s, c]],
             1: [[c, 0, s], [0, 1, 0], [-s, 0, c]],
             2: [[c, -s, 0], [s, c, 0], [0, 0, 1]],
@@ -201,7 +204,7 @@ def colours_of(pattern: Any) -> Any:
 
 def ways(case: Case, dense: Any) -> dict[str, tuple[Callable[[], Any], int]]:
     """What is run, by name, with the number of vectors that are pushed or pulled."""
-    jacobian = ct.jacobian(case.f, result=case.result)  # type: ignore[call-overload]
+    jacobian = ct.jacobian(case.f, result=case.result)
     found: dict[str, tuple[Callable[[], Any], int]] = {"catad": (lambda: jacobian(case.x), 0)}
     if jax is None:
         return found
@@ -239,7 +242,7 @@ def raced(name: str, rounds: int) -> dict[str, Any]:
     """One program: the seconds of each way, of the first Jacobian too, and the largest difference."""
     case = CASES[name]()
     start = time.perf_counter()
-    made = ct.jacobian(case.f, result=case.result)(case.x)  # type: ignore[call-overload]
+    made = ct.jacobian(case.f, result=case.result)(case.x)
     first = time.perf_counter() - start
     dense = np.asarray(ct.jacobian(case.f, result="array")(case.x))
     runs = ways(case, dense)
