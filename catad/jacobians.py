@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
 from catad.arrays import common_module
+from catad.calling import Point
 from catad.calls import constructor
 from catad.derive import coefficients_at, taken_point
+from catad.engine.choice import running
 from catad.fronts import argument_numbers, factor_numbers, form_at, front_of, specialised, tuple_tree
 from catad.functors import fused, linear_graph
 from catad.gradients import Argnums, Factors, Gradient, by_argument, differentiated, leaves_of_factors
+from catad.jacobian_programs import Called, JacobianProgram, jacobian_at
 from catad.late import late
-from catad.linear.apply import applying
-from catad.linear.batch import batch
+from catad.linear.dense_wires import by_columns, by_rows
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.recurrence import zeros
-from catad.planner.plan import Plan, plan_structure
-from catad.planner.request import MODES, Mode, checked
+from catad.planner.plan import Plan
+from catad.planner.request import MODES, RESULTS, Mode, Result, checked
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild, tangent_space
 from catad.syntax import call
+from catad.term_cache import cache_of
 from catad.terms import D, MorphismLike
+from catad.traced.debug import watches
 from catad.traced.form import Form, tangent_tree, tree_of_space
 from catad.trees import Tree
+from catad.trip_counts import TripCountChanged
 from catad.wiring import Builder, share
 
 if TYPE_CHECKING:
-    from catad.wiring import Wire, Wires
+    from catad.wiring import Wires
 
 
 Part = tuple[Space, "tuple[int, ...]", "Tree | None"]
@@ -58,35 +65,68 @@ def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
 class Jacobian:
     """`jacobian(f)`: at a point, the derivative as a linear map, multiplied out in the order that the plan says."""
 
-    __slots__ = ("argnums", "f", "mode")
+    __slots__ = ("argnums", "f", "mode", "result")
 
-    def __init__(self, f: D, mode: Mode | Plan = "auto", argnums: Argnums = None) -> None:
+    def __init__(self, f: D, mode: Mode | Plan = "auto", argnums: Argnums = None, result: Result = "structured") -> None:
         if not isinstance(mode, Plan) and mode not in MODES:
             raise errors.PlanError(errors.unknown_mode(mode))
-        self.f, self.mode, self.argnums = f, mode, argnums
+        if result not in RESULTS:
+            raise errors.PlanError(errors.unknown_result(result, RESULTS))
+        self.f, self.mode, self.argnums, self.result = f, mode, argnums, result
 
-    def __call__(self, *primals: Value, **named: Value) -> LinearMap:
-        if isinstance(self.mode, Plan) and self.mode.recomputes:
-            return self.mode.run_as(self.f, *primals)
-        at = taken_point(self.f, primals, named)
-        if at.is_symbolic:
-            raise errors.TraceError(errors.no_linear_map("ct.jacobian", "ct.jacfwd or ct.jacrev, whose results are arrays"))
+    def __call__(self, *primals: Value, **named: Value) -> Any:
+        if isinstance(self.mode, Plan):
+            linear = self._as_planned(self.mode, primals, named)
+            return linear.todense() if self.result == "array" else linear.tocsr() if self.result == "sparse" else linear
+        key = None if named or watches() else self._key(primals)
+        entry = None if key is None else cache_of(self.f).get(key)
+        if entry is not None:
+            if (front := front_of(self.f)) is not None:
+                front.check()
+            with suppress(TripCountChanged):  # then the program is laid out again
+                return entry.value.finish(entry.value.made.program(np, primals))
+        at = self._point(primals, named)
+        dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)
+        request = checked(self.mode, "time", xp=common_module(at.leaves), result=self.result)
+
+        def called(made: JacobianProgram) -> Called:
+            trees = self._trees(at, tree, dom, made.cod)
+            return Called(made, tangent_space(dom), tangent_space(made.cod), trees, self.result)
+
+        lasts = key is not None and len(at.leaves) == len(primals) and all(map(is_, at.leaves, primals))
+        return jacobian_at(at, None if self.argnums is None else by, dom, request, called, (self.f, key) if lasts else None)
+
+    def _key(self, primals: Sequence[Value]) -> Any:
+        """What is equal for calls that run one program; None where that is not known."""
+        if not all(type(x) is np.ndarray for x in primals):
+            return None
+        return "jacobian of", tuple([(x.shape, x.dtype) for x in primals]), self.argnums, self.mode, self.result, running(np)
+
+    def _as_planned(self, plan: Plan, primals: Sequence[Value], named: dict[str, Value]) -> LinearMap:
+        """The map by a plan that was given."""
+        if plan.runs_alone:
+            return plan.run_as(self.f, *primals)
+        at = self._point(primals, named)
         dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)
         found = coefficients_at(at.term, at, None, None if self.argnums is None else by)
         if not found.structure.dom or not found.structure.cod:
             raise errors.DerivativeError(errors.integers_alone(at.dom, self.f))
-        L = linear_map(tangent_space(dom), tangent_space(found.cod), found.structure, found.slots)
-        made = self._multiplied(L)
-        if at.speaks:
-            ends = tree or tree_of_space(dom), at.tree or tree_of_space(found.cod)
-            made.trees = (tangent_tree(ends[0], dom), tangent_tree(ends[1], found.cod))
+        made = plan.multiply(linear_map(tangent_space(dom), tangent_space(found.cod), found.structure, found.slots))
+        made.trees = self._trees(at, tree, dom, found.cod)
         return made
 
-    def _multiplied(self, L: LinearMap) -> LinearMap:
-        if isinstance(self.mode, Plan):
-            return self.mode.multiply(L)
-        request = checked(self.mode, "time", xp=common_module(L.slots))
-        return plan_structure(L.structure, request=request).multiply(L)
+    def _point(self, primals: Sequence[Value], named: dict[str, Value]) -> Point:
+        at = taken_point(self.f, primals, named)
+        if at.is_symbolic:
+            raise errors.TraceError(errors.no_linear_map("ct.jacobian", "ct.jacfwd or ct.jacrev, whose results are arrays"))
+        return at
+
+    def _trees(self, at: Point, tree: Tree | None, dom: Space, cod: Space) -> tuple[Tree, Tree] | None:
+        """The trees of tangents of argument and result; None where they are arrays in tuples."""
+        if not at.speaks:
+            return None
+        ends = tree or tree_of_space(dom), at.tree or tree_of_space(cod)
+        return tangent_tree(ends[0], dom), tangent_tree(ends[1], cod)
 
     def __repr__(self) -> str:
         by = "" if self.argnums is None else f" by {self.argnums}"
@@ -94,30 +134,40 @@ class Jacobian:
 
 
 @constructor(morphisms="f")
-def jacobian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None) -> Jacobian:
+def jacobian(
+    f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None, result: Result = "structured"
+) -> Jacobian:
     """A function from points to the Jacobian there, a structured `LinearMap`.
 
-    `mode` is "auto" (the planner's choice), "forward", "reverse", "elimination", or a plan, such as an edited one. `argnums` is
-    as for `ct.grad`. The map goes from the tangents of the argument to those of the result, integers left out, in their dtypes;
-    its `blocks()` are a tree like the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
-    differentiate, `PlanError` for another mode, `SpaceError` for an argument that is no morphism.
+    `result` is the form that is asked for, and making it is part of the plan: "structured", a `LinearMap`; "array", what its
+    `todense` gives, of the shape of result and argument; "sparse", what its `tocsr` gives. `mode` is "auto" (the planner's
+    choice), "forward", "reverse", "elimination", or a plan, such as an edited one. `argnums` is as for `ct.grad`. The map goes
+    from the tangents of the argument to those of the result, integers left out, in their dtypes; its `blocks()` are a tree like
+    the result, of trees like the argument. Raises `DerivativeError` where there is nothing to
+    differentiate, `PlanError` for another mode or form, `DenseLimitError` for an array of more than 10^7 numbers, `SpaceError`
+    for an argument that is no morphism.
 
     >>> import catad as ct, numpy as np
     >>> ct.jacobian(ct.sin)(np.zeros(1000))
     diagonal f64[1000] -> f64[1000], stored 1000, dense 1e6
+    >>> ct.jacobian(ct.square, result="array")(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
     >>> J = ct.jacobian(lambda p, x: {"y": p["a"] * x})({"a": 2.0, "b": np.zeros(2)}, np.ones(2))
     >>> J.blocks()["y"]["a"].todense()
     array([1., 1.])
     """
     term, numbers = by_argument(f, argnums, "ct.jacobian")
-    return Jacobian(term, mode, numbers)
+    return Jacobian(term, mode, numbers, result)
 
 
 @constructor(morphisms="f")
-def hessian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None) -> Jacobian:
+def hessian(
+    f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence[int] | None = None, result: Result = "structured"
+) -> Jacobian:
     """A function from points to the Hessian of a scalar function there: the Jacobian of its gradient.
 
-    The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode` and `argnums` are as for
+    The result is a `LinearMap` from the space of the point to itself, in its dtype. `mode`, `argnums` and `result` are as for
     `ct.jacobian`. Raises `DerivativeError` where f has no floating scalar result, `PlanError` for another mode, `SpaceError`
     for an argument that is no morphism.
 
@@ -126,7 +176,7 @@ def hessian(f: MorphismLike, mode: Mode | Plan = "auto", argnums: int | Sequence
     diagonal f64[2] -> f64[2], stored 2, dense 4
     """
     term, numbers = by_argument(f, argnums, "ct.hessian")
-    return Jacobian(Gradient(term, numbers), mode, numbers)
+    return Jacobian(Gradient(term, numbers), mode, numbers, result)
 
 
 # -- dense
@@ -156,7 +206,7 @@ class DenseJacobian(D):
         if not any(leaf.is_float for leaf in space.leaves) or not any(leaf.is_float for leaf in wiring.cod.leaves):
             raise errors.DerivativeError(errors.integers_alone(dom, f))
         _, network, slots = linear_graph(b, wiring, flatten(x), by)
-        blocks = _rows(b, network, slots) if self.reverse else _columns(b, network, slots)
+        blocks = (by_rows if self.reverse else by_columns)(b, network, slots)
         of_dom = [[blocks.get((r, c)) for c in range(len(network.dom))] for r in range(len(network.cod))]
         ends = [leaf for leaf in wiring.cod.leaves if leaf.is_float], [leaf for leaf in space.leaves if leaf.is_float]
         lines = iter([_line(b, row, r, *ends, space) for r, row in enumerate(of_dom)])
@@ -174,39 +224,6 @@ def _line(b: Builder, row: Sequence[Any], r: int, outs: Sequence[Tensor], ins: S
         made.append(zeros(b, full) if wire is None else b.apply(late().astype(full.dtype), wire))
     it = iter(made)
     return rebuild(space, [next(it) if leaf.is_float else () for leaf in space.leaves])
-
-
-def _basis(b: Builder, leaf: Tensor) -> Wire:
-    eye = np.eye(leaf.size, dtype=leaf.dtype).reshape(leaf.size, *leaf.shape)
-    made: Wire = b.apply(late().const(eye), ())
-    return made
-
-
-def _columns(b: Builder, structure: Any, slots: Sequence[Wire]) -> dict[tuple[int, int], Wire]:
-    """Forward mode: a basis of each argument leaf is pushed through; the axis of the basis goes last."""
-    found: dict[tuple[int, int], Wire] = {}
-    for c, leaf in enumerate(structure.dom):
-        wiring, there = applying(structure, tuple([k == c for k in range(len(structure.dom))]))
-        outs = batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size)
-        it = iter(outs)
-        for r, (flag, out) in enumerate(zip(there, structure.cod, strict=True)):
-            if flag:
-                last = b.apply(late().transpose((*range(1, out.ndim + 1), 0)), next(it))
-                found[r, c] = b.apply(late().reshape((*out.shape, *leaf.shape)), last)
-    return found
-
-
-def _rows(b: Builder, structure: Any, slots: Sequence[Wire]) -> dict[tuple[int, int], Wire]:
-    """Reverse mode: a basis of each result leaf is pulled back."""
-    found: dict[tuple[int, int], Wire] = {}
-    back = structure.T
-    for r, leaf in enumerate(back.dom):
-        wiring, there = applying(back, tuple([k == r for k in range(len(back.dom))]))
-        outs = iter(batch(b, wiring, [*slots, _basis(b, leaf)], [*[False] * len(slots), True], leaf.size))
-        for c, (flag, out) in enumerate(zip(there, back.cod, strict=True)):
-            if flag:
-                found[r, c] = b.apply(late().reshape((*leaf.shape, *out.shape)), next(outs))
-    return found
 
 
 @specialised.register

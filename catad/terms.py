@@ -17,6 +17,7 @@ import numpy as np
 from catad import errors
 from catad.errors.places import Place, here
 from catad.late import late
+from catad.same_terms import same
 from catad.spaces import Result, Space, Value, flatten
 
 if TYPE_CHECKING:
@@ -412,22 +413,6 @@ class Cross(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.cross({', '.join(map(part, self.children))})"
-
-
-def same(f: D, g: D) -> bool:
-    """Syntactic equality, walking both terms side by side; shared parts are compared once."""
-    stack, seen = [(f, g)], set()
-    while stack:
-        a, b = stack.pop()
-        if a is b or (id(a), id(b)) in seen:
-            continue
-        if type(a) is not type(b) or hash(a) != hash(b) or a.data() != b.data():
-            return False
-        if len(a.children) != len(b.children):
-            return False
-        seen.add((id(a), id(b)))
-        stack.extend(zip(a.children, b.children, strict=True))
-    return True
 
 
 def morphism(thing: object, who: str) -> D:

@@ -40,7 +40,7 @@ from catad.vector.loop import after
 from catad.vector.looped import looped
 from catad.vector.map import map
 from catad.vector.pointwise import add, astype, neg, sub, times, with_numbers
-from catad.vector.shape import broadcast_to, reshape, transpose
+from catad.vector.shape import broadcast_to, concatenate, reshape, transpose
 from catad.vector.ufuncs.logic import where
 from catad.wiring import codomain, wire
 
@@ -59,6 +59,7 @@ __all__ = [
     "cells_of",
     "code_of",
     "codomain",
+    "concatenate",
     "const",
     "cost_of",
     "cost_of_wiring",

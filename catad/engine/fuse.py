@@ -8,6 +8,7 @@ by zero; fusing before running saves passes over memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from catad import scalar
@@ -131,30 +132,37 @@ def _groups(wiring: Wiring, level: dict[int, int], horizontal: bool) -> list[lis
             i = parent[i]
         return i
 
-    makers: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    readers: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    count = [len(box.outs) for box in wiring.boxes]  # results of the boxes of a group
-    for i, box in enumerate(wiring.boxes):
-        shape = _index_space(wiring, box)
-        if shape is None:
-            continue
-        rank = level[box.outs[0]]
+    maps = [(i, box, level[box.outs[0]]) for i, box in enumerate(wiring.boxes) if _index_space(wiring, box) is not None]
+    makers = {(k, rank, wiring.wires[k].shape): i for i, box, rank in maps for k in box.outs}
+    beside: list[tuple[int, tuple[int, int, tuple[int, ...]]]] = []  # the maps that read a wire made elsewhere
+    for i, box, rank in maps:
         for k in box.ins:
-            maker, reader = makers.get((k, rank, shape)), readers.get((k, rank, shape))
-            if maker is None and reader is not None and count[find(i)] + count[find(reader)] > BESIDE:
-                reader = None
-            other = reader if maker is None else maker
-            if other is not None and find(i) != find(other):
-                count[find(other)] += count[find(i)]
-                parent[find(i)] = find(other)
-            elif other is None and horizontal:
-                readers[k, rank, shape] = i
-        for k in box.outs:
-            makers[k, rank, shape] = i
+            key = (k, rank, wiring.wires[box.outs[0]].shape)
+            if key in makers:
+                parent[find(i)] = find(makers[key])
+            else:
+                beside.append((i, key))
+    if horizontal:
+        results = _results(wiring, [find(i) for i in range(len(parent))])
+        last: dict[tuple[int, int, tuple[int, ...]], int] = {}
+        for i, key in beside:
+            one, other = find(i), find(last.setdefault(key, i))
+            if one != other and results[one] + results[other] <= BESIDE:
+                results[other] += results[one]
+                parent[one] = other
+            elif one != other:
+                last[key] = i
     groups: dict[int, list[Box]] = {}
     for i, box in enumerate(wiring.boxes):
         groups.setdefault(find(i), []).append(box)
     return list(groups.values())
+
+
+def _results(wiring: Wiring, group: Sequence[int]) -> Counter[int]:
+    """The number of wires that boxes of each group make and that others read."""
+    maker = {k: i for i, box in enumerate(wiring.boxes) for k in box.outs}
+    read = [k for i, box in enumerate(wiring.boxes) for k in box.ins if k in maker and group[maker[k]] != group[i]]
+    return Counter([group[maker[k]] for k in {*read, *wiring.outputs} if k in maker])
 
 
 def _readers(wiring: Wiring) -> dict[int, list[int]]:

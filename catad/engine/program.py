@@ -16,6 +16,7 @@ from catad.boxes import Nesting, Primitive
 from catad.engine.backend import Engine, Step
 from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
+from catad.engine.cpu.engine import OFTEN
 from catad.engine.fuse import fuse
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
@@ -36,15 +37,17 @@ class Program:
     """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result, which callers may keep and write into.
 
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
+    A program of many boxes that runs often counts as small, so that it is compiled as one function, up to `small` numbers in
+    its largest array.
     """
 
-    __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "wiring")
+    __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "small", "wiring")
 
-    def __init__(self, wiring: Wiring) -> None:
+    def __init__(self, wiring: Wiring, small: int = 0) -> None:
         wiring = fuse(erased(wiring), horizontal=True)
         self.wiring = wiring
         self.boxes = tuple([box for box in wiring.boxes if box.ins])
-        self.checked = False
+        self.checked, self.small = False, small
         self.ran, self._weight = 0, -1
         self._runs: dict[Engine, Run] = {}
         own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
@@ -94,7 +97,8 @@ class Program:
         if not self.checked:
             self._check(xp, leaves)
         self.ran += self.weight
-        engine = engine_of(xp, self.largest, self.weight, self.ran)
+        largest = 0 if self.ran >= OFTEN and self.largest <= self.small else self.largest
+        engine = engine_of(xp, largest, self.weight, self.ran)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:

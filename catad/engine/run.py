@@ -93,16 +93,24 @@ class Run:
 
     def straight(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         """The results, where no step runs programs."""
-        at = self.registers(xp, leaves)
+        return self.from_registers(xp, self.registers(xp, leaves))
+
+    def from_registers(self, xp: Any, at: list[Any]) -> list[Array]:
+        """The same from registers that nobody else holds: arguments are free when they have been read."""
         _through(self.steps, xp, at)
         return self._results(xp, at)
 
     def running(self, xp: Any, leaves: Sequence[Array]) -> Running:
         """The same, asking for each program that runs within."""
         at = self.registers(xp, leaves)
+        del leaves
         for before, nested, (_, ins, outs, dead) in self._segments:
             _through(before, xp, at)
-            result = yield from nested.running(xp, *[at[k] for k in ins])
+            inner = nested.running(xp, *[at[k] for k in ins])
+            for k in dead:  # what is read for the last time is given away
+                at[k] = None
+            result = yield from inner
+            del inner
             _through([(partial(_given, result), (), outs, dead)], xp, at)
             del result
         _through(self._rest, xp, at)
@@ -147,20 +155,23 @@ def _segments(steps: Sequence[_Step]) -> tuple[list[tuple[Sequence[_Step], Nesti
 def finished(running: Running, xp: Any) -> Any:
     """The result of a generator that asks for programs to be run. These may ask for others, and wait on an explicit
     stack."""
-    stack, sent = [running], None
+    stack = [running]
+    sent: list[Any] = [None]  # what the next one is sent, taken out then: arrays are free when their last reader has run
     while True:
         try:
-            program, leaves = stack[-1].send(sent)  # type: ignore[arg-type]  # None starts a generator
+            program, leaves = stack[-1].send(sent.pop())
         except StopIteration as stop:
             stack.pop()
-            sent = stop.value
             if not stack:
-                return sent
+                return stop.value
+            sent.append(stop.value)
             continue
         run = program.ready(xp, leaves)
         if run.nesting:
             stack.append(run.running(xp, leaves))
-            sent = None
+            sent.append(None)
+            del leaves
         else:
-            sent = run.straight(xp, leaves)
-        del leaves  # the arrays are free when their last reader has run
+            at = run.registers(xp, leaves)
+            del leaves
+            sent.append(run.from_registers(xp, at))

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catad.errors.base import abbreviated, text
+
+
+def unknown_result(result: object, names: Sequence[str]) -> str:
+    return text(
+        "there is no such form of a Jacobian",
+        given=abbreviated(result),
+        expected=", ".join([f'"{name}"' for name in names]),
+        do='"array" gives what `todense` gives, "sparse" what `tocsr` gives, "structured" a `LinearMap`',
+    )
 
 
 def unknown_mode(mode: object, where: str | None = None) -> str:
@@ -37,6 +48,15 @@ def bad_cost(value: object, first: object, second: object) -> str:
 
 def bad_profile(where: str, what: str) -> str:
     return text("a profile cannot be read", given=what, where=where, do="delete the file: it is measured again")
+
+
+def bad_stage(k: int, name: str, value: object) -> str:
+    return text(
+        "the size of a stage is not valid",
+        given=f"{name}={abbreviated(value)}",
+        expected="a finite number, at least 0",
+        where=f"stage {k}",
+    )
 
 
 def bad_limit(name: str, value: object, positive: bool = False) -> str:

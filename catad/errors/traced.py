@@ -222,6 +222,14 @@ def rounds_each_time(ufunc: np.ufunc, given: Any, into: Any) -> str:
     )
 
 
+def number_or_array(value: Any) -> str:
+    return text(
+        "whether an argument without axes is a number or an array of NumPy is not known while the function is traced",
+        given=f"a value of {value.space}",
+        do="ask np.ndim(x) == 0, or give a Python number, or make it an array: np.asarray(x)",
+    )
+
+
 def random_numbers() -> str:
     return text(
         "random numbers would be drawn once, while the function is traced, and stay the same for ever",

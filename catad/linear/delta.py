@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from catad.late import late
 from catad.linear.contract import Labels, contract, place
 from catad.linear.entries import Entries, span
 from catad.linear.patterns import Grid, Pattern, Range, full
@@ -257,6 +258,11 @@ class Delta(Structure):
         array = xp.ones((), dtype=self.cod_dtype) if self.slot is None else slots[0]
         dense = place(labels, (*self.out, *self.ins), self.sizes)(xp, array)
         return xp.asarray(dense * self.factor, dtype=self.cod_dtype)
+
+    def dense_on(self, b: Builder, slots: Sequence[Wire]) -> Wire:
+        one: Any = slots[0] if self.slot is not None else b.apply(late().const(np.ones((), self.cod_dtype)), ())
+        wire = contract(b, [self.slot or ()], [one], (*self.out, *self.ins), self.sizes)
+        return cast(scale_by(wire, self.factor), self.cod_dtype)
 
     @property
     def holds_columns(self) -> bool:

@@ -175,6 +175,10 @@ class Structure(ABC):
         """The array of shape `cod + dom`, where `holds_matrix`."""
         raise errors.ExtensionError(errors.missing_method("family", self, "dense"))
 
+    def dense_on(self, b: Builder, slots: Sequence[Wire]) -> Wire | None:
+        """The wire of the array of shape `cod + dom`; None where it takes a basis."""
+        return None
+
     @property
     def holds_columns(self) -> bool:
         """True where `columns` reads the columns off the slots."""

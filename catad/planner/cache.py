@@ -17,7 +17,7 @@ from functools import lru_cache
 from catad import errors
 from catad.linear.structure import Structure
 from catad.planner import brackets
-from catad.planner.basis import BOTH, is_larger, use_of, written
+from catad.planner.basis import BOTH, Basis, is_larger, use_of, written
 from catad.planner.bound import bound
 from catad.planner.bracketing import Bracketing
 from catad.planner.brackets import PULL, PUSH
@@ -28,12 +28,14 @@ from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, 
 from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
+from catad.planner.network.search import OPERATION, USES
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
+SHORTEST, LONGEST = 0.02, 0.1  # seconds of a search that has no budget
 KEPT = 1024  # strategies, and bracketings by kinds
 
 _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
@@ -75,24 +77,50 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
     bracketed: Runnable | None = None
     error = None
+    basis = written(structure_of(as_they_stand(factors))[0], request.model)
+    graph = _graph(structure, factors) if has_forks(structure) else None
+    forks = graph is not None and not graph.is_path
+    asked = replace(request, effort=effort(basis, request)) if forks else request
     try:
-        bracketed = _of_factors(factors, request)
+        bracketed = _of_factors(factors, asked)
     except errors.PlanError as found:
-        if least_of(found) is None or not has_forks(structure):
+        if least_of(found) is None or not forks:
             raise
         error = found
-    basis = written(structure_of(as_they_stand(factors))[0], request.model)
     made = bracketed
-    if has_forks(structure):
+    if graph is not None and forks:
         most = math.inf if basis is None else basis.value + basis.use
-        made = cheaper(_graph(structure, factors), factors, request, bracketed, error, most)
+        made = cheaper(graph, factors, asked, bracketed, error, most)
     assert made is not None
+    if request.result == "array":
+        return _cheaper_array(made, basis, factors, request)
     if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
         return made
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
         spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
     return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
+
+
+def effort(basis: Basis | None, request: Request) -> float | None:
+    """The seconds that each search of a program with forks may take, counted as work: what `USES` uses of a basis would take.
+
+    None leaves it to the budget, which was given, or counts in a unit of the user's.
+    """
+    model = request.model
+    if request.budget is not None or (model is not None and not isinstance(model, CostProfile)):
+        return None
+    if basis is None:
+        return LONGEST
+    return min(LONGEST, max(SHORTEST, USES * basis.value * (OPERATION if model is None else 1.0)))
+
+
+def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, request: Request) -> Runnable:
+    """The cheaper of a plan and a basis through the whole map, where an array is asked for: its result is written out then."""
+    result = made.execution.result
+    last = None if result.is_full else written(result, request.model)
+    spent = made.cost.value + (0.0 if last is None else last.value)
+    return (basis is not None and basis.value < spent and _through_all(factors, request, basis.how)) or made
 
 
 def _through_all(factors: Factors, request: Request, how: int) -> Bracketing | None:
@@ -183,7 +211,7 @@ def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
         traced = trace(factors, known, request.model)
         if traced.value <= SLACK * least:
             return traced, traced.value <= least
-    traced, exact = best(factors, request.model, request.memory, request.budget, request.explicit)
+    traced, exact = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort)
     _bracketings[key] = traced.tree
     _bracketings.move_to_end(key)
     while len(_bracketings) > KEPT:

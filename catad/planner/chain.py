@@ -213,8 +213,9 @@ class Search:
         return sorted(found, key=lambda way: way.rank)
 
 
+EACH = 5e-6  # about the seconds of a product of maps that were met before
 NEW = 4  # what a product of maps that were not met before costs, in products of maps that were
-SUMS = 8  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
+SUMS = 24  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
 
 
 def tree_of(way: Candidate, n: int) -> Tree:
@@ -240,14 +241,20 @@ def tree_of(way: Candidate, n: int) -> Tree:
 
 
 def best(
-    factors: Factors, model: Model, memory: float | None, budget: int | None, explicit: bool = False
+    factors: Factors,
+    model: Model,
+    memory: float | None,
+    budget: int | None,
+    explicit: bool = False,
+    effort: float | None = None,
 ) -> tuple[Traced, bool]:
     """The best bracketing under a memory limit in bytes, and whether it is known to be the best of all.
 
-    With `explicit` the result must not be known by its application only.
+    With `explicit` the result must not be known by its application only. `effort` are the seconds that a search without a budget
+    may take, counted as products.
     """
     n = len(factors.parts)
-    limit = BUDGET if budget is None else budget
+    limit = budget if budget is not None else BUDGET if effort is None else int(effort / EACH)
     if n * (n * n - 1) // 6 <= limit:
         try:
             search = Search(factors, model, memory is not None, limit)
@@ -259,21 +266,21 @@ def best(
             if not fitting:
                 raise short_of_memory(memory, min(w.peak for w in ways) + factors.nbytes, True)
             return trace(factors, tree_of(fitting[0], n), model), True
-    return _heuristic(factors, model, memory, explicit), False
+    return _heuristic(factors, model, memory, explicit, None if effort is None else int(effort / (SUMS * EACH))), False
 
 
-def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: bool) -> Traced:
+def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: bool, most: int | None) -> Traced:
     """The best of forward, reverse and balanced, each also after merging neighbours that merge at no growth.
 
     Where the products from both ends have too many terms all give way to a basis through the factors as they stand.
     """
     n = len(factors.parts)
-    tried = _within(factors, [forward(n), reverse(n)], model, explicit)
+    tried = _within(factors, [forward(n), reverse(n)], model, explicit, most)
     if tried or (basis := through_all(factors, model)) is None:
         groups, merging = _merged(factors)
         trees = [merging + _over(groups, make(len(groups)), n + len(merging)) for make in (forward, reverse)] if merging else []
         trees.append(merging + _over(groups, balanced(len(groups)), n + len(merging)))
-        tried += _within(factors, trees, model, explicit)
+        tried += _within(factors, trees, model, explicit, most)
     else:
         tried = [basis]
     if not tried:  # nothing else is left
@@ -284,12 +291,13 @@ def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: b
     return min(fitting, key=lambda traced: (traced.value, traced.peak))
 
 
-def _within(factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool) -> list[Traced]:
-    """Some bracketings traced, those whose products have too many terms left out."""
+def _within(factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool, most: int | None) -> list[Traced]:
+    """Some bracketings traced, those whose products have too many terms left out: more than `most`, or too many at all."""
     tried: list[Traced] = []
+    budget = allowed(factors) if most is None else min(most, allowed(factors))
     for tree in trees:
         with suppress(OverBudget):
-            tried.append(end(factors, tree, model, explicit, budget=allowed(factors)))
+            tried.append(end(factors, tree, model, explicit, budget=budget))
     return tried
 
 

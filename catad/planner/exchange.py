@@ -11,8 +11,9 @@ import numpy as np
 from catad import errors
 from catad.planner import brackets
 from catad.planner.cost import is_amount
-from catad.planner.recompute import Runs, boxes
+from catad.planner.recompute import boxes
 from catad.planner.request import COSTS, MODES, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
+from catad.planner.schedule import Runs
 from catad.planner.strategy import Runnable, Strategy
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Written(NamedTuple):
         found = self.recomputed or ()
         if found and source is None:
             raise errors.PlanError(errors.text_recomputes())
-        if source is not None and found and found[-1][1] > boxes(source):
+        if source is not None and found and max(end for _, end in found) > boxes(source):
             raise errors.PlanError(errors.bad_field("request.recomputed", found, f"boxes 0 to {boxes(source)}"))
         return found
 
@@ -131,14 +132,19 @@ def _check(key: str, value: Any, holds: bool, expected: str) -> None:
 
 
 def _runs(value: Any) -> Runs:
-    """Runs of boxes in order, none empty."""
-    expected = "pairs of boxes [first, end] in order, first < end"
+    """Runs of boxes in order, none empty; each stands before those within it."""
+    expected = "pairs of boxes [first, end] in order, first < end, after each other or within each other"
     _check("request.recomputed", value, isinstance(value, list), expected)
+    around: list[list[int]] = []
     done = 0
     for k, run in enumerate(value):
         whole = isinstance(run, list) and len(run) == 2 and all(type(n) is int for n in run)
         _check(f"request.recomputed[{k}]", run, whole and done <= run[0] < run[1], expected)
-        done = run[1]
+        while around and around[-1][1] <= run[0]:
+            around.pop()
+        _check(f"request.recomputed[{k}]", run, not around or (run[1] <= around[-1][1] and run != around[-1]), expected)
+        around.append(run)
+        done = run[0]
     return tuple([(first, end) for first, end in value])
 
 

@@ -13,7 +13,7 @@ from catad.engine.program import Program
 from catad.linear.structure import Structure
 from catad.planner.brackets import ALL, PULL, Tree, is_plain, ranges
 from catad.planner.cost import Cost, Model, moved, value_of
-from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, structure_of, terms, write_out
+from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, meeting, structure_of, write_out
 from catad.spaces import Product
 from catad.wiring import Builder, Wire, Wiring
 
@@ -118,7 +118,7 @@ def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = mat
             joined = write_out(nodes[left], right == PULL, fresh)
             peak, left_first = max(peaks[left], joined.peak), True
         else:
-            pairs = terms(nodes[left][-1].structure) * terms(nodes[right][0].structure)  # those that meet
+            pairs = meeting(nodes[left][-1].structure, nodes[right][0].structure)
             budget -= pairs if pairs > 1 else 0
             if budget < 0:
                 raise OverBudget

@@ -103,7 +103,9 @@ def written_out(structure: Structure, ids: tuple[int, ...], backwards: bool) -> 
 NOTHING = Zero((), ())  # stands for the factor that is not there
 
 
-def measured(product: MapProduct, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied:
+def measured(
+    product: MapProduct, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]
+) -> Multiplied:
     """A product with what it costs."""
     b = Builder()
     spaces = dict(zip((*ls, *rs), (*first.slots, *second.slots), strict=True))
@@ -136,7 +138,9 @@ def work_of(boxes: Iterable[Spaced]) -> tuple[Work, ...]:
         line[:] = [total + times * amount for total, amount in zip(line, amounts, strict=True)]
 
     for primitive, ins, outs in boxes:
-        inner = [(times, wire(term, dom)) for times, term, dom in primitive.programs()] if isinstance(primitive, Nesting) else []
+        inner = (
+            [(times, wire(term, dom)) for times, term, dom in primitive.programs()] if isinstance(primitive, Nesting) else []
+        )
         for times, wiring in inner:
             for line in work_of([(p, wiring.spaces(a), wiring.spaces(z)) for p, a, z in wiring.boxes if a]):
                 add(times, *line)
@@ -251,6 +255,17 @@ def weight(state: State) -> int:
 def terms(structure: Structure) -> int:
     """The number of plain maps of which a structure is made."""
     return 1 if structure.pieces is None else sum(terms(piece) for piece in structure.pieces)
+
+
+@lru_cache(maxsize=65536)
+def meeting(first: Structure, second: Structure) -> int:
+    """The pairs of plain maps that meet in a product: of two grids, those that have a place of the space between in common."""
+    a, c = first.blocks, second.blocks
+    if a.rows != c.columns:
+        return terms(first) * terms(second)
+    into = [sum([terms(part[0]) for part in line if part is not None]) for line in a.grid]
+    out = [sum([terms(part[0]) for part in line if part is not None]) for line in zip(*c.grid, strict=True)]
+    return sum([n * m for n, m in zip(into, out, strict=True)])
 
 
 def leaf(part: Part) -> State:

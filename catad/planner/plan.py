@@ -19,16 +19,19 @@ from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
 from catad.planner import cache, exchange, report
 from catad.planner.bracketing import Bracketing
-from catad.planner.cost import Cost, least_of
+from catad.planner.cost import Cost, least_of, short_of_memory
 from catad.planner.factors import Factors, difference, factors_of
 from catad.planner.graph import Graph
-from catad.planner.recompute import Runs, fitting, with_checkpoints
+from catad.planner.limited import Counted, counted, gradient_map, is_gradient, within
+from catad.planner.recompute import fitting, with_checkpoints
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
-from catad.planner.strategy import Runnable, Step, Strategy
+from catad.planner.schedule import Runs
+from catad.planner.strategy import Runnable, Step, Strategy, with_peak
 from catad.planner.subject import derivative, factors_of_list, factors_of_maps, subject_at
 from catad.spaces import Space, Value
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
+from catad.wiring import Wiring
 
 
 class PlannedMorphism(NamedTuple):
@@ -76,6 +79,11 @@ class Plan:
         return self.program is not None and bool(self.program.recomputed)
 
     @property
+    def runs_alone(self) -> bool:
+        """True where the plan runs a program of its own: it recomputes, or is a gradient within a limit of memory."""
+        return self.recomputes or self._is_gradient
+
+    @property
     def kind(self) -> Literal["bracketing", "order", "steps"]:
         """The kind of strategy: a bracketing of a chain, an order of vertices of a graph, or a way for each part of a chain."""
         return self.strategy.kind
@@ -87,8 +95,18 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """True where the plan is known to be the cheapest."""
+        """True where the plan is known to be the cheapest; `reservations` has what is not known then."""
         return self.strategy.exact
+
+    @property
+    def reservations(self) -> tuple[str, ...]:
+        """What an exact plan is not known to beat: products are counted once each though some are equal, or other bracketings.
+
+        >>> import catad as ct
+        >>> ct.plan([(80, 100), (50, 80), (3, 50)]).reservations
+        ()
+        """
+        return self.strategy.but if self.exact else ()
 
     @property
     def bound(self) -> float:
@@ -157,6 +175,11 @@ class Plan:
         return self._multiplied.factors
 
     @property
+    def wiring(self) -> Wiring:
+        """The boxes that multiply as planned, from the arrays of the chain to those of the product."""
+        return self._multiplied.execution.wiring
+
+    @property
     def result(self) -> Structure:
         """The structure of the product."""
         return self._multiplied.execution.result
@@ -196,12 +219,19 @@ class Plan:
         """The derivative at a point of the morphism that was planned, multiplied out as planned."""
         if self.program is None:
             raise errors.PlanError(errors.plan_without_morphism())
+        if self._is_gradient:
+            return gradient_map(self.program.term, primals)
         _, linear = late().linearize(self.program.term, *primals)
         return self.multiply(linear)
 
+    @property
+    def _is_gradient(self) -> bool:
+        own = self.program
+        return own is not None and own.want == "jacobian" and _is_limited(own.source, own.dom, self.request)
+
     def run_as(self, f: D, *primals: Value) -> LinearMap:
-        """Runs as `run`, for a plan that recomputes: its program must be `f` but for checkpoints."""
-        if self.program is None or self.program.source != f:
+        """Runs as `run`, for a plan that runs alone: its program must be `f` but for checkpoints."""
+        if self.program is None or (self.program.source != f and self.program.source != subject_at(f, primals)[0]):
             raise errors.PlanError(errors.other_program("it recomputes parts of another program"))
         return self.run(*primals)
 
@@ -346,12 +376,18 @@ def plan(
     return _plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
+def _is_limited(f: D, dom: Space, request: Request) -> bool:
+    return request.memory is not None and request.mode == "auto" and is_gradient(f, dom)
+
+
 def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
     f, dom = subject_at(f, primals_or_spaces)
 
     def made() -> Plan:
         source = f if want == "jacobian" else grad(f)
+        if want == "jacobian" and _is_limited(source, dom, request):
+            return _gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
         try:
             return _planned(source, dom, want, request)
         except errors.PlanError as error:
@@ -375,6 +411,22 @@ def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = (
     return replace(made, strategy=replace(made.strategy, exact=False)) if runs else made
 
 
+def _gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
+    """The plan for a gradient within a limit of memory: its peak is that of value and pullback."""
+    made = _planned(source, dom, "jacobian", replace(request, memory=None), found.runs)
+    return replace(made, strategy=with_peak(made._multiplied, found.peak), request=replace(made.request, memory=request.memory))
+
+
+def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs) -> Plan:
+    """The plan with the runs of a text; it must fit the memory."""
+    if want != "jacobian" or not _is_limited(source, dom, request):
+        return _planned(source, dom, want, request, runs)
+    found = counted(source, dom, runs)
+    if found.peak > (request.memory or 0):
+        raise short_of_memory(request.memory, found.peak, False)
+    return _gradient(source, dom, request, found)
+
+
 def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) -> Plan:
     """A plan for what another plan is for, planned as a text asks; that plan itself where it was asked for so."""
     if not isinstance(base.strategy, Runnable):
@@ -384,12 +436,16 @@ def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) 
     program = base.program
     if program is not None and written.want not in (None, program.want):
         raise errors.PlanError(errors.bad_field("request.want", written.want, f'"{program.want}", as of the plan given'))
-    runs = program.recomputed if program is not None and written.recomputed is None else written.runs(program and program.source)
+    runs = (
+        program.recomputed
+        if program is not None and written.recomputed is None
+        else written.runs(program and program.source)
+    )
     same_mode = written.mode in (base.mode, "by hand")
     if same_mode and base.request == replace(request, mode="auto") and runs == (program.recomputed if program else ()):
         return base
     if program is not None:
-        return _planned(program.source, program.dom, program.want, request, runs)
+        return _as_written(program.source, program.dom, program.want, request, runs)
     return _plan_factors(base.chain, request) if base.structure is None else plan_structure(base.structure, request=request)
 
 
@@ -397,14 +453,16 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     """A plan for what was planned, planned as a text asks."""
     if isinstance(subject, Graph) or (written.is_chain and not isinstance(subject, (D, LinearMap))):
         _check_sized(cost)
-        return late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
+        return (
+            late().plan_graph(subject) if isinstance(subject, Graph) else late().plan_chain(subject, memory=written.memory)
+        )
     model = "time" if isinstance(subject, (D, LinearMap)) else "operations"
     request = written.request(cost, Request(model=None if model == "operations" else model_of(model)))
     if isinstance(subject, D):
         want = written.want or "jacobian"
         term, dom = subject_at(subject, primals_or_spaces)
         source = term if want == "jacobian" else grad(term)
-        return _planned(source, dom, want, request, written.runs(source))
+        return _as_written(source, dom, want, request, written.runs(source))
     written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model
     asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}

@@ -8,7 +8,7 @@ last run, since a scalar program is multiplied from its end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
@@ -16,12 +16,11 @@ from catad import errors
 from catad.linear.products import cost_of_wiring
 from catad.planner.cost import Cost, least_of, short_of_memory
 from catad.planner.request import Request
+from catad.planner.schedule import Runs
 from catad.spaces import Space
 from catad.terms import D, compose
 from catad.vector.checkpoint import checkpoint
 from catad.wiring import wire
-
-Runs = tuple[tuple[int, int], ...]  # of boxes: the first of each, and the one after its last
 
 MOST_KEPT = 4  # runs at the end that may be kept as they are
 
@@ -53,17 +52,31 @@ def boxes(f: D) -> int:
 
 
 def with_checkpoints(f: D, runs: Runs) -> D:
-    """The program with some runs of its boxes, in order, as checkpoints."""
-    parts: list[D] = []
-    done = 0
-    for first, end in runs:
-        if done < first:
-            parts.append(_run(f, done, first))
-        parts.append(checkpoint(_run(f, first, end)))
-        done = end
-    if done < boxes(f):
-        parts.append(_run(f, done, boxes(f)))
-    return compose(*parts)
+    """The program with some runs of its boxes as checkpoints; runs within runs are checkpoints within checkpoints.
+
+    Runs are in order, each before those within it.
+    """
+    return _built(parts_of(f), list(runs), 0, boxes(f))
+
+
+def _built(parts: Sequence[D], runs: Sequence[tuple[int, int]], first: int, end: int) -> D:
+    made: list[D] = []
+    k = first
+    while k < end:
+        run = next((run for run in runs if run[0] == k and run[1] <= end), None)
+        if run is None:
+            made.append(parts[k])
+            k += 1
+            continue
+        inside = [other for other in runs if run[0] <= other[0] and other[1] <= run[1] and other != run]
+        made.append(checkpoint(_built(parts, inside, *run)))
+        k = run[1]
+    return compose(*made)
+
+
+def parts_of(f: D) -> list[D]:
+    """The boxes of a program, one by one; a program that is no chain is one."""
+    return [f[k : k + 1] for k in range(len(f))] if len(f) > 1 else [f]
 
 
 def _run(f: D, first: int, end: int) -> D:

@@ -29,7 +29,7 @@ def headline(plan: Plan) -> str:
 def _proof(plan: Plan) -> str:
     """The bound on how far a plan is from the best, in words."""
     if plan.exact:
-        return "optimal"
+        return ", ".join(["optimal", *plan.strategy.but])
     if plan.mode not in ("auto", "elimination"):
         return plan.mode
     return f"the best order is at most {plan.gap:.1%} cheaper" if plan.bound else "not known to be optimal"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -24,6 +24,8 @@ Mode = Literal["auto", "forward", "reverse", "elimination"]
 MODES: tuple[str, ...] = get_args(Mode)
 Nested: TypeAlias = "int | Sequence[Nested]"  # `[[0, 1], 2]`: which factors are multiplied first
 COSTS = ("operations", "time")
+Result = Literal["structured", "array", "sparse"]
+RESULTS: tuple[str, ...] = get_args(Result)
 UNWRITTEN = ("a cost profile", "a function")
 
 
@@ -33,7 +35,7 @@ class Request:
 
     `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; `model` what is made small (None: operations);
     `memory` the limit in bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay
-    unmultiplied.
+    unmultiplied; `result` the form of the product that is asked for, which making it is part of: "structured" or "array".
     """
 
     mode: Any = "auto"
@@ -41,22 +43,25 @@ class Request:
     memory: float | None = None
     budget: int | None = None
     explicit: bool = False
+    result: str = "structured"
+    effort: float | None = None  # the seconds that a search without a budget may take, counted as work
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.mode, self.model, self.memory, self.budget, self.explicit))
+        return hash((self.mode, self.model, self.memory, self.budget, self.explicit, self.result, self.effort))
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Request, (self.mode, self.model, self.memory, self.budget, self.explicit)  # without the hash
+        fields = self.mode, self.model, self.memory, self.budget, self.explicit, self.result, self.effort
+        return Request, fields  # without the hash
 
     def for_chain(self, n: int) -> Request:
         """The same with a bracketing read as a tree over n factors."""
         if isinstance(self.mode, str):
             return self
-        return Request(brackets.read(self.mode, n), self.model, self.memory, self.budget, self.explicit)
+        return replace(self, mode=brackets.read(self.mode, n))
 
     @property
     def tree(self) -> Tree | None:
@@ -71,13 +76,17 @@ def checked(
     budget: Any = None,
     explicit: bool = False,
     xp: Any = np,
+    result: str = "structured",
 ) -> Request:
     """A request of what a user gives, for arrays of a library; raises `PlanError` for invalid arguments."""
     checked_limit(memory, "memory")
     checked_limit(budget, "budget", positive=True)
     if isinstance(mode, str) and mode not in MODES:
         raise errors.PlanError(errors.unknown_mode(mode))
-    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit))
+    if result not in RESULTS:
+        raise errors.PlanError(errors.unknown_result(result, RESULTS))
+    form, known = ("array", False) if result == "array" else ("structured", result == "sparse")
+    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or known, form)
 
 
 def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:

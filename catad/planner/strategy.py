@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from catad import errors
@@ -43,7 +43,10 @@ class Records(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy(ABC):
-    """See the module. `exact` says that no other is cheaper, `bound` what every one costs at least (0: nothing is known)."""
+    """See the module.
+
+    `exact` says that no other is cheaper, with the reservations `but`; `bound` what every one costs at least (0: unknown).
+    """
 
     kind: ClassVar[Literal["bracketing", "order", "steps"]]  # what is chosen: the field of the JSON text
     unit: ClassVar[str] = "operations"
@@ -51,6 +54,7 @@ class Strategy(ABC):
     nothing: ClassVar[str] = "nothing to eliminate"  # the only line where there is no step
     mode: str = "auto"
     exact: bool = False
+    but: tuple[str, ...] = ()
     bound: float = 0
 
     @property
@@ -151,6 +155,12 @@ class Runnable(Strategy):
         pushed, pulled = self.by_columns_and_rows()
         columns, rows = self.factors[0].columns, self.factors[-1].rows
         return [f"applied one by one: {columns:,} columns pushed {pushed:,}, {rows:,} rows pulled {pulled:,} operations"]
+
+
+def with_peak(strategy: Runnable, peak: int) -> Runnable:
+    """The strategy with another peak of its cost: what was counted on the program that runs it."""
+    execution = strategy.execution
+    return replace(strategy, execution=replace(execution, cost=execution.cost._replace(peak=peak)))
 
 
 def rejected(step: int, line: str, left: Sequence[tuple[float, int]], shown: Callable[[float], str]) -> str:

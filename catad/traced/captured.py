@@ -21,22 +21,34 @@ from catad.traced.rewrite import has_source
 from catad.trees import entries_of
 
 _MISSING = object()
+_FEW = 1 << 16  # bytes of an array that are compared as one text
 _DEEPEST = 6  # containers and objects within each other that are looked into
 
 
 class Entry:
     """One value: where it is looked up, under which name, and what it was."""
 
-    __slots__ = ("content", "key", "name", "owner", "value")
+    __slots__ = ("bits", "content", "key", "name", "owner", "value")
 
     def __init__(self, owner: dict[str, Any] | CellType, key: str, name: str, value: Any) -> None:
         self.owner, self.key, self.name, self.value = owner, key, name, value
         self.content = content(value)
+        self.bits = value.tobytes() if type(value) is np.ndarray and value.nbytes <= _FEW else None
 
     @property
     def now(self) -> Any:
         """The value that stands there now."""
         return self.owner.get(self.key, _MISSING) if isinstance(self.owner, dict) else _content_of(self.owner)
+
+    @property
+    def is_same(self) -> bool:
+        """True where the same object stands there and holds what it held: a quick look, at each call."""
+        now = self.value
+        if (self.owner.get(self.key, _MISSING) if isinstance(self.owner, dict) else _content_of(self.owner)) is not now:
+            return False
+        if self.bits is not None:
+            return bool(now.tobytes() == self.bits and now.shape == self.content.shape and now.dtype == self.content.dtype)
+        return _is_immutable(now) or _is_frozen(now) or same_content(self.content, now)
 
     @property
     def has_changed(self) -> bool:
@@ -46,7 +58,9 @@ class Entry:
             return False
         if now is _MISSING or not same_content(self.content, now):
             return True
-        self.value = now
+        if now is not self.value:
+            self.value = now
+            self.bits = now.tobytes() if type(now) is np.ndarray and now.nbytes <= _FEW else None
         return False
 
 
@@ -107,13 +121,8 @@ class Captured:
 
     @property
     def is_same(self) -> bool:
-        """True where every name still has the same object, whatever that holds: a quick look."""
-        for entry in self.entries:
-            owner = entry.owner
-            now = owner.get(entry.key) if isinstance(owner, dict) else _content_of(owner)
-            if now is not entry.value:
-                return False
-        return True
+        """True where every name still has the same object, and that holds what it held: a quick look, at each call."""
+        return all(entry.is_same for entry in self.entries)
 
     @property
     def arrays(self) -> dict[str, Any]:
@@ -146,6 +155,15 @@ def _content_of(cell: CellType) -> Any:
 
 def _is_immutable(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, bytes, FunctionType, D, np.generic))
+
+
+def _is_frozen(value: Any) -> bool:
+    """True for an array of NumPy that nobody can write to."""
+    while type(value) is np.ndarray and not value.flags.writeable:
+        if value.base is None:
+            return True
+        value = value.base
+    return isinstance(value, bytes)
 
 
 def _is_data(value: Any) -> bool:
@@ -189,16 +207,26 @@ def _parts(value: Any) -> tuple[Any, list[Any]] | None:
         return None
 
 
-def same_content(known: Any, now: Any, depth: int = 0) -> bool:
+def _parts_as(known: _Parts, now: Any) -> Any:
+    """The parts of a container that has the keys of a known one; None where it has others."""
+    if isinstance(now, dict):
+        return now.values() if tuple(now) == known.keys else None
+    if type(now) is list or type(now) is tuple:
+        return now if len(now) == len(known.parts) else None
+    parts = _parts(now)
+    return None if parts is None or parts[0] != known.keys else parts[1]
+
+
+def same_content(known: Any, now: Any) -> bool:
     """Whether a value holds now what it held."""
-    if array_module(known) is not None:
+    if known is now:  # no array and no container: of these the content is a copy
+        return True
+    if isinstance(known, _Parts):
+        found = None if type(now) is not known.kind else _parts_as(known, now)
+        return found is not None and all(map(same_content, known.parts, found))
+    if type(known) is np.ndarray or array_module(known) is not None:
         same_kind = type(known) is type(now) and known.shape == now.shape and known.dtype == now.dtype
         return bool(same_kind and _same_numbers(known, now))
-    if isinstance(known, _Parts):
-        parts = _parts(now) if type(now) is known.kind else None
-        return parts is not None and parts[0] == known.keys and all(map(same_content, known.parts, parts[1]))
-    if known is now:
-        return True
     if isinstance(known, FunctionType):  # defined again with the same text
         return isinstance(now, FunctionType) and now.__code__ == known.__code__ and not (now.__closure__ or known.__closure__)
     try:
@@ -208,6 +236,8 @@ def same_content(known: Any, now: Any, depth: int = 0) -> bool:
 
 
 def _same_numbers(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) and a.nbytes <= _FEW and a.tobytes() == b.tobytes():
+        return True
     if isinstance(a, np.ndarray) and a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.kind == "f" and a.ndim:
         kind = np.dtype(f"u{a.dtype.itemsize}")
         return bool((a.view(kind) == b.view(kind)).all())

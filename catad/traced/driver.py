@@ -20,6 +20,7 @@ from catad.traced.decisions import give_up_merging
 from catad.traced.follow import call, follows
 from catad.traced.indexing import getitem
 from catad.traced.loop import ForLoop, Names, WhileLoop
+from catad.traced.managed import managed
 from catad.traced.masked import Masked
 from catad.traced.naming import named
 from catad.traced.operators import in_place, pointwise
@@ -145,6 +146,10 @@ class Driver:
     def region(self) -> Region:
         """The region that is recorded before a `try`."""
         return self.trace.region
+
+    def managed(self, manager: Any) -> Any:
+        """A context manager, which catches no errors of tracing."""
+        return managed(manager)
 
     def caught(self, region: Region) -> None:
         """An exception that left a merged branch or a rolled loop is caught behind it: each path and each step is run alone."""

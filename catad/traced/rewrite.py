@@ -379,10 +379,13 @@ class Rewriter(ast.NodeTransformer):
     # -- control flow
 
     def visit_Try(self, node: ast.Try | ast.TryStar) -> list[ast.stmt]:
+        leaves = any(isinstance(one, (ast.Return, ast.Break, ast.Continue)) for last in node.finalbody for one in ast.walk(last))
         self.generic_blocks(node)
-        if not node.handlers:
+        if not node.handlers and not leaves:
             return [node]
         region = self.fresh("region")
+        if leaves:  # no exception passes
+            node.finalbody = [caught(region, node.finalbody[0]), *node.finalbody]
         for handler in node.handlers:
             handler.body = [caught(region, handler), *handler.body]
         return [ast.copy_location(assigned(region, method(DRIVER, "region")), node), node]
@@ -391,6 +394,8 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_With(self, node: ast.With) -> list[ast.stmt]:
         node.items = [self.visit(item) for item in node.items]
+        for item in node.items:
+            item.context_expr = ast.copy_location(ast.Call(ask("managed"), [item.context_expr], []), item.context_expr)
         node.body = self.block(node.body)
         region = self.fresh("region")
         return [ast.copy_location(assigned(region, method(DRIVER, "region")), node), node, caught(region, node)]

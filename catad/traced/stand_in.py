@@ -93,13 +93,14 @@ class Traced:
     Raises `TraceError` where its numbers would be needed, and where it is used after the trace.
     """
 
-    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "owner_")
+    __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "is_array", "owner_")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
         self.owner_, self._view = trace, view  # the trace in which it was made
         self.buffer = buffer
+        self.is_array = False  # though it has no axes: no number of NumPy
         self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
 

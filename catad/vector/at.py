@@ -22,6 +22,7 @@ from catad.linear.structure import cast
 from catad.terms import D
 from catad.vector.histogram import reduce_by_index
 from catad.vector.keys import NEW, Key, Selection, key_of, selection
+from catad.vector.known_indices import overwritten_where_known
 from catad.vector.map import broadcast
 from catad.vector.merge_axes import reshaped
 from catad.vector.overwrite import AddedAt, LastOnly, Overwritten, OverwrittenAt
@@ -121,6 +122,9 @@ class Update(D):
         if self.word != "set":
             values = self._combined(b, b.add(Gathered(how), index, x)[0], values)
         elif many:
+            known = overwritten_where_known(b, how, index, x, values)
+            if known is not None:
+                return reshaped(b, known, before)
             (index,) = b.add(LastOnly(index.ndim, how.bins), index)
         return reshaped(b, b.add(OverwrittenAt(how), index, x, values)[0], before)
 

@@ -36,7 +36,9 @@ class Call(Nesting):
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         program, _ = late().program_of(self.f, self.dom)
-        results = yield program, arrays
+        given = [arrays]
+        del arrays  # the program that runs may free them
+        results = yield program, given.pop()
         return results[0] if len(results) == 1 else tuple(results)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:

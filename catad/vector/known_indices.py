@@ -78,11 +78,17 @@ def _affine(first: int, steps: list[int], shape: tuple[int, ...]) -> Any:
 
 def overwritten_at(b: Builder, how: Indexing, index: Wire, x: Wire, values: Wire) -> Wire:
     """What `OverwrittenAt` gives at indices that differ; a move where each axis of a flat index is known to be a progression."""
+    found = overwritten_where_known(b, how, index, x, values)
+    return b.add(OverwrittenAt(how), index, x, values)[0] if found is None else found
+
+
+def overwritten_where_known(b: Builder, how: Indexing, index: Wire, x: Wire, values: Wire) -> Wire | None:
+    """The move of values to the places of a flat index, where these are known and differ; else None."""
     box = next((box for box in reversed(b.boxes) if index.number in box.outs), None)
     flat = box.primitive if box is not None and isinstance(box.primitive, FlatIndex) else None
     moves = _moves(b, flat, box, how) if flat is not None and box is not None else None
-    if flat is None or moves is None or set(how.dst) != {*how.src, *how.by} - {how.src[how.axis]}:
-        return b.add(OverwrittenAt(how), index, x, values)[0]
+    if moves is None or set(how.dst) != {*how.src, *how.by} - {how.src[how.axis]}:
+        return None
     axes, labels = moves
     order = [one for k, label in enumerate(how.src) for one in (labels if k == how.axis else [label])]
     values = contract(b, [how.dst], [values], tuple([label for label in order if label is not None]), how.sizes)

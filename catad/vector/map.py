@@ -51,7 +51,7 @@ class Map(Primitive):
         try:
             shape = broadcast(ins)
         except ValueError:
-            raise errors.SpaceError(errors.cannot_broadcast(ins, self)) from None
+            raise errors.SpaceError(errors.cannot_broadcast(ins, MapOf(self.function))) from None
         types = scalar.result_types(self.function, tuple([space.dtype for space in ins]))
         return tuple([Tensor(shape, dtype) for dtype in types])
 

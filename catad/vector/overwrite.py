@@ -69,6 +69,40 @@ class Overwritten(Primitive):
         self.axes = tuple([Axis(*ax) for ax in self.axes])
 
 
+@box
+class Added(Primitive):
+    """(x, v) to x with all entries of v added in it, along each axis from one arithmetic progression to another.
+
+    What nothing is added to stays as it is, a negative zero too.
+    """
+
+    axes: tuple[Axis, ...]
+    arity = 2
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        assert ins[0].shape == tuple(ax.n_out for ax in self.axes) and ins[0].dtype == ins[1].dtype
+        assert ins[1].shape == tuple(ax.n_in for ax in self.axes)
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        x, values = arrays
+        out = x.copy()
+        out[tuple(places(ax.c, ax.t, ax.m) for ax in self.axes)] += values[tuple(places(ax.a, ax.s, ax.m) for ax in self.axes)]
+        return out
+
+    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        if not outs[0].is_float:
+            return None
+        return Rule(row([identity(outs[0]), Reindex(self.axes, outs[0].dtype)]))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        carried = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        return b.add(Added((whole(size), *self.axes)), *carried)
+
+    def __post_init__(self) -> None:
+        self.axes = tuple([Axis(*ax) for ax in self.axes])
+
+
 class _At(Primitive):
     """(index, x, v) to an array of the space of x; the labels `dst` are those of v."""
 

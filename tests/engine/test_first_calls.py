@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
 import catad as ct
 from catad import calling
+from catad.engine.cpu.whole.text import Text
 from catad.engine.program import program_of
 from catad.engine.stages.layout import FOLDS, LINE, Ready, layout, ready
 from catad.engine.stages.partition import MOST_ARRAYS
@@ -17,8 +20,9 @@ from catad.engine.stages.stage import Stage
 
 from .compiling import counts
 from .cpu_support import items, on
+from .whole_support import Ran, anew, ran
 
-__all__ = ["counts"]
+__all__ = ["counts", "ran"]
 
 
 def scaled(many: int) -> ct.D:
@@ -147,3 +151,75 @@ def test_the_handler_of_ctrl_c_is_what_it_was_after_calls_and_after_it_has_chang
         finally:
             signal.signal(signal.SIGINT, ignored)
         assert np.array_equal(GROW(x), grown(x))
+
+
+def repeated(many: int) -> ct.D:
+    """So many equal steps of several boxes each."""
+    step = ct.scan(ct.add, 0.0) >> ct.map(lambda x: np.sin(x) * 0.5) >> ct.roll(1, axis=0)
+    return ct.compose(*[step] * many)
+
+
+def functions_of(f: ct.D, x: np.ndarray, ran: Ran) -> int:
+    """The functions that one program of stages has, besides its kernel; all of it is compiled as one."""
+    with ct.use_engine("whole"):
+        got = f(x)
+    with ct.use_engine("reference"):
+        np.testing.assert_allclose(got, f(x), rtol=1e-12)
+    assert ran.compiled == 1 and not ran.instead
+    text: str = ran.programs[-1].printed
+    return text.count("define internal void @stage") + text.count("define internal void @box")
+
+
+def test_equal_steps_share_their_functions_so_text_and_compilation_do_not_grow(ran: Ran, monkeypatch: pytest.MonkeyPatch):
+    x = np.random.default_rng(0).standard_normal(10)
+    few = functions_of(repeated(20), x, ran)
+    ran.compiled = 0
+    assert functions_of(repeated(200), x, ran) == few
+
+
+def test_what_is_called_often_is_not_inlined_and_what_is_called_rarely_is(ran: Ran):
+    x = np.ones(10)
+    for many, how in ((3, "alwaysinline"), (40, "noinline")):
+        with ct.use_engine("whole"):
+            repeated(many)(x)
+        groups = dict(re.findall(r"attributes #(\d+) = { (\w+) }", ran.programs[-1].printed))
+        called = Counter(re.findall(r"call void @(?:stage|box)(\d+)\(", ran.programs[-1].printed))
+        assert groups.keys() == called.keys()
+        assert {groups[k] for k, times in called.items() if times >= many - 1} == {how}
+
+
+def test_equal_moves_in_place_and_elsewhere_are_different_functions(ran: Ran):
+    @ct.function
+    def moved(x):
+        y = x.copy()
+        for _ in range(2):
+            z = y
+            y = np.roll(y, 1)
+            y[1:3] = z[:2]
+            x[1:3] = y[2:4]
+        return x, y, z
+
+    x = np.random.default_rng(0).standard_normal(7)
+    for got, want in zip(on("whole", moved, x.copy()), moved_by_hand(x.copy()), strict=True):
+        assert np.array_equal(got, want)
+
+
+def moved_by_hand(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    y = x.copy()
+    for _ in range(2):
+        z = y
+        y = np.roll(y, 1)
+        y[1:3] = z[:2]
+        x[1:3] = y[2:4]
+    return x, y, z
+
+
+def test_planted_functions_shared_whatever_their_sizes_are_are_caught(ran: Ran, monkeypatch: pytest.MonkeyPatch):
+    f = ct.fork(ct.proj(0) >> ct.scan(ct.add, 0.0), ct.proj(1) >> ct.scan(ct.add, 0.0))
+    x = (np.arange(5.0), np.arange(9.0))
+    assert all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("whole", f, x), x, strict=True))
+    anew(monkeypatch)
+    original = Text.function
+    monkeypatch.setattr(Text, "function", lambda self, key, write, stage=False: original(self, "same", write, stage))
+    x = (-np.arange(5.0), 1.0 - np.arange(9.0))  # what lies in memory from before is not right by chance
+    assert not all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("whole", f, x), x, strict=True))

@@ -139,6 +139,21 @@ def test_an_in_place_sweep_is_linear_work(kind: str, work: Work) -> None:
     assert blocks < 5.5 and copied < 5.5
 
 
+def parts_changed(x):
+    for _ in range(40):
+        x[1] = np.sin(x[0]) * x[2]
+        x[0] = x[1] + np.sum(x[3:9:2])
+    return x
+
+
+@pytest.mark.parametrize("kind", PULLED)
+def test_changes_of_parts_are_work_on_parts(kind: str, work: Work) -> None:
+    """Values and derivatives change the entries that a step reads and writes, and no others."""
+    found = [work.of(*PULLED[kind](at(parts_changed, x), x)) for x in (random(300), random(3000))]
+    more = 2700  # numbers, through which each of the 40 steps would go
+    assert found[1][0] - found[0][0] < 10 * more and found[1][1] - found[0][1] <= 12 * 8 * more
+
+
 def test_the_measure_sees_copies(work: Work) -> None:
     """An array whose former states are results is copied at each step."""
 

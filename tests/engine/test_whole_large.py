@@ -9,8 +9,10 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.run import target
+from catad.linear.reindex import axis, whole
+from catad.vector.overwrite import Added
 
-from .whole_support import Ran
+from .whole_support import Ran, compare
 from .whole_support import ran as ran
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
@@ -43,7 +45,17 @@ def halved(x: Any, k: Any) -> Any:
     return x * s
 
 
-@pytest.mark.parametrize("fn", [recursive, columns, halved])
+def borders(x: Any, k: Any) -> Any:
+    """Each step writes at places that are known."""
+    y = x.copy()
+    for _ in range(40):
+        y[0] = k * y[1] + 0.1 * y[-1]
+        y[-1, 3:] = np.sin(y[0, 3:])
+        y[1] = 0.5 * y[0]
+    return y
+
+
+@pytest.mark.parametrize("fn", [recursive, columns, halved, borders])
 def test_loops_beside_large_arrays_are_compiled(fn: Any, ran: Ran) -> None:
     rng = np.random.default_rng(5)
     x, k = rng.normal(size=(N, N)), 0.7
@@ -68,6 +80,20 @@ def test_loops_beside_large_arrays_are_compiled(fn: Any, ran: Ran) -> None:
     np.testing.assert_allclose(np.vdot(got[1], dx) + got[2] * dk, slope, rtol=1e-4)
 
 
+def test_another_number_of_steps_beside_large_arrays(ran: Ran) -> None:
+    rng = np.random.default_rng(5)
+    x, f = rng.normal(size=(N, N)), ct.function(halved)
+    for k in (0.7, 0.7, 1e6, 1e-9, 3.0):
+        y, back = ct.vjp(f, x, k)
+        got = back(x)
+        np.testing.assert_allclose(y, halved(x, k), rtol=1e-11)
+        with ct.use_engine("reference"):
+            want = ct.vjp(f, x, k)[1](x)
+        for one, other in zip(got, want, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-10)
+    assert ran.compiled and not ran.instead
+
+
 def flagged(x: Any, on: Any) -> Any:
     """A step that spreads truth values: a copy of them is no product."""
     s = np.zeros(len(x))
@@ -87,3 +113,36 @@ def test_spread_truth_values_are_compiled(ran: Ran) -> None:
         got = f(x, on)
     assert ran.compiled == 1 and not ran.instead
     assert got.tobytes() == flagged(x, on).tobytes()
+
+
+def parts(x: Any, w: Any) -> Any:
+    """Reads of parts, from the end, with steps, of rows and columns; the state and what is given are read."""
+    s = x[0] * 1.0
+    for i in range(30):
+        s[1:4] = np.sin(s[3:0:-1]) * w[2, 1:4]
+        s[::5] += 0.5 * x[1, ::5] * w[0, 3] - s[-1]
+        s = s * 0.9 + x[i % 3, -2] + np.sum(x[2, ::-4])
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_parts_are_added_to_in_place(dtype: Any, ran: Ran) -> None:
+    rng = np.random.default_rng(8)
+    x, w = (rng.normal(size=(4, 31)).astype(dtype) for _ in range(2))
+    compare(ct.function(parts).at(ct.space_of((x, w))), (x, w), ran)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_a_part_that_is_added(dtype: Any, size: int) -> None:
+    rng = np.random.default_rng(9)
+    x, v = rng.integers(0, 9, (3, 20)).astype(dtype), rng.integers(0, 9, (3, 9)).astype(dtype)
+    box = Added((whole(3), axis(9, 20, 8, -1, 2, 2, size)))
+    want = x.copy()
+    want[:, 2 : 2 + 2 * size : 2] += v[:, ::-1][:, :size]
+    assert np.array_equal(box.evaluate(np, x, v), want)
+    for engine in ("reference", "whole"):
+        with ct.use_engine(engine):
+            assert np.array_equal(box(x, v), want)
+    if np.dtype(dtype).kind == "f" and np.dtype(dtype).itemsize == 8:
+        ct.testing.check_grads(box, x, v)

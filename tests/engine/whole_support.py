@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad import term_cache
+from catad import term_cache, trip_counts
 from catad.engine import program
 from catad.engine.cpu.run import kernel
 from catad.engine.cpu.whole.run import Whole
@@ -49,6 +49,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 
     monkeypatch.setattr(Whole, "__call__", counted)
     monkeypatch.setattr(Whole, "__init__", noting)
+    monkeypatch.setattr(trip_counts, "_last", type(trip_counts._last)(1024))  # no loop has run before
     term_cache.forget()
     return found
 

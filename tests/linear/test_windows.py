@@ -198,3 +198,45 @@ def test_a_planted_window_that_is_off_by_one_is_found(monkeypatch) -> None:
     np.add.at(expected, places(w), bar)
     (back,) = run_structure(WindowSums(*[getattr(w, k) for k in ("axes", "before", "after", "dtype")]), np, [], [bar])
     assert not np.allclose(back, expected)
+
+
+def written(x, v, key):
+    y = x * 1.0
+    y[key] = v
+    return y
+
+
+@pytest.mark.parametrize(
+    ("key", "is_move"),
+    [
+        (np.arange(1, 11, 3), True),
+        (np.arange(10, 0, -2), True),
+        (np.array([-1, -2]), True),
+        (np.array([3]), False),
+        (np.array([0, 1, 3]), False),
+        (np.array([2, 2]), False),
+        (np.array([0, 6, 12]) % 12, False),
+        ((np.arange(2)[:, None], np.arange(3)), True),
+        ((np.arange(3), np.arange(3)), False),
+        ((slice(None), np.arange(0, 4, 2)), True),
+        ((np.arange(3), 2), True),
+    ],
+)
+def test_known_indices_that_differ_are_moves(key, is_move: bool) -> None:
+    """What is written at a progression along each axis is moved there; all else keeps its last writer."""
+    x = np.random.default_rng(8).standard_normal(12 if not isinstance(key, tuple) else (3, 4))
+    v = np.random.default_rng(9).standard_normal(x[key].shape)
+    f = ct.function(lambda x, v: written(x, v, key))
+    dom = ct.space_of(x) * ct.space_of(v)
+    assert ("Overwritten" in kinds(ct.wire(f.at(dom), dom))) == is_move
+    bar = np.random.default_rng(10).standard_normal(x.shape)
+    for engine in ENGINES:
+        with ct.use_engine(engine):
+            y, pullback = ct.vjp(f, x, v)
+            np.testing.assert_array_equal(y, written(x, v, key))
+            dx, dv = pullback(bar)
+            np.testing.assert_array_equal(dx, written(bar, np.zeros_like(v), key))
+            last = written(np.full(x.shape, -1.0), np.arange(v.size).reshape(v.shape) * 1.0, key)
+            expected = np.zeros(v.size)
+            expected[last[last >= 0].astype(int)] = bar[last >= 0]
+            np.testing.assert_array_equal(dv.reshape(-1), expected)

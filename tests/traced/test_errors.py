@@ -36,7 +36,7 @@ ROWS: dict[str, tuple[str, type[BaseException], str, tuple[str, ...]]] = {
     "too many paths": ("for v in list(x) * 3:\n    y = x if v > n else x[:2]\n    n = n + y.sum()\nreturn n", ct.TraceError,
                        "x if v > n else x[:2]", ("64 paths",)),
     "shapes": ("y = x * 2\nreturn y @ np.ones((4, 2))", ct.SpaceError, "y @ np.ones((4, 2))", ("ct.f64[3]", "ct.f64[4, 2]")),
-    "shapes of a sum": ("return x + np.ones(4)", ct.SpaceError, "x + np.ones(4)", ("broadcast",)),
+    "shapes of a sum": ("return x + np.ones(4)", ct.SpaceError, "x + np.ones(4)", ("broadcast", "ct.map(lambda x, y: x + y)")),
     "random": ("return x + np.random.rand(3)", ct.TraceError, "np.random.rand(3)", ("random", "argument")),
     "generator": ("return x + RNG.normal(size=3)", ct.TraceError, "RNG.normal(size=3)", ("random", "argument")),
     "complex": ("return np.abs(x * 1j)", ct.TraceError, "x * 1j", ("complex", "not supported")),

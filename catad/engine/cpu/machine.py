@@ -13,6 +13,7 @@ from catad.engine import profile
 from catad.engine.cpu.bins.multi_fold import MultiFold
 from catad.engine.cpu.bins.rows import arg_extremum, prefixes
 from catad.engine.cpu.bins.scatter import scatter
+from catad.engine.cpu.bins.written import MAKERS
 from catad.engine.cpu.launch import way_of
 from catad.engine.cpu.whole.run import loop
 from catad.engine.machine import Compiled, Machine, Way
@@ -31,6 +32,7 @@ _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
     ScatterAdded: scatter,
     ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,
+    **MAKERS,
 }
 
 
@@ -61,7 +63,7 @@ class CpuMachine(Machine):
         return way_of(stage, place, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """Compiled code for loops, scatters, positions of extrema and prefixes by bin."""
+        """Compiled code for loops, scatters, writes at indices, positions of extrema and prefixes by bin."""
         maker = _STANDALONE.get(type(primitive))
         return None if maker is None else maker(primitive, ins)
 

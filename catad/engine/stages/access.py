@@ -116,7 +116,7 @@ def _through_reshape(view: Reshaped, access: Access, before: Sequence[int], loop
     if 0 in before:
         return None
     axes: list[Affine] = []
-    for own, sizes in _groups(view.shape, before):
+    for own, sizes in groups(view.shape, before):
         flat = composed(Affine(0, tuple(_units([view.shape[k] for k in own]))), [access.axes[k] for k in own])
         found = _digits(flat, sizes, loops)
         if found is None:
@@ -130,7 +130,7 @@ def _units(shape: Sequence[int]) -> list[tuple[int, int]]:
     return [(k, math.prod(shape[k + 1 :])) for k in range(len(shape))]
 
 
-def _groups(after: Sequence[int], before: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+def groups(after: Sequence[int], before: Sequence[int]) -> list[tuple[list[int], list[int]]]:
     """The axes of two shapes of one size in the smallest groups of one size: the axes of the first, the sizes in the second."""
     found = []
     i = j = 0

@@ -18,10 +18,12 @@ import numpy as np
 from catad import scalar
 from catad.engine.stages import split
 from catad.engine.stages.access import Access, Affine, Guard, affine, along, behind, composed, moved, spread, straight
+from catad.engine.stages.refine import common, split_stage, split_work
 from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered
+from catad.linear.reindex import Reshaped
 from catad.scalar import Function, Node, param, postorder
 from catad.scalar.simplify import replace
 from catad.vector.generate import Iota
@@ -187,20 +189,24 @@ class Partition:
             self._ensure(work.needs[0])
         if work.indexed >= 0:
             self._ensure(work.reads[1][0])
+        work = self._refined(work)
         sources = [self._resolve(k, access, work.shape)[0] for k, access in work.reads]
         first = max([self.produced.get(k, -1) for k in sources], default=-1)
         own = split.length(work.data) if isinstance(work.data, Function) else 0
         near = self._near(sources)
         for g in range(max(first, 0), len(self.items)):
-            stage = self.items[g]
-            if not isinstance(stage, Stage) or stage.shape != work.shape or not _has_room(stage, own):
+            item = self.items[g]
+            if not isinstance(item, Stage) or not _has_room(item, own):
                 continue
-            if work.kind not in STATES and near.isdisjoint(stage.made) and near.isdisjoint(stage.wires):
+            other = item.shape != work.shape or (work.kind not in STATES and near.isdisjoint(item.wires))
+            if other and near.isdisjoint(item.made):
                 continue  # they share nothing
-            for at in self._coordinates(stage, work):
-                args = self._args(stage, g, work, at)
-                if args is not None and self._shares(stage, work, at, args):
-                    self._join(stage, g, work, at, args)
+            stage, fitted = _fitted(item, work)
+            for at in self._coordinates(stage, fitted) if stage.shape == fitted.shape else ():
+                args = self._args(stage, g, fitted, at)
+                if args is not None and self._shares(stage, fitted, at, args):
+                    self.items[g] = stage
+                    self._join(stage, g, fitted, at, args)
                     stage.members.append(type(box.primitive).__name__)
                     return
         stage = Stage(work.shape)
@@ -210,6 +216,22 @@ class Partition:
         assert args is not None
         self._join(stage, len(self.items) - 1, work, at, args)
         stage.members.append(type(box.primitive).__name__)
+
+    def _refined(self, work: Work) -> Work:
+        """Work over finer loops, where it reads what a stage makes through a reshape that merges axes."""
+        for j, (k, access) in enumerate(work.reads):
+            wire, _ = self._behind(k, access, work.shape)
+            box = self.views.get(wire)
+            if box is None or wire in self.produced or not isinstance(box.primitive, Reshaped) or work.indexed >= 0:
+                continue
+            shape = self.wiring.wires[box.ins[0]].shape
+            source, _ = self._behind(box.ins[0], straight(len(shape)), shape)
+            made = source in self.produced and isinstance(self.items[self.produced[source]], Stage)
+            fine = common(work.shape, shape) if made else None
+            found = None if fine is None else split_work(work, fine)
+            if found is not None and self._behind(k, found.reads[j][1], found.shape)[0] != wire:
+                work = found
+        return work
 
     def _near(self, sources: Sequence[int]) -> set[int]:
         """The wires that work may read, itself or to compute what it reads again."""
@@ -278,7 +300,7 @@ class Partition:
     def _computed(self, stage: Stage, wire: int, access: Access, loops: int) -> _Arg | None:
         """The same for a value of that stage."""
         value, own = stage.made[wire]
-        found = _recomputed(stage, value) if len(stage.shape) == loops else None
+        found = _recomputed(stage, value) if len(stage.shape) == loops and _are_single(own) else None
         if found is None:
             return None
         function, loads = found
@@ -305,6 +327,8 @@ class Partition:
             return _Arg(value=value, guards=access.guards, fill=access.fill)
         op = stage.producer.get(value)
         if op is None or op.kind not in ("scan", "recurrence") or len(stage.axis) != 1 or access.fill is None:
+            return None
+        if not _are_single(own):
             return None
         (axis,), n = stage.axis, stage.shape[stage.axis[0]]
         step = stage.direction
@@ -336,8 +360,9 @@ class Partition:
         for arg in args:
             indexed = arg.load is not None and arg.load.by >= 0
             values.append(self._value(stage, arg, values[0] if indexed else -1))
+        places = at if work.places is None else tuple([composed(one, at) for one in work.places])
         if work.kind == "take":
-            stage.made[work.outs[0]] = (values[1], at)
+            stage.made[work.outs[0]] = (values[1], places)
         elif work.kind == "fold":
             if work.first is not None:
                 values = [stage.add("map", work.first, values, 1).first]
@@ -349,7 +374,7 @@ class Partition:
             first = stage.add(work.kind, work.data, values, len(work.outs)).first
             for part, out in enumerate(work.outs):
                 if out not in self.aliases:
-                    stage.made[out] = (first + part, at)
+                    stage.made[out] = (first + part, places)
         self.produced.update({k: g for k in work.outs if k not in self.aliases})
 
     def _guarded(self, stage: Stage, arg: _Arg) -> int:
@@ -404,6 +429,20 @@ def _recomputed(stage: Stage, value: int) -> tuple[Function, list[Load]] | None:
     if node is None or not places:
         return None
     return Function.make(len(places), [node]), [reads[k] for k in places]
+
+
+def _fitted(stage: Stage, work: Work) -> tuple[Stage, Work]:
+    """A stage and work over the same loops, where those of one can be split; else as they are."""
+    fine = None if stage.shape == work.shape else common(stage.shape, work.shape)
+    found = None if fine is None else (split_stage(stage, fine), split_work(work, fine))
+    if found is None or found[0] is None or found[1] is None:
+        return stage, work
+    return found[0], found[1]
+
+
+def _are_single(own: Coordinates) -> bool:
+    """Whether each axis goes along one loop."""
+    return all(len(at.terms) == 1 for at in own)
 
 
 def _has_room(stage: Stage, more: int) -> bool:

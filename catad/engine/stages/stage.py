@@ -128,3 +128,4 @@ class Work(NamedTuple):
     size: int = 0
     needs: tuple[int, str] | None = None  # a wire whose numbers must be "normal", or "number"s and not NaN, for this to hold
     first: Function | None = None  # what is computed of the reads, for a fold of that
+    places: Coordinates | None = None  # of the results along the loops, where these are split

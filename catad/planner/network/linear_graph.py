@@ -45,6 +45,12 @@ class LinearGraph:
         self.edges, self.slots = tuple(edges), slots
 
     @cached_property
+    def is_path(self) -> bool:
+        """True where every order is a bracketing: the vertices stand in one line."""
+        into, out = [edge.target for edge in self.edges], [edge.source for edge in self.edges]
+        return self.inputs == self.outputs == 1 and len(set(into)) == len(into) and len(set(out)) == len(out)
+
+    @cached_property
     def _key(self) -> tuple[Any, ...]:
         return self.spaces, self.inputs, self.outputs, self.edges, self.slots
 

@@ -25,7 +25,7 @@ from catad.planner.network.carry import Elimination, carried, executed, written_
 from catad.planner.network.eliminate import Arrays, Entry, Order, Side, Write, follow, gathered, take_step
 from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
-from catad.planner.network.search import search
+from catad.planner.network.search import PRODUCT, search
 from catad.planner.request import Request
 from catad.planner.strategy import Records, Runnable, Strategy, rejected, times
 
@@ -33,6 +33,7 @@ MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better t
 LAID_OUT = 3  # orders, the best by kinds, that are laid out and counted
 LARGE = 300  # vertices above which it is only the best, and only where it seems to be cheaper than a bracketing
 WAYS = ("push", "pull")
+EACH_ONCE, ORDERS_ONLY = "each product counted once", "among orders of elimination"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -253,8 +254,18 @@ def cheaper(
     known = executed(bracketed.execution.wiring, request.model, bracketed.cost.value)
     margin = MARGIN if isinstance(request.model, CostProfile) else 1.0
     if found.cost.value < margin * known and _applying(found.execution.result) <= _applying(bracketed.execution.result):
-        return replace(found, exact=found.exact and bracketed.exact)
-    return _bracketed(bracketed, error, known <= (found.cost.value if found.exact else found.bound))
+        return _reserved(found, found, bracketed)
+    if known > (found.cost.value if found.exact else found.bound):
+        return replace(bracketed, exact=False)
+    return _reserved(bracketed, found, bracketed)
+
+
+def _reserved(chosen: Runnable, order: EliminationOrder, bracketed: Runnable) -> Runnable:
+    """The plan with what is known of it: which search has ended, and whether what it counted is what is carried out."""
+    exact = bracketed.exact and (order.exact or order.bound > 0)
+    if exact or not order.exact:
+        return replace(chosen, exact=exact, but=order.but if exact else ())
+    return replace(chosen, exact=True, but=(*order.but, ORDERS_ONLY))
 
 
 def _bracketed(made: Runnable | None, error: errors.PlanError | None, no_order_is_cheaper: bool) -> Runnable:
@@ -278,7 +289,7 @@ def cheapest(
     An order is laid out only if by its price it costs less than `most`, and of a large graph less than `known`; else None, too.
     Raises `PlanError` where none of those that were laid out fits the memory.
     """
-    budget = BUDGET if request.budget is None else request.budget
+    budget = request.budget if request.budget is not None else BUDGET if request.effort is None else request.effort / PRODUCT
     room = None if request.memory is None else request.memory - graph.nbytes
     found = search(graph, Kinds(graph, request.model, Work(budget)), room, request.explicit, request.budget is None)
     if found is None:
@@ -290,6 +301,7 @@ def cheapest(
     for value, order in found.orders[: 1 if large else LAID_OUT]:
         exact = found.exact and value == found.orders[0][0]
         own = _made(graph, chain, request, order, "auto", exact, found.bound)
-        made.append(replace(own, exact=exact and own.execution.additive))
+        made.append(replace(own, exact=exact, but=() if found.apart and own.execution.additive else (EACH_ONCE,)))
     best = _fitting(made, request)
-    return replace(best, exact=best.exact or best.cost.value <= best.bound)
+    reached = best.cost.value <= best.bound
+    return replace(best, exact=best.exact or reached, but=() if reached and not best.exact else best.but)

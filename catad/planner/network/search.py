@@ -1,44 +1,48 @@
 """The search for a cheap order of elimination, by the costs of the structured products.
 
-The search tries the order of the program, its reverse, three greedy rules, and the order that `ct.plan_graph` finds for the
-sizes alone. The rules take first the vertex without which the edges hold the fewest numbers (minimal fill), the cheapest
-vertex, or the vertex between the fewest pairs (Markowitz). Where maps are matrix-free, each order is also tried with these
-maps written out first. A graph of few vertices is then searched exactly: cheapest first (E. Dijkstra, 1959) over the sets of
-vertices that are gone, together with the kinds of the edges that are left, since what an edge is may depend on the order.
-The best order of a larger graph is annealed. Budgets are counted work, so the same graph and budget give the same order.
+First comes an exact search, dynamic programming over connected sets of vertices and the kinds of edges that they leave
+(`sets.py`). Where the work does not suffice for it, the search tries the order of the program, its reverse, three greedy
+rules, and the order that `ct.plan_graph` finds for the sizes alone. The rules take first the vertex without which the edges
+hold the fewest numbers (minimal fill), the cheapest vertex, or the vertex between the fewest pairs (Markowitz). Where maps
+are matrix-free, each order is also tried with these maps written out first. Of the best order a few neighbours at a time are
+then put into their best order by the exact search. Budgets are counted work, so the same graph and budget give the same
+order.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
 import math
-import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from catad.planner.cost_profile import CostProfile
-from catad.planner.heuristics import anneal_order, greedy_order
+from catad.planner.heuristics import greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
 from catad.planner.network.linear_graph import LinearGraph
+from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
-EXACT = 12  # vertices up to which the exact search is tried
+EXACT = 64  # vertices up to which the exact search is tried
+WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
 USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
-PRODUCT, OPERATION = 5e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add
+PRODUCT, OPERATION = 2e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add
 OVER = 1e30  # added to the cost of what needs more memory than there is
 
 
 class Found(NamedTuple):
-    """Orders, the best first, with what they cost by kinds; whether the first is known to be the best; a bound below all."""
+    """Orders, the best first, with what they cost by kinds; whether the first is known to be the best; a bound below all.
+
+    `apart` says that no two products can be the same, so that what orders cost by kinds is what they take.
+    """
 
     orders: list[tuple[float, list[Entry]]]
     exact: bool
     bound: float
+    apart: bool
 
 
 class Search:
@@ -128,44 +132,21 @@ class Search:
 
     # -- exact search
 
-    def best(self, most: float) -> tuple[float, list[int]] | None:
-        """The cheapest order, if it costs less than `most`; None where there is none. Raises `OutOfWork`.
+    def best(self, most: float) -> tuple[list[int], bool] | None:
+        """The cheapest order by kinds, if it costs less than `most`, and whether no way was left out. Raises `OutOfWork`."""
+        before, after, _ = self._fresh()
+        sets = Sets(self.kinds, before, after, list(self.graph.inner), most)
+        order = sets.best()
+        return ([], sets.exact) if order is None else (order, sets.exact)
 
-        A state is laid out when it is taken from the queue; the steps from it are priced without being taken.
-        """
-        inner, work = list(self.graph.inner), self.kinds.work
-        start: list[int] = []
-        heap: list[tuple[float, int, _State, int | None]] = []
-        done: set[tuple[tuple[int, int, int], ...]] = set()
-        made = itertools.count()
-
-        def open_steps(state: _State) -> None:
-            order, before, after, priced = state
-            for v in inner:
-                if v not in order:
-                    total = priced.value + self._step(before, after, v)
-                    if total < most:
-                        heapq.heappush(heap, (total, next(made), state, v))
-
-        open_steps((start, *self._fresh()))
-        while heap:
-            value, _, (order, before, after, priced), v = heapq.heappop(heap)
-            if v is None:
-                return value, order
-            order, before, after, priced = [*order, v], [dict(s) for s in before], [dict(s) for s in after], priced.copy()
-            eliminate(before, after, v, priced)
-            key = tuple([(p, s, edge) for p, side in enumerate(after) for s, edge in sorted(side.items())])
-            work.left -= 6 + len(key)
-            if work.spent:
-                raise OutOfWork
-            if key in done or (self.memory is not None and priced.peak > self.memory):
-                continue
-            done.add(key)
-            if len(order) < len(inner):
-                open_steps((order, before, after, priced))
-            elif (total := self._ended(after, priced)) < most:
-                heapq.heappush(heap, (total, next(made), (order, before, after, priced), None))
-        return None
+    def improved(self, order: Sequence[int], at: int, size: int) -> list[int] | None:
+        """An order of which `size` vertices from a place on have been put into their best order; None where they are in it."""
+        before, after, priced = self._fresh()
+        for entry in [*self.written, *order[:at]]:
+            take_step(before, after, entry, priced)
+        window = list(order[at : at + size])
+        found = Sets(self.kinds, before, after, window).best()
+        return None if found is None or found == window else [*order[:at], *found, *order[at + size :]]
 
     def _step(self, before: Side[int], after: Side[int], v: int) -> float:
         """The cost of eliminating a vertex: its products, and the sums with edges that are there."""
@@ -181,42 +162,49 @@ class Search:
         return spent
 
 
-_State = tuple[list[int], Side[int], Side[int], Priced]
-
-
 def search(
     graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool, within_reason: bool = False
 ) -> Found | None:
     """Cheap orders of a graph; None where the work does not suffice to price any.
 
-    With `within_reason` annealing takes no more than what may be saved by it.
+    The exact search comes first; where it does not end, orders by rules, of which the best is improved by windows. With
+    `within_reason` these take no more than what may be saved by them.
     """
     tried: dict[tuple[Entry, ...], float] = {}
+    exact = False
+    least: float = 0
     try:
         own = Search(graph, kinds, memory, explicit)
-        for written in _written_first(own):
+        for order in (list(graph.inner)[::-1], list(graph.inner)):
+            if not kinds.work.spent:
+                _offer(tried, own, order, own.price(order))
+        least = 0 if kinds.model is not None or kinds.shared else bound(graph)
+        exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried)
+        for written in [] if exact or kinds.work.spent else _written_first(own):
             own.written = written
             for order in own.portfolio():
                 _offer(tried, own, order, own.price(order))
                 if kinds.work.spent:
                     break
     except OutOfWork:
-        return None
+        if not tried:
+            return None
     if min(tried.values()) == math.inf:
         return None
-    least = 0 if kinds.model is not None or kinds.shared else bound(graph)
-    exact = False
-    if min(tried.values()) > least:
-        exact = len(graph.inner) <= EXACT and _exactly(own, tried)
-        if not exact and len(graph.inner) > 1:
-            _annealed(own, tried, _worth(own, tried, least) if within_reason else math.inf)
+    if not exact and len(graph.inner) > 1 and min(tried.values()) > least:
+        _by_windows(own, tried, _worth(own, tried, least) if within_reason else math.inf)
     ranked = [(value, list(order)) for value, order in _sorted(tried) if value < math.inf]
-    return Found(ranked, exact, ranked[0][0] if exact else least)
+    return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph))
 
 
 def _offer(tried: dict[tuple[Entry, ...], float], own: Search, order: Sequence[int], value: float) -> None:
     entries = (*own.written, *order)
     tried[entries] = min(value, tried.get(entries, math.inf))
+
+
+def _is_for_sets(own: Search) -> bool:
+    """True where the exact search may end: it does not count memory, and a set may have so many vertices."""
+    return own.memory is None and not own.kinds.work.spent and len(own.graph.inner) <= EXACT
 
 
 def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
@@ -231,9 +219,12 @@ def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
     finally:
         work.take_back(own.kinds.work)
         own.kinds.work = work
-    if found is not None:
-        _offer(tried, own, found[1], found[0])
-    return own.kinds.plain and _adds_up(own.graph)
+    if found is None:
+        return False
+    order, exact = found
+    if order:
+        _offer(tried, own, order, own.price(order))
+    return exact
 
 
 def _worth(own: Search, tried: dict[tuple[Entry, ...], float], least: float) -> float:
@@ -248,21 +239,29 @@ def _worth(own: Search, tried: dict[tuple[Entry, ...], float], least: float) -> 
     return USES * (value - least) / PRODUCT * (OPERATION if model is None else 1.0)
 
 
-def _annealed(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> None:
-    """Anneal the best order, what is written out first staying so, within a part of the work that is left."""
-    best = _sorted(tried)[0][1]
+def _by_windows(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> None:
+    """Put a few neighbours of the best order at a time into their best order, until none gains or the work is spent."""
+    value, best = _sorted(tried)[0]
     own.written = [entry for entry in best if not isinstance(entry, int)]
-
-    def price(order: Sequence[int], most: float) -> float:
-        value = own.price(order, most)
-        if value <= most:
-            _offer(tried, own, order, value)
-        return value
-
+    order = [v for v in best if isinstance(v, int)]
     work = own.kinds.work
     own.kinds.work = work.lend(most)
-    anneal_order(price, [v for v in best if isinstance(v, int)], own.kinds.work, random.Random("elimination"))
-    own.kinds.work = work
+    try:
+        gained = True
+        while gained:
+            gained = False
+            for size in WINDOWS:
+                for at in range(0, max(1, len(order) - size // 2), size // 2):
+                    found = own.improved(order, at, size)
+                    price = math.inf if found is None else own.price(found, value)
+                    if found is not None and price < value:
+                        order, value, gained = found, price, True
+                        _offer(tried, own, order, value)
+    except OutOfWork:
+        pass
+    finally:
+        work.take_back(own.kinds.work)
+        own.kinds.work = work
 
 
 def _sorted(tried: dict[tuple[Entry, ...], float]) -> list[tuple[float, tuple[Entry, ...]]]:

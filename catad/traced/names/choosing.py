@@ -32,7 +32,9 @@ def where(trace: Trace, condition: Any, *sides: Any) -> Any:
     dtype = common_dtype(trace, a, b)
     vars_ = [cast(trace, var_of(trace, one), dtype) for one in (a, b)]
     np.broadcast_shapes(test.shape, *[var.space.shape for var in vars_])  # NumPy's own error
-    return fresh(trace, computed(trace.region, late().where, (test.var_, *vars_)))
+    made = fresh(trace, computed(trace.region, late().where, (test.var_, *vars_)))
+    made.is_array = True
+    return made
 
 
 @meaning(np.clip)

@@ -104,21 +104,31 @@ def array(
         return constant(driver.trace, plain) if plain.dtype.kind in "biuf" else plain
     made: Any = from_nested(driver.trace, thing, dtype)
     if isinstance(thing, Traced) and copy is not True and made.dtype == thing.dtype and made.ndim >= ndmin:
-        return thing
+        return as_array(thing)
     while made.ndim < ndmin:
         made = made[None]
-    return made
+    return as_array(made)
 
 
 @python_meaning(np.asarray, np.ascontiguousarray, np.asanyarray, np.asfortranarray)
 def asarray(driver: Any, thing: Any, dtype: Any = None, order: Any = None, **more: Any) -> Any:
     if isinstance(thing, Traced):
         same = dtype is None or np.dtype(dtype) == thing.dtype
-        return thing if same and thing.var_.weak is None else thing.astype(thing.dtype if dtype is None else dtype)
+        made = thing if same and thing.var_.weak is None else thing.astype(thing.dtype if dtype is None else dtype)
+        return as_array(made)
     if any_traced(thing):
         return from_nested(driver.trace, thing, dtype)
     made = np.asarray(thing, dtype=dtype)
     return wrapped(driver, made, (thing,), "np.asarray")
+
+
+def as_array(x: Any) -> Any:
+    """A value without axes as an array: another object, with the same memory."""
+    if not isinstance(x, Traced) or x.ndim or x.is_view or x.is_array:
+        return x
+    made = Traced(x.owner_, x.buffer)
+    made.is_array = True
+    return made
 
 
 def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
@@ -145,8 +155,12 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
 
 
 @meaning(np.copy)
+def copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
+    return as_array(copied(trace, a))
+
+
 @method("copy")
-def copy(trace: Trace, x: Any, order: str = "K", subok: bool = False) -> Any:
+def copied(trace: Trace, x: Any, order: str = "C") -> Any:
     return fresh(trace, _strong(trace, var_of(trace, x)))
 
 

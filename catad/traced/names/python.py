@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad.traced.branch import choose_values
 from catad.traced.masked import Masked
 from catad.traced.operators import cast, pointwise, weakened
@@ -181,9 +182,42 @@ def isinstance_(driver: Any, thing: Any, kinds: Any) -> bool:
     weak = thing.var_.weak if isinstance(thing, Traced) else None
     if weak is not None:
         return issubclass(weak, kinds)
-    if isinstance(thing, (Masked, Ragged)) or thing.ndim or (thing._view is not None):
-        return issubclass(np.ndarray, kinds) or isinstance(thing, kinds)
-    return issubclass(thing.dtype.type, kinds) or issubclass(np.ndarray, kinds) or isinstance(thing, kinds)
+    array = issubclass(np.ndarray, kinds)
+    if isinstance(thing, (Masked, Ragged)) or thing.ndim:
+        return array or isinstance(thing, kinds)
+    number = issubclass(thing.dtype.type, kinds)
+    if number == array:
+        return number or isinstance(thing, kinds)
+    return number if _is_number(thing) else array
+
+
+def _is_number(thing: Traced) -> bool:
+    """Whether a value without axes is a number of NumPy, and no array; an argument may be both."""
+    if thing.is_view or thing.is_array:
+        return False
+    var = thing.var_
+    while (outer := var.region.outer.get(var.wire.number)) is not None:
+        var = outer
+    if any(var.wire is one.wire for one in var.region.trace.root.inputs):
+        raise errors.TraceError(errors.number_or_array(thing))
+    return True
+
+
+@python_meaning(np.isscalar)
+def isscalar(driver: Any, element: Any) -> bool:
+    if not isinstance(element, Traced):
+        return not isinstance(element, (Masked, Ragged)) and np.isscalar(element)
+    return element.var_.weak is not None or (not element.ndim and _is_number(element))
+
+
+@python_meaning(type)
+def type_(driver: Any, thing: Any, *more: Any, **options: Any) -> Any:
+    if more or options or not isinstance(thing, (Traced, Masked, Ragged)):
+        return type(thing, *more, **options)
+    if isinstance(thing, (Masked, Ragged)) or thing.ndim:
+        return np.ndarray
+    weak = thing.var_.weak
+    return weak if weak is not None else thing.dtype.type if _is_number(thing) else np.ndarray
 
 
 @python_meaning(hash)

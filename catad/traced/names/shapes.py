@@ -74,7 +74,9 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     term = reshape(full)
     if contiguous(x):
         return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
-    return fresh(x.trace_, computed(x.trace_.region, term, x.var_))
+    made = fresh(x.trace_, computed(x.trace_.region, term, x.var_))
+    made.is_array = True
+    return made
 
 
 @meaning(np.reshape, shares=True)

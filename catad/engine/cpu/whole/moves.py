@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from catad.engine.cpu.whole.text import Buffer, Laid, Text, strides_of
+from catad.engine.text.numbers import add, load, store
 from catad.linear.clear import Cleared
 from catad.linear.reindex import Axis, StridedCopy
 from catad.linear.windows import Windowed
 from catad.spaces import Tensor
-from catad.vector.overwrite import Overwritten
+from catad.vector.overwrite import Added, Overwritten
 from catad.vector.shape import Concatenate
 
 Arrays = Sequence[tuple[Buffer, Tensor]]
@@ -52,6 +53,20 @@ def overwritten(text: Text, box: Overwritten, read: Arrays, made: Arrays) -> Non
     (x, values), (goal,) = read, made
     text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
     text.move([ax.m for ax in box.axes], *_sides(box.axes, values, goal))
+
+
+def added(text: Text, box: Added, read: Arrays, made: Arrays) -> None:
+    """Write an `Added`, in place where the result lies where the argument does."""
+    (x, values), (goal, space) = read, made[0]
+    text.copy(x[0].pointer, goal.pointer, space.nbytes)
+    source, there = _sides(box.axes, values, (goal, space))
+
+    def one(index: list[str]) -> None:
+        more = load(text.w, text.at(source.pointer, index, source.strides, source.offset), space.dtype)
+        place = text.at(there.pointer, index, there.strides, there.offset)
+        store(text.w, add(text.w, space.dtype, load(text.w, place, space.dtype), more), place, space.dtype)
+
+    text.nest([ax.m for ax in box.axes], one)
 
 
 def cleared(text: Text, box: Cleared, read: Arrays, made: Arrays) -> None:

@@ -6,17 +6,18 @@ other readers, where that is no cycle. What the caller wants in a certain place 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.whole.contraction import dot_within, write_contraction
+from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
-from catad.engine.cpu.whole.moves import cleared, concatenate, offset_of, overwritten, strided_copy, windowed
-from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
+from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
+from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
@@ -32,7 +33,7 @@ from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
-from catad.vector.overwrite import AddedAt, Overwritten, OverwrittenAt
+from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.vector.shape import Concatenate
 from catad.wiring import Box, Wiring
 
@@ -43,6 +44,7 @@ WRITERS: dict[type[Primitive], Write] = {
     StridedCopy: strided_copy,
     Windowed: windowed,
     Overwritten: overwritten,
+    Added: added,
     Cleared: cleared,
     Concatenate: concatenate,
     OverwrittenAt: overwritten_at,
@@ -57,10 +59,11 @@ WRITERS: dict[type[Primitive], Write] = {
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
 SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
-"""The kinds of boxes of which equal ones share a function."""
+"""The kinds of boxes of which equal ones share a function, besides products that BLAS does not do."""
 
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     Overwritten: lambda box: {0: 0},
+    Added: lambda box: {0: 0},
     Cleared: lambda box: {0: 0},
     OverwrittenAt: lambda box: {0: 1},
     AddedAt: lambda box: {0: 1},
@@ -104,7 +107,13 @@ class _Program:
             if not box.ins:
                 self.at.update({k: text.constant(box.primitive.evaluate(np)) for k in box.outs if k in needed})
         self.makes = self._makes(needed)
+        self.apart: set[int] = set()
         self.memory = self._memories()
+        self.apart = self._copied()
+        self.memory = self._memories()
+        self.parts: dict[int, list[int]] = {}  # the wires that are a part of each memory, itself the first
+        for k, root in self.memory.items():
+            self.parts.setdefault(root, [root]).append(k)
         self.same, after = self._in_place()
         self.order = self._ordered(after)
 
@@ -123,7 +132,7 @@ class _Program:
 
     def _alias(self, item: Item) -> int | None:
         """The bytes after which the result of a box begins within its argument; None where it is no part of it."""
-        if isinstance(item, Stage):
+        if isinstance(item, Stage) or not self.apart.isdisjoint(item.outs):
             return None
         if isinstance(item.primitive, Reshaped):
             return 0
@@ -137,6 +146,15 @@ class _Program:
                 assert isinstance(item, Box)
                 memory[item.outs[0]] = memory.get(item.ins[0], item.ins[0])
         return memory
+
+    def _copied(self) -> set[int]:
+        """Small parts of arrays that are changed: who reads such a part later would keep the array unchanged."""
+        wires = self.wiring.wires
+        boxes = [item for item in self.items if isinstance(item, Box)]
+        which = [(box, CHANGED[type(box.primitive)](box)) for box in boxes if type(box.primitive) in CHANGED]
+        changed = {self._root(box.ins[a]) for box, same in which for a in same.values()}
+        parts = [box.outs[0] for box in boxes if isinstance(box.primitive, StridedCopy) and box.outs[0] in self.memory]
+        return {k for k in parts if self._root(k) in changed and PART * wires[k].nbytes <= wires[self._root(k)].nbytes}
 
     def _root(self, wire: int) -> int:
         return self.memory.get(wire, wire)
@@ -190,7 +208,9 @@ class _Program:
         wires = self.wiring.wires
         if not isinstance(item, Stage):
             which = CHANGED.get(type(item.primitive))
-            return {item.outs[r]: item.ins[a] for r, a in which(item).items()} if which else {}
+            roots = [self._root(k) for k in item.ins]  # what the box reads as another argument, too, must stay
+            pairs = [] if which is None else which(item).items()
+            return {item.outs[r]: item.ins[a] for r, a in pairs if roots.count(roots[a]) == 1}
         found: dict[int, int] = {}
         if item.axis:
             return found
@@ -255,9 +275,9 @@ class _Program:
 
     def _release(self, wire: int, buffer: Buffer) -> None:
         """Free the memory of a wire, unless another one lies there since."""
-        for k in [k for k in self.at if self._root(k) == wire]:
-            del self.at[k]
-        if not any(other.pointer == buffer.pointer for other in self.at.values()):
+        for k in self.parts.get(wire, (wire,)):
+            self.at.pop(k, None)
+        if buffer.place >= 0 and not any(other.pointer == buffer.pointer for other in self.at.values()):
             self.text.free(buffer)
 
     def _item(self, g: int, wanted: dict[int, Buffer]) -> None:
@@ -288,7 +308,7 @@ class _Program:
         if write is None:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
         read = [(self.at[k], wires[k]) for k in item.ins]
-        if type(item.primitive) not in SHARED:
+        if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)
             return
         arrays = [*read, *made]
@@ -310,6 +330,11 @@ class _Program:
         shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
         write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
+
+
+def _shared(box: Primitive) -> bool:
+    """True where equal boxes share a function."""
+    return isinstance(box, SHARED) or (isinstance(box, Contract) and math.prod(box.sizes) < LARGE)
 
 
 def _reaches(after: dict[int, set[int]], start: int, goal: int) -> bool:

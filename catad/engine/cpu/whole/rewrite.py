@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 
 from catad import scalar
 from catad.engine.stages.exactly import laid_out_exactly
 from catad.linear.gather import ScatterAdded
+from catad.linear.reindex import StridedCopy
 from catad.scalar import Function, Node, param
 from catad.spaces import Product, Tensor
 from catad.vector.map import Map
-from catad.vector.overwrite import AddedAt
+from catad.vector.overwrite import Added, AddedAt
 from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wiring
 
@@ -45,18 +47,32 @@ _ADD = Function.make(2, [scalar.apply("add", param(0), param(1))])
 
 
 def accumulated(wiring: Wiring) -> Wiring:
-    """The wiring in which what is scattered and then only added to another array is added to it by index."""
-    scattered = {box.outs[0]: box for box in wiring.boxes if isinstance(box.primitive, ScatterAdded)}
+    """The wiring in which what is scattered and then only added to another array is added to it by index.
+
+    The same holds for what is moved into a small part of zeros, as the derivative of a slice is.
+    """
+    scattered = {box.outs[0]: box for box in wiring.boxes if _is_scattered(wiring, box)}
     if not scattered:
         return wiring
     readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
     wires, boxes, gone = list(wiring.wires), list[Box](), set[int]()
     for box in wiring.boxes:
         made = _in_place(wires, box, {k: own for k, own in scattered.items() if readers[k] == 1})
-        gone.update(k for one in made if isinstance(one.primitive, AddedAt) for k in box.ins if k in scattered)
+        gone.update(k for one in made if isinstance(one.primitive, AddedAt | Added) for k in box.ins if k in scattered)
         boxes += made
-    kept = tuple([box for box in boxes if not (isinstance(box.primitive, ScatterAdded) and box.outs[0] in gone)])
+    kept = tuple([box for box in boxes if not (box.outs and box.outs[0] in gone)])
     return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, kept, wiring.outputs)
+
+
+PART = 4  # times a part of it: an array of which that part is added to in place, and copied rather than the array
+
+
+def _is_scattered(wiring: Wiring, box: Box) -> bool:
+    if isinstance(box.primitive, ScatterAdded):
+        return True
+    if not isinstance(box.primitive, StridedCopy) or box.primitive.fill or wiring.wires[box.outs[0]].dtype.kind == "b":
+        return False
+    return wiring.wires[box.outs[0]].size >= PART * math.prod([ax.m for ax in box.primitive.axes])
 
 
 def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[Box]:
@@ -81,13 +97,16 @@ def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[
     rest = [k for k in box.ins if k in scattered]
     for k in rest:
         put = scattered[k]
-        assert isinstance(put.primitive, ScatterAdded)
         if k == rest[-1]:
             out = box.outs[0]
         else:
             wires.append(space)
             out = len(wires) - 1
-        made.append(Box(AddedAt(put.primitive.how), (put.ins[0], total, put.ins[1]), (out,)))
+        if isinstance(put.primitive, ScatterAdded):
+            made.append(Box(AddedAt(put.primitive.how), (put.ins[0], total, put.ins[1]), (out,)))
+        else:
+            assert isinstance(put.primitive, StridedCopy)
+            made.append(Box(Added(put.primitive.axes), (total, *put.ins), (out,)))
         total = out
     return made
 

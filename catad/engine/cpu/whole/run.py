@@ -25,11 +25,11 @@ from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
 from catad.errors import CannotPrint
 from catad.late import late
-from catad.linear.clear import ClearedAt
+from catad.linear.clear import Cleared, ClearedAt
 from catad.linear.reindex import Reshaped
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
-from catad.vector.overwrite import AddedAt, OverwrittenAt
+from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.wiring import Box, Wiring
 
 
@@ -131,4 +131,4 @@ def largest(primitive: Nesting) -> int:
     return found
 
 
-IN_PLACE = (OverwrittenAt, AddedAt, ClearedAt, Reshaped)
+IN_PLACE = (Added, Overwritten, OverwrittenAt, AddedAt, Cleared, ClearedAt, Reshaped)

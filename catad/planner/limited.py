@@ -1,0 +1,185 @@
+"""Gradients within a limit of memory: which stages of a program are checkpoints, so that value and pullback fit together.
+
+The limit is on all that is alive while the gradient runs: arguments, the tape, and what runs (`live.py`). The sizes of the
+stages give schedules (`schedule.py`); each that is tried is laid out as a program and counted, so a plan that fits fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from catad.arrays import common_module
+from catad.gradients import grad
+from catad.late import late
+from catad.linear.block import grid
+from catad.linear.delta import delta
+from catad.linear.map import LinearMap, linear_map
+from catad.linear.products import cost_of_wiring
+from catad.linear.structure import Structure
+from catad.planner.cost import Model, short_of_memory
+from catad.planner.cost_profile import CostProfile
+from catad.planner.factors import work_of
+from catad.planner.live import peak_of, peak_of_wiring
+from catad.planner.recompute import parts_of, with_checkpoints
+from catad.planner.schedule import Runs, Stage, least, price, schedule
+from catad.spaces import Product, Space, Tensor, Value, tangent_space
+from catad.terms import D, compose, fork
+from catad.wiring import Box, Wiring, point_of, wire
+
+TRIED = 7  # schedules that are laid out and counted
+
+
+class Counted(NamedTuple):
+    """The runs of boxes that are computed again, and the peak of value and pullback in bytes."""
+
+    runs: Runs
+    peak: int
+
+
+def is_gradient(f: D, dom: Space) -> bool:
+    """True where a program has a gradient: floating numbers to one floating number."""
+    cod = f.spaces(dom)
+    one = isinstance(cod, Tensor) and cod.shape == () and cod.is_float
+    return one and bool(dom.leaves) and all(leaf.is_float for leaf in dom.leaves)
+
+
+def within(f: D, dom: Space, memory: float, model: Model) -> Counted:
+    """The fastest schedule of those that fit, by the cost model; raises `PlanError` where none does, with the least tried.
+
+    A cost function knows products only, so there schedules are compared by operations.
+    """
+    free = counted(f, dom, ())
+    if free.peak <= memory:
+        return free
+    stages, starts = stages_of(f, dom, model if isinstance(model, CostProfile) else None)
+    lowest = least(stages)
+    found = counted(f, dom, _of_boxes(lowest.runs, starts))
+    low, high = float(lowest.peak), float(price(stages, ()).peak)
+    best = (lowest.seconds, found) if found.peak <= memory else (math.inf, found)
+    given = min(max(low, memory), high)  # what the sizes alone say first; then between what fits and what does not
+    for _ in range(TRIED):
+        tried = schedule(stages, given)
+        found = counted(f, dom, _of_boxes(tried.runs, starts))
+        if found.peak <= memory:
+            low, best = given, min(best, (tried.seconds, found))
+            following = (low + high) / 2
+        else:
+            high = given
+            following = max(low, high * memory / found.peak)
+            best = best if best[0] < math.inf else min(best, (math.inf, found), key=lambda one: one[1].peak)
+        if high - low <= 0.02 * high:
+            break
+        given = following
+    if best[0] == math.inf:
+        raise short_of_memory(memory, best[1].peak, False)
+    return best[1]
+
+
+def gradient_map(f: D, primals: Sequence[Value]) -> LinearMap:
+    """The derivative of a program to one number at a point, from its gradient, which runs as one program."""
+    leaves, dom = point_of(f, primals[0] if len(primals) == 1 else tuple(primals))
+    slots = late().program_of(grad(f), dom)[0](common_module(leaves), leaves)
+    cod = f.spaces(dom)
+    rows = [_row(leaf, cod.leaves[0]) for leaf in dom.leaves]
+    structure = rows[0] if len(rows) == 1 else grid([rows], dom.leaves, cod.leaves)
+    return linear_map(tangent_space(dom), tangent_space(cod), structure, slots)
+
+
+def _row(leaf: Tensor, one: Tensor) -> Structure:
+    """All entries of an array to one number."""
+    axes = range(leaf.ndim)
+    return delta((), axes, axes, leaf.shape, leaf.dtype, one.dtype, leaf.dtype)
+
+
+def counted(f: D, dom: Space, runs: Runs) -> Counted:
+    """What the gradient of a program with checkpoints takes."""
+    return Counted(runs, peak_of(grad(with_checkpoints(f, runs)), dom))
+
+
+def _of_boxes(runs: Runs, starts: Sequence[int]) -> Runs:
+    """Runs of stages as runs of boxes, from the first boxes of the stages and the end."""
+    return tuple([(starts[first], starts[end]) for first, end in runs])
+
+
+@lru_cache(maxsize=64)
+def stages_of(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stage, ...], tuple[int, ...]]:
+    """The stages of a program with their seconds by a profile, else their operations; their first boxes, and the end.
+
+    A stage ends where its result is an array that is kept in any case. It is none where a pointwise box follows in one loop, so
+    that it is computed again at no cost worth telling; and none that holds a constant, which would be an argument of the next.
+    """
+    parts, made, starts = parts_of(f), list[Stage](), [0]
+    own, end = [parts[0]], wire(parts[0], dom)
+    for k, part in enumerate(parts[1:], 1):
+        cod = end.cod
+        joined = compose(*own, part)
+        if _holds_constants(end) or _loops(joined, dom) < _loops(compose(*own), dom) + _loops(part, cod):
+            own, end = [*own, part], wire(joined, dom)
+            continue
+        made.append(_stage(compose(*own), dom, cod, profile, not made))
+        starts.append(k)
+        dom, own, end = cod, [part], wire(part, cod)
+    made.append(_stage(compose(*own), dom, end.cod, profile, not made))
+    return tuple(made), (*starts, len(parts))
+
+
+def _loops(f: D, dom: Space) -> int:
+    """The number of boxes that run, after pointwise ones were joined."""
+    return sum([1 for box in _program(f, dom).boxes if box.ins])
+
+
+def _holds_constants(wiring: Wiring) -> bool:
+    constant = {out for box in wiring.boxes if not box.ins for out in box.outs}
+    return not constant.isdisjoint(wiring.outputs)
+
+
+def _stage(f: D, dom: Space, cod: Space, profile: CostProfile | None, first: bool) -> Stage:
+    """The sizes of a stage, from the programs of its value and of its value and pullback.
+
+    The argument of the first stage is alive to the end, since the caller holds it.
+    """
+    value, end = _program(f, dom), Product((dom, cod))
+    alone = _program(late().reverse_differential(f), end)
+    both = _program(fork(late().exl >> f, late().reverse_differential(f)), end)  # what makes the value may make coefficients
+    n = len(dom.leaves)
+    xs, cotangents = both.inputs[:n], both.inputs[n:]
+    pulled = set(cotangents)  # what depends on a cotangent
+    last = list[Box]()
+    for box in both.boxes:
+        if not pulled.isdisjoint(box.ins):
+            last.append(box)
+            pulled.update(box.outs)
+    constant = {out for box in both.boxes if not box.ins for out in box.outs}
+    tape = {k for box in last for k in box.ins} - pulled - constant
+    tape.update(xs if first else ())
+    pullback = Wiring(end, end, both.wires, (*cotangents, *tape), tuple(last), tuple(both.outputs[len(cod.leaves) :]))
+    forward = peak_of_wiring(value)
+    return Stage(
+        input=_bytes(both, xs),
+        cotangent=_bytes(both, cotangents),
+        tape=_bytes(both, tape),
+        forward=forward,
+        taped=forward + _bytes(both, tape.difference(both.inputs, both.outputs)),
+        backward=peak_of_wiring(pullback, range(len(cotangents), len(pullback.inputs))),
+        alone=peak_of_wiring(alone, range(n) if first else ()),
+        seconds=_amount(value, profile),
+        reversing=_amount(both, profile),
+    )
+
+
+def _program(f: D, dom: Space) -> Wiring:
+    found: Wiring = late().program_of(f, dom)[0].wiring
+    return found
+
+
+def _bytes(wiring: Wiring, wires: Iterable[int]) -> int:
+    return sum([wiring.wires[k].nbytes for k in wires])
+
+
+def _amount(wiring: Wiring, profile: CostProfile | None) -> float:
+    if profile is None:
+        return float(cost_of_wiring(wiring))
+    return profile.seconds(work_of([(p, wiring.spaces(ins), wiring.spaces(outs)) for p, ins, outs in wiring.boxes if ins]))

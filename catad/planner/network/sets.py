@@ -1,0 +1,144 @@
+"""Exact orders of elimination: dynamic programming over connected sets of vertices, with the kinds of the edges.
+
+Eliminating a connected set C, everything else staying, leaves a map from each vertex before C to each vertex after it, no matter
+what happens elsewhere. Some v in C goes last; without v, C falls into connected parts that do not influence each other:
+
+    f(C) = min over v in C of the sum of f over the parts of C without v + the products around v + the sums there
+
+and only connected sets are looked at: of a path of n vertices n^2 / 2, not 2^n. Maps that leave C are added to those around it
+when these are used, so that no sum counts twice. What a map costs later depends on its structure. So where two orders of C
+leave other structures the best of each is kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import product as every
+from typing import NamedTuple
+
+from catad.planner.network.eliminate import Side
+from catad.planner.network.kinds import Kinds, OutOfWork
+from catad.planner.problems.parts import connected
+
+KEPT = 12  # structures that a set may leave; of more, the cheapest are kept, and the search is no longer exact
+TRY = 3.0  # work for one vertex as the last of a set
+
+Left = tuple[tuple[int, int, int], ...]  # what a set leaves: the kind of the map from p to s, sorted by (p, s)
+
+
+class Option(NamedTuple):
+    """A way to eliminate a set: its cost, what it leaves, the last vertex, and the ways for the parts before."""
+
+    cost: float
+    left: Left
+    last: int
+    parts: tuple[Option, ...]
+
+    def order(self) -> list[int]:
+        """The vertices in an order that costs this."""
+        found: list[int] = []
+        stack = [self]
+        while stack:
+            top = stack.pop()
+            found.append(top.last)
+            stack += top.parts
+        return found[::-1]
+
+
+class Sets:
+    """The search on one graph, given by its edges; `inside` are the vertices that may be eliminated, as a set of bits."""
+
+    def __init__(self, kinds: Kinds, before: Side[int], after: Side[int], inside: Sequence[int], most: float = math.inf) -> None:
+        self.kinds, self.before, self.after, self.most = kinds, before, after, most
+        self.inside = sum([1 << v for v in inside])
+        self.around: Mapping[int, int] = {v: _bits(before[v]) | _bits(after[v]) for v in inside}
+        self.solved: dict[int, list[Option]] = {}
+        self.exact = True  # no way that could be the best has been left out
+
+    def best(self) -> list[int] | None:
+        """The cheapest order, with the sums that its last maps take; None where none costs less than `most`.
+
+        Raises `OutOfWork`.
+        """
+        parts = connected(self.around, self.inside)
+        lists = [self.options(part) for part in parts]
+        found: tuple[float, tuple[Option, ...]] | None = None
+        for ways in every(*lists):
+            cost = sum([way.cost for way in ways]) + self._sums(ways)
+            if found is None or cost < found[0]:
+                found = cost, ways
+        return None if found is None else [v for way in found[1] for v in way.order()]
+
+    def _sums(self, ways: Sequence[Option]) -> float:
+        """What adding the maps that are left to those that are there costs."""
+        edges = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
+        return sum([self._add(edges, p, s, kind) for way in ways for p, s, kind in way.left])
+
+    def _add(self, edges: dict[tuple[int, int], int], p: int, s: int, kind: int) -> float:
+        """Add a map to those that are there, in place; what that costs."""
+        old = edges.get((p, s))
+        if old is None:
+            edges[p, s] = kind
+            return 0.0
+        made = self.kinds.sums.get((old, kind)) or self.kinds.sum(old, kind)
+        if made.kind < 0:
+            del edges[p, s]
+        else:
+            edges[p, s] = made.kind
+        return made.cost
+
+    def options(self, inside: int) -> list[Option]:
+        """The ways to eliminate a connected set, one for each structure that it may leave, the cheapest first."""
+        known = self.solved.get(inside)
+        if known is not None:
+            return known
+        found: dict[Left, Option] = {}
+        for v in _members(inside):
+            lists = [self.options(part) for part in connected(self.around, inside & ~(1 << v))]
+            for ways in every(*lists):
+                cost = sum([way.cost for way in ways])
+                if cost < self.most:
+                    way = self._last(v, inside, cost, ways)
+                    old = found.get(way.left)
+                    if way.cost < self.most and (old is None or way.cost < old.cost):
+                        found[way.left] = way
+        ranked = sorted(found.values(), key=lambda way: way.cost)
+        self.exact = self.exact and len(ranked) <= KEPT
+        self.solved[inside] = ranked[:KEPT]
+        return ranked[:KEPT]
+
+    def _last(self, v: int, inside: int, cost: float, ways: tuple[Option, ...]) -> Option:
+        """The set eliminated with v as the last."""
+        kinds, work = self.kinds, self.kinds.work
+        edges = {(p, v): kind for p, kind in self.before[v].items() if not inside >> p & 1}
+        edges.update({(v, s): kind for s, kind in self.after[v].items() if not inside >> s & 1})
+        for way in ways:
+            for p, s, kind in way.left:
+                cost += self._add(edges, p, s, kind)
+        into = [(p, kind) for (p, s), kind in edges.items() if s == v]
+        out = [(s, kind) for (p, s), kind in edges.items() if p == v]
+        left = {pair: kind for pair, kind in edges.items() if v not in pair}
+        work.left -= TRY + len(into) * len(out)
+        if work.left < 0:
+            raise OutOfWork
+        for p, first in into:
+            for s, second in out:
+                made = kinds.products.get((first, second)) or kinds.product(first, second)
+                cost += made.cost
+                if made.kind >= 0:
+                    cost += self._add(left, p, s, made.kind)
+        return Option(cost, tuple(sorted([(p, s, kind) for (p, s), kind in left.items()])), v, ways)
+
+
+def _members(inside: int) -> list[int]:
+    found = []
+    while inside:
+        low = inside & -inside
+        found.append(low.bit_length() - 1)
+        inside ^= low
+    return found
+
+
+def _bits(vertices: Mapping[int, int]) -> int:
+    return sum([1 << v for v in vertices])

@@ -1,0 +1,116 @@
+"""The exact search over sets of vertices: equal to all orders, priced and counted by boxes; and bugs that it must not have."""
+
+from __future__ import annotations
+
+from itertools import pairwise, permutations
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.planner.cache import _graph
+from catad.planner.factors import factors_of
+from catad.planner.heuristics import Work
+from catad.planner.network import sets
+from catad.planner.network.kinds import Kinds, OutOfWork
+from catad.planner.network.search import Search
+from catad.planner.plan import forget, plan
+from tests.planner.forks import MULTIPLIED, Program, matrix, random_program
+
+KINDS = (*MULTIPLIED, "dense", "dense")
+
+
+def graph_of(program: Program) -> tuple[ct.LinearMap, Search, Kinds]:
+    _, linear = ct.linearize(program.f, *program.point)
+    graph = _graph(linear.structure, factors_of(linear.structure))
+    kinds = Kinds(graph, None, Work(10**7))
+    return linear, Search(graph, kinds, None, False), kinds
+
+
+def by_sets(own: Search, kinds: Kinds) -> list[int]:
+    before, after, _ = own._fresh()
+    found = sets.Sets(kinds, before, after, list(own.graph.inner)).best()
+    assert found is not None and sorted(found) == list(own.graph.inner)
+    return found
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("start", range(0, 120, 20))
+def test_no_order_is_cheaper(start: int) -> None:
+    """Drawn graphs of up to six vertices: the order that is found costs what the cheapest of all does."""
+    met = 0
+    for seed in range(start, start + 20):
+        _, own, kinds = graph_of(random_program(seed, 4 + seed % 5, KINDS, 7))
+        if 2 <= len(own.graph.inner) <= 6:
+            met += 1
+            least = min(own.price(list(order)) for order in permutations(own.graph.inner))
+            assert own.price(by_sets(own, kinds)) == least
+    assert met >= 5
+
+
+@pytest.mark.quick(2)
+@pytest.mark.parametrize("start", range(0, 60, 20))
+def test_no_order_takes_fewer_operations_when_boxes_are_counted(start: int) -> None:
+    met = 0
+    for seed in range(start, start + 20):
+        program = random_program(seed, 4 + seed % 4, KINDS, 6)
+        planned = plan(program.f, *program.point, mode="elimination", cost="operations")
+        if planned.kind != "order" or not 2 <= len(planned.strategy.graph.inner) <= 4:
+            continue
+        met += 1
+        least = min(planned.edited(list(order)).cost.operations for order in permutations(planned.strategy.graph.inner))
+        assert planned.exact and (planned.reservations or planned.cost.operations == least)
+    assert met >= 3
+
+
+def test_where_it_ends_no_rule_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three branches that are narrow at other depths, 21 vertices: proven, in little work."""
+    rng = np.random.default_rng(0)
+
+    def branch(narrow: int) -> ct.D:
+        sizes = [10, *[3 if k == narrow else 10 for k in range(3)], 10]
+        return ct.compose(*[matrix(rng, m, n) >> ct.tanh for n, m in pairwise(sizes)])
+
+    f = ct.fork(*[branch(k) for k in range(3)]) >> ct.map(lambda a, b, c: a + b + c)
+    monkeypatch.setattr(Search, "portfolio", None)
+    forget()
+    planned = plan(f, np.ones(10), cost="operations")
+    assert planned.kind == "order" and planned.exact and len(planned.strategy.graph.inner) == 21
+    assert planned.cost.operations < planned.edited("auto").cost.operations
+
+
+def test_a_bug_that_counts_a_sum_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums that a set takes with what is around it, added when the set is solved and again when it is used."""
+    plain = sets.Sets._last
+
+    def twice(self: sets.Sets, v: int, inside: int, cost: float, ways: tuple[sets.Option, ...]) -> sets.Option:
+        made = plain(self, v, inside, cost, ways)
+        edges = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
+        return made._replace(cost=made.cost + sum([self._add(edges, p, s, kind) for p, s, kind in made.left]))
+
+    def wrong() -> int:
+        found = 0
+        for seed in range(60):
+            _, own, kinds = graph_of(random_program(seed, 4 + seed % 5, KINDS, 7))
+            if 2 <= len(own.graph.inner) <= 5:
+                before, after, _ = own._fresh()
+                search = sets.Sets(kinds, before, after, list(own.graph.inner))
+                order = search.best()
+                assert order is not None
+                parts = sets.connected(search.around, search.inside)
+                ways = [min(search.options(part), key=lambda way: way.cost) for part in parts]
+                if all(len(search.options(part)) == 1 for part in parts):
+                    found += sum([way.cost for way in ways]) + search._sums(ways) != own.price(order) - own.start[2].value
+        return found
+
+    assert wrong() == 0
+    monkeypatch.setattr(sets.Sets, "_last", twice)
+    assert wrong() > 0
+
+
+def test_work_ends_the_search() -> None:
+    _, own, kinds = graph_of(random_program(3, 12, KINDS, 7))
+    kinds.work = Work(20)
+    before, after, _ = own._fresh()
+    with pytest.raises(OutOfWork):
+        sets.Sets(kinds, before, after, list(own.graph.inner)).best()
