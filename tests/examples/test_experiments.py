@@ -177,7 +177,7 @@ def _flat(value: Any) -> list[Any]:
 
 
 OUTSIDE = "\n".join([
-    "a: ok (difference 1e-10, first call 0.50 s; value + pullback 2.00 ms = 4.00 x NumPy's value; JAX 4.00 ms (first 1.0 s), 2 x)",
+    "a: ok (difference 1e-10, first call 0.50 s; value + pullback 2.00 ms = 4.00 x NumPy's value; JAX 4.00 ms (first 1.0 s), 2)",
     "1 of 1 programs",
     "b: ok (difference 1e-10, first call 0.50 s; value + pullback 9.00 ms = 1.00 x NumPy's value; JAX: ValueError: 'no reverse')",
     "c: WRONG gradient (difference 3.0e-01, first call 1.85 s)",
