@@ -89,18 +89,18 @@ def residuals(whole: Wiring, count: int, structure: Structure, frozen: Sequence[
     slots = whole.outputs[count:]
     free = {k for k, flag in zip(whole.inputs, frozen, strict=True) if flag}
     fixed = {k for k, flag in zip(slots, inlined(structure), strict=True) if not flag}
-    found = kept_wires(whole, count, free, fixed, share)
+    found = least_kept(whole, count, free, fixed, share)
     if found is None or (found == {*slots} and not found & free):
         return None
     held = [i for i, k in enumerate(whole.inputs) if k in found & free]
     return Residuals(whole, count, structure, held, sorted(found - free))
 
 
-def kept_wires(whole: Wiring, count: int, free: Collection[int], fixed: set[int], share: dict[int, float]) -> set[int] | None:
+def least_kept(whole: Wiring, count: int, free: Collection[int], fixed: set[int], share: dict[int, float]) -> set[int] | None:
     """The wires with the fewest bytes from which the slots can be computed again; None where the search takes too long.
 
     `free` are arguments that are kept as they are, `fixed` the slots that what reads them cannot compute in passing: these would
-    be written and read all the same.
+    be written and read all the same. `share` is the part of the bytes of a wire that is moved, where that is not all.
     """
     results, maker = whole.outputs[:count], {k: box for box in whole.boxes for k in box.outs}
     return least(

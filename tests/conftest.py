@@ -35,7 +35,7 @@ if _owner is not None:
     for engine in ("reference", "cpu", "auto"):
         kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in RATES.items()}
         with open(os.path.join(_cache, f"profile-{engine}.json"), "w", encoding="utf-8") as file:
-            json.dump({"catad profile": 1, "engine": engine, "kernels": kernels}, file)
+            json.dump({"catad profile": 2, "engine": engine, "kernels": kernels}, file)
 
 
 @atexit.register

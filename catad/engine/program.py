@@ -51,7 +51,11 @@ class Program:
         self.ran, self._weight = 0, -1
         self._runs: dict[Engine, Run] = {}
         own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
-        self.largest = max([wiring.wires[k].size for box in own for k in (*box.ins, *box.outs)], default=0)  # numbers
+        sizes = [wiring.wires[k].size for box in own for k in (*box.ins, *box.outs)]
+        inner = [box.primitive for box in self.boxes if isinstance(box.primitive, Nesting)]
+        if not own:  # loops alone: what a step reads
+            sizes = [leaf.size for primitive in inner for _, _, dom in primitive.programs() for leaf in dom.leaves]
+        self.largest = max(sizes, default=0)  # numbers
 
     def on(self, engine: Engine) -> Run:
         """The run of the program on an engine, made once."""

@@ -46,6 +46,24 @@ def bad_cost(value: object, first: object, second: object) -> str:
     )
 
 
+def cost_raised(error: Exception, first: object, second: object) -> str:
+    return text(
+        "a cost function raised an error",
+        given=f"{type(error).__name__}: {error}",
+        expected="a number, at least 0 (infinity forbids a product)",
+        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+    )
+
+
+def cost_contradicts(before: object, now: object, first: object, second: object) -> str:
+    return text(
+        "a cost function contradicts itself",
+        given=f"{now}, and {before} before",
+        expected="the same number for the same two structures",
+        where=f"for the product of {abbreviated(first)} and {abbreviated(second)}",
+    )
+
+
 def bad_profile(where: str, what: str) -> str:
     return text("a profile cannot be read", given=what, where=where, do="delete the file: it is measured again")
 

@@ -17,7 +17,7 @@ from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.patterns import pattern_of
 from catad.linear.structure import Structure, widest
 from catad.planner.brackets import PULL, PUSH
-from catad.planner.cost import Model, identity_on, value_of
+from catad.planner.cost import Model, identity_on, of_function, value_of
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import fresh_numbers
 from catad.planner.factors import Part, Work, leaf, work_of, write_out
@@ -68,7 +68,7 @@ def _value(structure: Structure, how: int, model: Model) -> float | None:
         return None
     if model is not None and not isinstance(model, CostProfile):
         first, second = identity_on(structure.dom), structure
-        return float(model(structure, identity_on(structure.cod)) if how == PULL else model(first, second))
+        return of_function(model, structure, identity_on(structure.cod)) if how == PULL else of_function(model, first, second)
     if is_compressed(structure):  # reading the entries off takes boxes of its own
         state = leaf(Part(structure, tuple(range(len(structure.slots)))))
         return value_of(write_out(state, how == PULL, fresh_numbers()).actions, model)

@@ -58,7 +58,7 @@ def _by_elimination(structure: Structure, factors: Factors, request: Request) ->
     if found is not None:
         return replace(found, mode="elimination")
     basis = None if request.budget is not None else written(structure_of(as_they_stand(factors))[0], request.model)
-    instead = None if basis is None else _through_all(factors, request, basis.how)
+    instead = None if basis is None else through_basis(factors, request, basis.how)
     return eliminated(graph, factors, request) if instead is None else replace(instead, mode="elimination")
 
 
@@ -99,7 +99,7 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
         spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
-    return (basis.value + basis.use < spent and _through_all(factors, request, basis.how)) or made
+    return (basis.value + basis.use < spent and through_basis(factors, request, basis.how)) or made
 
 
 def effort(basis: Basis | None, request: Request) -> float | None:
@@ -120,10 +120,10 @@ def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, reques
     result = made.execution.result
     last = None if result.is_full else written(result, request.model)
     spent = made.cost.value + (0.0 if last is None else last.value)
-    return (basis is not None and basis.value < spent and _through_all(factors, request, basis.how)) or made
+    return (basis is not None and basis.value < spent and through_basis(factors, request, basis.how)) or made
 
 
-def _through_all(factors: Factors, request: Request, how: int) -> Bracketing | None:
+def through_basis(factors: Factors, request: Request, how: int) -> Bracketing | None:
     """The bracketing that pushes or pulls a basis through all factors as they stand; None where that does not fit the memory."""
     return _of_tree(factors, request, ((brackets.ALL, how),))
 
@@ -141,7 +141,7 @@ def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    found: list[Runnable | None] = [] if basis is None else [_through_all(factors, request, basis.how)]
+    found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
     if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
         last = len(factors.parts) + len(made.tree) - 1
         found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]

@@ -1,7 +1,8 @@
 """The small benchmark behind a profile: each kind of kernel at a few sizes, in about a tenth of a second.
 
 A kernel is a program of one box. Its time at one number is the launch; the rest, at a size beyond the caches' first levels, is
-put down to bytes, or to operations where these are many more than the numbers read.
+put down to bytes. Matrix products have both rates: a thin product, of few operations for each number that it writes, gives that
+of bytes, and a square one that of operations. Each time is the least of several.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ from catad.vector.map import map
 from catad.wiring import Builder, wire
 
 LARGE = 200_000  # numbers
-SIDE = 256  # of the matrices that are multiplied
+SIDE = 256  # of the square matrices that are multiplied
+THIN = (400, 3)  # the sides of the thin ones
 ROUNDS = 7
 
 Made = Callable[[int], tuple[Primitive, list[Any]]]
 
 
-def _kernels() -> dict[str, tuple[Made, bool]]:
-    """Kernel to (the box and its arguments by size, whether operations rather than bytes take its time)."""
+def _kernels() -> dict[str, Made]:
+    """Kernel to the box and its arguments by size, where bytes take its time."""
     times = next(box.primitive for box in wire(map(lambda a, b: a * b), _pair(8)).boxes)
     return {
-        "matmul": (_matmul, True),
-        "Map": (lambda n: (times, [np.ones(n), np.ones(n)]), False),
-        "Contract": (_scaled_rows, False),
-        "StridedCopy": (lambda n: (StridedCopy((axis(n, n + 1, 0, 1, 1, 1, n),)), [np.ones(n)]), False),
-        "Gathered": (lambda n: (Gathered(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
-        "ScatterAdded": (lambda n: (ScatterAdded(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]), False),
-        "Recurred": (lambda n: (Recurred(((0,),)), [np.full(n, 0.5), np.ones(n)]), False),
+        "Map": lambda n: (times, [np.ones(n), np.ones(n)]),
+        "Contract": _scaled_rows,
+        "StridedCopy": lambda n: (StridedCopy((axis(n, n + 1, 0, 1, 1, 1, n),)), [np.ones(n)]),
+        "Gathered": lambda n: (Gathered(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]),
+        "ScatterAdded": lambda n: (ScatterAdded(rows_of((n,), (n,))), [np.arange(n)[::-1].copy(), np.ones(n)]),
+        "Recurred": lambda n: (Recurred(((0,),)), [np.full(n, 0.5), np.ones(n)]),
     }
 
 
@@ -65,19 +66,30 @@ def _scaled_rows(n: int) -> tuple[Primitive, list[Any]]:
     return Contract(((0, 1), (0,)), (0, 1), (rows, 8)), [np.ones((rows, 8)), np.ones(rows)]
 
 
-def _matmul(n: int) -> tuple[Primitive, list[Any]]:
-    side = 1 if n == 1 else SIDE
-    return Contract(((0, 1), (2, 0)), (2, 1), (side, side, side)), [np.ones((side, side)), np.ones((side, side))]
+def _matmul(rows: int, inner: int, columns: int) -> tuple[Primitive, list[Any]]:
+    arrays = [np.ones((rows, inner)), np.ones((inner, columns))]
+    return Contract(((0, 1), (1, 2)), (0, 2), (rows, inner, columns)), arrays
+
+
+def _of_products(xp: Any) -> Rates:
+    """The rates of matrix products: the launch, then bytes and operations from the times of a thin and of a square one."""
+    (launch, *_), thin, square = [_measured(xp, *_matmul(*sides)) for sides in ((1, 1, 1), (*THIN, THIN[0]), (SIDE,) * 3)]
+    rest = [[nbytes, operations, max(0.0, seconds - launch)] for seconds, nbytes, operations in (thin, square)]
+    byte = operation = 0.0
+    for _ in range(4):  # each from what the other leaves; they differ enough for this to settle
+        byte = max(0.0, rest[0][2] - rest[0][1] * operation) / rest[0][0]
+        operation = max(0.0, rest[1][2] - rest[1][0] * byte) / rest[1][1]
+    return Rates(launch, byte, operation)
 
 
 def calibrate(xp: Any, engine: str) -> CostProfile:
     """Measure the kernels on arrays of a library as they run now, by the engine of that name."""
     rates: dict[str, Rates] = {}
-    for name, (make, by_operations) in _kernels().items():
-        (small, *_), (large, nbytes, operations) = _measured(xp, *make(1)), _measured(xp, *make(LARGE))
-        rest = max(0.0, large - small)
-        rates[name] = Rates(small, 0.0, rest / operations) if by_operations else Rates(small, rest / nbytes, 0.0)
-    launches, per_byte = [r.launch for r in rates.values()], [r.byte for r in rates.values() if r.byte]
+    for name, make in _kernels().items():
+        (small, *_), (large, nbytes, _) = _measured(xp, *make(1)), _measured(xp, *make(LARGE))
+        rates[name] = Rates(small, max(0.0, large - small) / nbytes, 0.0)
+    rates["matmul"] = _of_products(xp)
+    launches, per_byte = [r.launch for r in rates.values()], [r.byte for n, r in rates.items() if r.byte and n != "matmul"]
     rates[OTHERS] = Rates(median(launches), median(per_byte), 0.0)
     rates["Reshaped"] = Rates(min(launches), 0.0, 0.0)
     return CostProfile(engine, tuple(sorted(rates.items())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -34,6 +35,11 @@ class Cost(NamedTuple):
     value: float
 
 
+REMEMBERED = 4096  # costs that functions have said
+
+_said: OrderedDict[tuple[CostFunction, Structure, Structure], float] = OrderedDict()
+
+
 def counted(operations: int) -> Cost:
     """The cost of what is known by its operations only."""
     return Cost(operations, 0, 0, operations)
@@ -56,11 +62,32 @@ def value_of(actions: Iterable[Action], model: Model) -> float:
         first, second = action.left.structure, action.right.structure
         if not action.is_product:
             first, second = (first, identity_on(first.cod)) if action.backwards else (identity_on(first.dom), first)
-        value = model(first, second)
-        if not is_amount(value):
-            raise errors.PlanError(errors.bad_cost(value, first, second))
-        total += float(value)
+        total += of_function(model, first, second)
     return total
+
+
+def of_function(model: CostFunction, first: Structure, second: Structure) -> float:
+    """What a user's function says of a product; raises `PlanError` where that is no cost, or another one than before."""
+    try:
+        value = model(first, second)
+    except errors.CatadError:
+        raise
+    except Exception as error:
+        raise errors.PlanError(errors.cost_raised(error, first, second)) from error
+    if not is_amount(value):
+        raise errors.PlanError(errors.bad_cost(value, first, second))
+    key = model, first, second
+    try:
+        known = _said.setdefault(key, float(value))
+    except TypeError:  # a function that has no hash
+        return float(value)
+    _said.move_to_end(key)
+    while len(_said) > REMEMBERED:
+        _said.popitem(last=False)
+    if known != value:
+        del _said[key]
+        raise errors.PlanError(errors.cost_contradicts(known, value, first, second))
+    return known
 
 
 def amount(value: float, model: Model, unit: str = "") -> str:

@@ -29,7 +29,7 @@ class Rates(NamedTuple):
     operation: float
 
 
-FORMAT = 1  # of the file
+FORMAT = 2  # of the file: 2 since matrix products have a rate for bytes
 OTHERS = "others"  # the rates of kernels that were not measured
 
 

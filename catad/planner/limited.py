@@ -24,6 +24,7 @@ from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import work_of
 from catad.planner.live import peak_of, peak_of_wiring
 from catad.planner.recompute import parts_of, with_checkpoints
+from catad.planner.request import Request
 from catad.planner.schedule import Runs, Stage, least, price, schedule
 from catad.spaces import Product, Space, Tensor, Value, tangent_space
 from catad.terms import D, compose, fork
@@ -39,8 +40,10 @@ class Counted(NamedTuple):
     peak: int
 
 
-def is_gradient(f: D, dom: Space) -> bool:
-    """True where a program has a gradient: floating numbers to one floating number."""
+def is_limited(f: D, dom: Space, request: Request) -> bool:
+    """True where a gradient is asked for within a limit: of floating numbers to one floating number, planned freely."""
+    if request.memory is None or request.mode != "auto":
+        return False
     cod = f.spaces(dom)
     one = isinstance(cod, Tensor) and cod.shape == () and cod.is_float
     return one and bool(dom.leaves) and all(leaf.is_float for leaf in dom.leaves)

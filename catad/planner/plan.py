@@ -17,13 +17,14 @@ from catad.gradients import grad
 from catad.late import late
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
-from catad.planner import cache, exchange, report
+from catad.planner import cache, exchange
 from catad.planner.bracketing import Bracketing
 from catad.planner.cost import Cost, least_of, short_of_memory
 from catad.planner.factors import Factors, difference, factors_of
 from catad.planner.graph import Graph
-from catad.planner.limited import Counted, counted, gradient_map, is_gradient, within
+from catad.planner.limited import Counted, counted, gradient_map, is_limited, within
 from catad.planner.recompute import fitting, with_checkpoints
+from catad.planner.reports import Reports
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
 from catad.planner.schedule import Runs
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
@@ -45,7 +46,7 @@ class PlannedMorphism(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Reports):
     """The steps that give a Jacobian, with their cost; made by `ct.plan`, `ct.plan_graph` and `ct.plan_chain`.
 
     `strategy` has the steps: it brackets a chain of maps, or eliminates the vertices of a graph in an order (`kind` is
@@ -227,7 +228,7 @@ class Plan:
     @property
     def _is_gradient(self) -> bool:
         own = self.program
-        return own is not None and own.want == "jacobian" and _is_limited(own.source, own.dom, self.request)
+        return own is not None and own.want == "jacobian" and is_limited(own.source, own.dom, self.request)
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:
         """Runs as `run`, for a plan that runs alone: its program must be `f` but for checkpoints."""
@@ -280,14 +281,6 @@ class Plan:
 
     # -- reports
 
-    def table(self) -> str:
-        """The plan beside its rivals: operations, bytes, peak; then one line for each step."""
-        return report.table(self)
-
-    def explain(self) -> str:
-        """One line on the plan and its rivals, then the steps."""
-        return report.explain(self)
-
     def why(self, step: int) -> str:
         """The choices that step `step` (counted from 0) rejected, with the cost of each."""
         if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < len(self.steps):
@@ -299,27 +292,6 @@ class Plan:
         if not isinstance(self.strategy, Bracketing):
             raise errors.PlanError(errors.other_kind_of_plan("bracketing", self.kind))
         return self.strategy.alternatives(self.request.model)
-
-    def by_columns_and_rows(self) -> tuple[int, int]:
-        """The operations of the same map by pushing every column of a basis through all factors, and by pulling every row.
-
-        These are forward and reverse mode without structure: one application for each column, or row, of the map.
-
-        >>> import catad as ct
-        >>> ct.plan(ct.sin, ct.f64[1000]).by_columns_and_rows()
-        (1000000, 1000000)
-        """
-        return self._multiplied.by_columns_and_rows()
-
-    def draw(self) -> str:
-        """A picture, SVG text: a bracketing as a tree; a graph with the numbers of elimination and the edges of fill dashed."""
-        return self.strategy.draw(report.headline(self))
-
-    def _repr_svg_(self) -> str:
-        return self.draw()
-
-    def __repr__(self) -> str:
-        return f"<plan {report.headline(self)}>"
 
 
 def plan(
@@ -376,17 +348,13 @@ def plan(
     return _plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
-def _is_limited(f: D, dom: Space, request: Request) -> bool:
-    return request.memory is not None and request.mode == "auto" and is_gradient(f, dom)
-
-
 def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
     f, dom = subject_at(f, primals_or_spaces)
 
     def made() -> Plan:
         source = f if want == "jacobian" else grad(f)
-        if want == "jacobian" and _is_limited(source, dom, request):
+        if want == "jacobian" and is_limited(source, dom, request):
             return _gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
         try:
             return _planned(source, dom, want, request)
@@ -419,7 +387,7 @@ def _gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
 
 def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs) -> Plan:
     """The plan with the runs of a text; it must fit the memory."""
-    if want != "jacobian" or not _is_limited(source, dom, request):
+    if want != "jacobian" or not is_limited(source, dom, request):
         return _planned(source, dom, want, request, runs)
     found = counted(source, dom, runs)
     if found.peak > (request.memory or 0):

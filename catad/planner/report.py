@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from catad.planner.compare import notes
 from catad.planner.cost import Cost, Model, amount
 from catad.planner.cost_profile import CostProfile
-from catad.planner.strategy import Strategy
+from catad.planner.strategy import Runnable, Strategy
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan
@@ -37,7 +38,11 @@ def _proof(plan: Plan) -> str:
 
 def explain(plan: Plan) -> str:
     """The headline, the steps, and what it would take to apply all factors to a basis, unmultiplied."""
-    return "\n".join([headline(plan), *step_lines(plan.strategy), *plan.strategy.ending()])
+    return "\n".join([headline(plan), *step_lines(plan.strategy), *plan.strategy.ending(), *_notes(plan.strategy)])
+
+
+def _notes(strategy: Strategy) -> list[str]:
+    return notes(strategy) if isinstance(strategy, Runnable) else []
 
 
 def table(plan: Plan) -> str:

@@ -172,6 +172,7 @@ def choose_values(driver: Driver, test: Any, first: Callable[[], Any], second: C
         except Exception:  # Python raises it where this side is taken
             return first() if decide(trace, test.var_) else second()
     sides = Sides(trace, test, regions[0], regions[1], site, called())
+    sides.pairs.as_conditions = True
     try:
         build = sides.pairs.add(*values)
     except CannotMerge:

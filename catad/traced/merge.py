@@ -34,6 +34,7 @@ class Pairs:
 
     def __init__(self, trace: Trace, first: Region, second: Region, site: Any) -> None:
         self.trace, self.first, self.second, self.site = trace, first, second, site
+        self.as_conditions = False  # truth values may be numbers
         self.pairs: list[tuple[Var, Var]] = []
         self.weak: list[type | None] = []
         self.arrays: list[tuple[int, set[Buffer]]] = []  # with the memory that each may be
@@ -82,7 +83,8 @@ class Pairs:
         if x.space.shape != y.space.shape:
             raise CannotMerge
         dtype, weak = joined(x, y)
-        if x.space.ndim and "b" in (x.space.dtype.kind, y.space.dtype.kind) and x.space.dtype != y.space.dtype:
+        truths = [one for one in (x, y) if one.space.dtype.kind == "b" and not (one.weak and not one.space.ndim)]
+        if len(truths) == 1 and x.space.dtype != y.space.dtype and (x.space.ndim or not self.as_conditions):
             raise CannotMerge  # arithmetic of truth values is another one
         narrow = y.space.dtype if x.space.dtype == dtype else x.space.dtype
         with self.trace.inside(self.first):

@@ -16,7 +16,7 @@ from catad.engine.stages.split import length
 from catad.kept import UNIT
 from catad.planner.heuristics import Work
 from catad.planner.problems.min_cut import MinCut
-from catad.residuals import kept_wires
+from catad.residuals import least_kept
 from catad.vector.map import Map
 from catad.wiring import Wiring
 
@@ -231,7 +231,7 @@ def weight(primitive: Any) -> int:
 def test_no_other_set_of_wires_is_cheaper(seed: int) -> None:
     wiring = drawn(seed)
     slots, free = set(wiring.outputs[1:]), {*wiring.inputs[seed % 3 :]}
-    found = kept_wires(wiring, 1, free, set(), {})
+    found = least_kept(wiring, 1, free, set(), {})
     assert found is not None
     there = [*wiring.inputs, *[k for box in wiring.boxes for k in box.outs]]
     all_sets = itertools.chain.from_iterable(itertools.combinations(there, r) for r in range(len(there) + 1))

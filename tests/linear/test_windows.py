@@ -240,3 +240,17 @@ def test_known_indices_that_differ_are_moves(key, is_move: bool) -> None:
             expected = np.zeros(v.size)
             expected[last[last >= 0].astype(int)] = bar[last >= 0]
             np.testing.assert_array_equal(dv.reshape(-1), expected)
+
+
+@pytest.mark.parametrize("index", [np.arange(5)[:, None] + np.arange(3), 4 * np.arange(3)[:, None] + np.arange(2)])
+def test_laws(index: np.ndarray) -> None:
+    from catad.linear.windows import Windowed
+
+    n = index.max() + 2
+    steps = tuple([(k, int(index[tuple(int(j == k) for j in range(2))] - index[0, 0])) for k in range(2)])
+    box = Windowed((Progression(0, steps),), index.shape)
+    x = np.random.default_rng(11).integers(-3, 4, n).astype(np.float64)
+    np.testing.assert_array_equal(box(x), x[index])
+    ct.testing.check_laws(box, x)
+    ct.testing.check_linear_map(ct.linearize(box, x)[1])
+    assert eval(repr(box), {"ct": ct}) == box

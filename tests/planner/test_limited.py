@@ -131,6 +131,25 @@ def test_a_checkpoint_frees_what_it_was_given() -> None:
     assert measured < 6 * x.nbytes  # not one more for each checkpoint within another
 
 
+def test_loops_in_bounded_memory_are_counted_and_measured() -> None:
+    n = 3000  # a state; what a loop without a limit keeps comes from a pool that tracemalloc does not see
+    step = ct.map(lambda x: x + 0.01 * np.sin(x)) >> SUMS >> ct.map(lambda x: 0.001 * x)
+    x = np.linspace(0.0, 1.0, n)
+    counts = []
+    for memory in (20, 8, 3):
+        gradient = ct.grad(ct.iterate(step, 40, memory=memory) >> ct.sum())
+        counts.append(peak_of(gradient, ct.f64[n]))
+        with ct.use_engine("cpu"):
+            expected = ct.grad(ct.iterate(step, 40) >> ct.sum())(x)
+            np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
+            measured = min([_measured(lambda: gradient(x)) for _ in range(3)]) + x.nbytes  # noqa: B023
+        with ct.use_engine("whole"):
+            np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
+        assert measured <= counts[-1] + 2 * x.nbytes + 20_000
+        assert counts[-1] <= (memory + 7) * x.nbytes
+    assert counts == sorted(counts, reverse=True)
+
+
 def test_several_arguments_and_texts() -> None:
     f = ct.mul >> ct.compose(*[ct.sin >> SUMS >> MEAN for _ in range(8)]) >> ct.sum()
     dom = (ct.f64[N], ct.f64[N])

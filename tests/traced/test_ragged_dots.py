@@ -39,6 +39,7 @@ def backwards(x: Any, y: Any) -> Any:
 DOTS = [heads, tails, backwards]
 
 
+@pytest.mark.numpy_only
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("engine", ["reference", "auto", "cpu", "whole"])
 @pytest.mark.parametrize("fn", DOTS, ids=lambda fn: fn.__name__)
@@ -55,6 +56,7 @@ def test_products_of_slices_have_derivatives_of_two_orders_and_lanes(fn: Any) ->
     ct.testing.check_function(fn, *(rng.standard_normal(50) for _ in range(2)), order=2)
 
 
+@pytest.mark.numpy_only
 def test_an_ill_conditioned_recursion_is_numpys_to_the_last_bit() -> None:
     r = np.arange(400.0, 0.0, -1.0)  # a change of r in the last digit changes the result in the tenth
     np.testing.assert_array_equal(ct.function(durbin)(r), durbin(r))

@@ -85,11 +85,34 @@ def truth_values(x: Any, m: Any) -> Any:
     return (b + b) * 1, (~b) * 1
 
 
+def a_truth_value_or_a_number(x: Any, m: Any) -> Any:
+    b = x[1] > 0
+    if x[0] > 0:
+        b = 3
+    return (b + b) * 1.0
+
+
+def filled_with_a_number(x: Any, m: Any) -> Any:
+    s = 1 if x[0] > 0 else 0.5
+    y = np.full(3, s)
+    y[0] = 0.25
+    return y
+
+
+def in_a_list(x: Any, m: Any) -> Any:
+    k = [m, 1]
+    if x[0] > 0:
+        k[0] = k[0] * 0.5
+    row = k[0][1:]
+    row[0] = 0.7
+    return k[0]
+
+
 @pytest.mark.parametrize("first", [-1.25, 2.5])
 @pytest.mark.parametrize(
     "fn",
     [after_an_if, after_two_writes, after_a_ternary, of_what_was_computed, under_a_mask, one_like_it, at_the_start_of_a_step,
-     in_a_branch_of_a_step, truth_values],
+     in_a_branch_of_a_step, truth_values, a_truth_value_or_a_number, filled_with_a_number, in_a_list],
     ids=lambda fn: fn.__name__,
 )  # fmt: skip
 def test_a_write_truncates_where_numpys_does(fn: Callable[..., Any], first: float) -> None:
