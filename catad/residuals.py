@@ -15,6 +15,7 @@ from typing import Any
 
 from catad.arrays import Array
 from catad.engine.conditions import with_conditions
+from catad.engine.constant_rows import parted
 from catad.engine.program import Program, with_zeros
 from catad.engine.stages.work import is_view
 from catad.kept import UNIT, inlined, least, price_of
@@ -84,28 +85,28 @@ def residuals(whole: Wiring, count: int, structure: Structure, frozen: Sequence[
 
     Such an argument is kept as it is. Of another one, and of a result, a copy is kept, since the caller may write into it.
     """
-    whole = with_conditions(erased(whole))
+    whole, share = parted(with_conditions(erased(whole)), {*whole.outputs[count:]})
     slots = whole.outputs[count:]
     free = {k for k, flag in zip(whole.inputs, frozen, strict=True) if flag}
     fixed = {k for k, flag in zip(slots, inlined(structure), strict=True) if not flag}
-    found = least_kept(whole, count, free, fixed)
+    found = least_kept(whole, count, free, fixed, share)
     if found is None or (found == {*slots} and not found & free):
         return None
     held = [i for i, k in enumerate(whole.inputs) if k in found & free]
     return Residuals(whole, count, structure, held, sorted(found - free))
 
 
-def least_kept(whole: Wiring, count: int, free: Collection[int], fixed: set[int]) -> set[int] | None:
+def least_kept(whole: Wiring, count: int, free: Collection[int], fixed: set[int], share: dict[int, float]) -> set[int] | None:
     """The wires with the fewest bytes from which the slots can be computed again; None where the search takes too long.
 
     `free` are arguments that are kept as they are, `fixed` the slots that what reads them cannot compute in passing: these would
-    be written and read all the same.
+    be written and read all the same. `share` is the part of the bytes of a wire that is moved, where that is not all.
     """
     results, maker = whole.outputs[:count], {k: box for box in whole.boxes for k in box.outs}
     return least(
         whole,
         whole.outputs[count:],
-        lambda k: _capacity(whole, maker.get(k), k, results, free),
+        lambda k: int(_capacity(whole, maker.get(k), k, results, free) * share.get(k, 1.0)),
         lambda box: price_of(whole, maker, box) if fixed.isdisjoint(box.outs) else None,
     )
 

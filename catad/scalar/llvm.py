@@ -74,6 +74,8 @@ class Region:
     def expression(self, node: Node) -> str:
         """The register with the result of one operation."""
         info, result = OPS[node.op], self.types[node].dtype
+        if node.op == "unread":
+            return "undef"
         if info.code == "{0}" or (info.typing == "rounding" and result.kind != "f"):
             return self.converted(node.args[0], result)
         args = sources(node, self.types, self.real)

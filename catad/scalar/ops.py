@@ -14,7 +14,8 @@ Typing (the rules are in `dtypes.py`):
     image    the bits of a float as an integer of its width, and back
 
 An array template is Python over `xp` (numpy or cupy) with `{0}`, `{1}`, ... for the operands; names that start with
-an underscore are functions of `special.py`, which take `xp` first.
+an underscore are functions of `special.py`, which take `xp` first. `unread` is its operand as array code, and any number
+elsewhere: nobody reads it, so that it need not be written.
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ def _ops() -> dict[str, Op]:
     rows.append(Op("bits", 1, "image", "_bits(xp, {0})"))
     rows.append(Op("of_bits", 1, "image", "_of_bits(xp, {0})"))
     rows.append(Op("select", 3, "select", "xp.where({0}, {1}, {2})"))
+    rows.append(Op("unread", 1, "order", "{0}"))
     rows.append(Op("int", 1, "int", "{0}"))
     rows.append(Op("float", 1, "float", "{0}"))
     rows.append(Op("index", 1, "index", "{0}"))

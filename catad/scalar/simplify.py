@@ -49,7 +49,7 @@ def apply(op: str, *args: Node | int | float | np.generic, value: Any = None) ->
     simpler = rule(*nodes) if rule is not None and value is None else None
     if simpler is not None:
         return simpler
-    if op != "cast" and info.typing != "image" and all(node.op == "const" for node in nodes):
+    if op not in ("cast", "unread") and info.typing != "image" and all(node.op == "const" for node in nodes):
         folded = _fold(op, nodes, value)
         if folded is not None:
             return folded

@@ -14,7 +14,7 @@ from .simplify import apply
 ASSUMED_TRIPS = 10
 """The number of trips that a loop is taken to make when operations are counted."""
 
-FREE = frozenset(("param", "const", "cast", "proj", "loop", "float", "int", "pos", "index", "truth"))
+FREE = frozenset(("param", "const", "cast", "proj", "loop", "float", "int", "pos", "index", "truth", "unread"))
 """Nodes that count as no operation."""
 
 

@@ -1,13 +1,15 @@
 """Loops: recurrent networks, filters, integrators, in-place sweeps, against JAX, C and the same done at once.
 
-One thread, float64, medians; each figure is a ratio of times of one run. Measured are, warm and at the first call,
+One thread, float64 (the HM-LSTM float32, as in the paper), medians; each figure is a ratio of times of one run. Measured are,
+warm and at the first call,
 
 - value and all gradients of an LSTM, a Kalman filter, Runge and Kutta's method and bodies that attract each other, beside
   jitted JAX with `lax.scan`; residual and Jacobian of an epidemic beside `jacfwd`; a while loop beside `lax.while_loop`;
 - value and pullback of an in-place sweep over a matrix, beside the same loop for its value alone in C (numba where it is
   installed, else the C compiler of the machine);
 - the HM-LSTM cell of `hm_lstm.py` by `ct.vjp`, value then pullback, beside both in one program;
-- the programs of the folder npbench in CATAD_OUTSIDE_DATA where there is one, by its own `run.py --times`.
+- the programs of the folder npbench in CATAD_OUTSIDE_DATA where there is one, by its own `run.py --times`: value and
+  pullback, and the first call, beside JAX's rewrite where that can be differentiated, and beside NumPy's value alone.
 
 First calls find nothing on disk: kernels are kept in a temporary folder. Rows of what is not installed are left out with a
 notice. Prints a table, draws it, and writes it as JSON too:
@@ -215,22 +217,41 @@ def cell_by_vjp(n: int, rounds: int) -> dict[str, Any]:
 # -- programs of others
 
 
-def outside() -> list[dict[str, Any]]:
-    """What the programs of the folder npbench print of their times; nothing where there is no folder."""
-    file = Path(os.environ.get("CATAD_OUTSIDE_DATA", "")) / "npbench" / "run.py"
-    if not os.environ.get("CATAD_OUTSIDE_DATA") or not file.exists():
-        return []
+def outside_folder() -> Path | None:
+    """The folder with the programs of others, where there is one."""
+    folder = os.environ.get("CATAD_OUTSIDE_DATA")
+    file = Path(folder or "") / "npbench" / "run.py"
+    return file if folder and file.exists() else None
+
+
+def outside(file: Path) -> list[dict[str, Any]]:
+    """What the programs of the folder npbench print of their times; a program without times has its status alone."""
     done = subprocess.run([sys.executable, str(file), "--times"], capture_output=True, text=True)
-    rows = []
-    for line in done.stdout.splitlines():
-        found = re.search(r"^(\w+): (\w+).*?([\d.]+) ms = ([\d.]+) x NumPy", line)
-        if found:
-            faster = re.search(r"([\d.]+) x faster than JAX", line)
-            rows.append({
-                "work": found[1], "status": found[2], "NumPy": float(found[4]),
-                "JAX": 1.0 / max(float(faster[1]), 1e-3) if faster else None,
-            })  # fmt: skip
-    return rows
+    return [row for row in map(outside_row, done.stdout.splitlines()) if row is not None]
+
+
+def outside_row(line: str) -> dict[str, Any] | None:
+    """A line of that output as a row: ratios of times to NumPy's value and to JAX, warm and first; None of another line.
+
+    >>> mine = "a: ok (first call 0.5 s; value + pullback 2.00 ms = 0.50 x NumPy's value"
+    >>> row = outside_row(f"{mine}; JAX 4.00 ms (first 1.0 s), 2.0 x faster than JAX)")
+    >>> row["NumPy"], row["JAX"], row["first"]
+    (0.5, 0.5, 0.5)
+    >>> outside_row("b: needs linear algebra, left out")["status"]
+    'needs linear algebra, left out'
+    """
+    found = re.match(r"(\w+): ([^(]+?)\s*(?:\(|$)", line)
+    if found is None or " of " in line.partition(":")[0]:
+        return None
+    row: dict[str, Any] = {"work": found[1], "status": found[2], "NumPy": None, "JAX": None, "first": None}
+    mine = re.search(r"first call ([\d.]+) s.*value \+ pullback ([\d.]+) ms = ([\d.]+) x NumPy", line)
+    theirs = re.search(r"JAX ([\d.]+) ms \(first ([\d.]+) s\)", line)
+    if mine:
+        row["NumPy"] = max(float(mine[3]), 0.005)  # it prints two digits
+    if mine and theirs:
+        row["JAX"] = float(mine[2]) / max(float(theirs[1]), 0.005)
+        row["first"] = float(mine[1]) / max(float(theirs[2]), 0.05)
+    return row
 
 
 def mean(ratios: list[float]) -> float:
@@ -241,13 +262,17 @@ def mean(ratios: list[float]) -> float:
 def outside_bounds(rows: list[dict[str, Any]]) -> list[measuring.Bound]:
     """What value and pullback of the programs of others should reach together, and each of them."""
     out = []
-    for against, most, worst in (("JAX", 0.5, 1.5), ("NumPy", 3.0, 10.0)):
-        ratios = {row["work"]: row[against] for row in rows if row[against] is not None}
+    for against, which, most, worst in (("JAX", "JAX", 0.5, 1.5), ("NumPy's value", "NumPy", 3.0, 10.0)):
+        ratios = {row["work"]: row[which] for row in rows if row[which] is not None}
         if ratios:
             slowest = max(ratios, key=lambda name: ratios[name])
-            of = f"{len(ratios)} programs of others"
+            of = f"{len(ratios)} of {len(rows)} programs of others, value + pullback"
             out.append(measuring.Bound(f"{of}, geometric mean", against, mean(list(ratios.values())), most))
             out.append(measuring.Bound(f"{of}, slowest: {slowest}", against, ratios[slowest], worst))
+    firsts = {row["work"]: row["first"] for row in rows if row["first"] is not None}
+    if firsts:
+        slowest = max(firsts, key=lambda name: firsts[name])
+        out.append(measuring.Bound(f"programs of others, slowest first call: {slowest}", "JAX", firsts[slowest], FIRST))
     return out
 
 
@@ -303,13 +328,25 @@ def main() -> None:
     rows += [
         cell_by_vjp(n, found.rounds) for n in ((48,) if found.small else (1024, 2048)) if asked(f"HM-LSTM by vjp, {n}^2")
     ]
-    others = outside() if asked("programs of others") else []
-    print(shown(rows))
+    others = []
+    if asked("programs of others"):
+        file = None if found.small else outside_folder()
+        others = [] if file is None else outside(file)
+        if file is None and not found.small:
+            notice += "\nCATAD_OUTSIDE_DATA names no folder with npbench/run.py: the programs of others are left out"
+    if rows:
+        print(shown(rows))
     if others:
-        head = ("programs of others", "of NumPy's value", "of JAX")
-        cells = [(row["work"], f"{row['NumPy']:.2f}", f"{row['JAX']:.2f}" if row["JAX"] else "-") for row in others]
+        head = ("programs of others", "status", "of NumPy's value", "of JAX", "first call of JAX's")
+        cells = [
+            (row["work"], row["status"], *["-" if row[key] is None else f"{row[key]:.2f}" for key in ("NumPy", "JAX", "first")])
+            for row in others
+        ]
         print("\n" + measuring.table(head, cells))
     print(notice.strip())
+    if not rows:
+        measuring.report(found, others, outside_bounds(others))
+        return
     at = list(range(1, len(rows) + 1))
     series: dict[str, Any] = {"catad": (at, [1e3 * next(iter(row["seconds"].values())) for row in rows])}
     if peers or all(len(row["seconds"]) > 1 for row in rows):

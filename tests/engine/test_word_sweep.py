@@ -63,7 +63,7 @@ def functions(arity: int) -> dict[str, Function]:
     """All words of an arity, one result each, by name."""
     found = {name: word.function for name, word in vocabulary.items() if word.arity == arity}
     for name, op in OPS.items():
-        if op.arity == arity and name not in (*found, "index", "polygamma", "cast", "bits", "of_bits"):
+        if op.arity == arity and name not in (*found, "index", "polygamma", "cast", "bits", "of_bits", "unread"):
             found[name] = Function.make(arity, [apply(name, *map(param, range(arity)))])
     if arity == 1:
         found |= {f"cast to {dtype}": Function.make(1, [cast(dtype, param(0))]) for dtype in DTYPES}

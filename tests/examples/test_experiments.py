@@ -174,3 +174,29 @@ def test_charts_without_matplotlib(experiment: Any, tmp_path: Path, monkeypatch:
 
 def _flat(value: Any) -> list[Any]:
     return [leaf for part in value for leaf in _flat(part)] if isinstance(value, tuple) else [value]
+
+
+OUTSIDE = "\n".join([
+    "a: ok (difference 1e-10, first call 0.50 s; value + pullback 2.00 ms = 4.00 x NumPy's value; JAX 4.00 ms (first 1.0 s), 2)",
+    "1 of 1 programs",
+    "b: ok (difference 1e-10, first call 0.50 s; value + pullback 9.00 ms = 1.00 x NumPy's value; JAX: ValueError: 'no reverse')",
+    "c: WRONG gradient (difference 3.0e-01, first call 1.85 s)",
+    "d: needs linear algebra, left out",
+])  # fmt: skip
+
+
+def test_programs_of_others_are_rows_where_they_are_there(
+    experiment: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loops = experiment("loops")
+    monkeypatch.delenv("CATAD_OUTSIDE_DATA", raising=False)
+    assert loops.outside_folder() is None
+    (tmp_path / "npbench").mkdir()
+    (tmp_path / "npbench" / "run.py").write_text(f"print({OUTSIDE!r})", encoding="utf-8")
+    monkeypatch.setenv("CATAD_OUTSIDE_DATA", str(tmp_path))
+    rows = loops.outside(loops.outside_folder())
+    assert [row["work"] for row in rows] == ["a", "b", "c", "d"] and rows[2]["status"] == "WRONG gradient"
+    assert [row["JAX"] for row in rows] == [0.5, None, None, None] and [row["NumPy"] for row in rows] == [4.0, 1.0, None, None]
+    found = {(bound.work.split(", ")[-1], bound.against): bound.measured for bound in loops.outside_bounds(rows)}
+    assert found["geometric mean", "NumPy's value"] == pytest.approx(2.0)
+    assert found["slowest: a", "NumPy's value"] == 4.0 and found["slowest: a", "JAX"] == 0.5

@@ -17,7 +17,7 @@ from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.body import Sink, Source, state_dtypes
 from catad.engine.stages.layout import LANES, LINE, POINTS, Kernel
 from catad.engine.stages.stage import FoldResult
-from catad.engine.stages.unswitch import MOST, choice
+from catad.engine.stages.unswitch import MOST, choice, unread
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import called, memory_type, store
 from catad.engine.text.places import Places, is_index
@@ -212,6 +212,8 @@ class Nest(Places):
         def out(start: str, stop: str) -> None:
             count = w.set(f"sub i64 {stop}, {start}")
             for j, base in buffers.items():
+                if j - len(self.body.sources) in unread(self.body):
+                    continue
                 size = w.set(f"mul i64 {count}, {np.dtype(self.arrays[j].dtype).itemsize}")
                 stream(w, self._gep(j, f"%a{j}", start), base, size)
 
