@@ -21,9 +21,9 @@ PROGRAMS = (
     "arc_distance atax azimint_hist correlation covariance deriche doitgen durbin gemm gemver gesummv hdiff heat_3d k2mm k3mm "
     "lenet ludcmp mlp mvt resnet symm syr2k trisolv trmm vadv"
 )
-"""All but one that needs linear algebra, and the N-body problem, whose derivative is too large for differences of doubles. A change
-of the arguments in the last digit changes the results of durbin by more than the script allows: it passes since all sums are
-NumPy's."""
+"""All but one that needs linear algebra, and the N-body problem, whose derivative is too large for differences of doubles.
+A change of the arguments in the last digit changes the results of durbin by more than the script allows: it passes since all
+sums are NumPy's."""
 
 there = pytest.mark.skipif(not (FOLDER / "run.py").exists(), reason="CATAD_OUTSIDE_DATA names no folder with these programs")
 
