@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,9 +27,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     original = program.Program.__init__
 
-    def counted(self: program.Program, wiring: ct.wiring.Wiring) -> None:
+    def counted(self: program.Program, wiring: ct.wiring.Wiring, **options: Any) -> None:
         found.append(wiring)
-        original(self, wiring)
+        original(self, wiring, **options)
 
     monkeypatch.setattr(program.Program, "__init__", counted)
     return found
