@@ -85,3 +85,14 @@ def test_an_array_that_is_two_arguments_of_a_box_stays_what_it_is(fn: Any, engin
 
 def _flat(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
+
+
+def test_what_others_read_is_still_made_where_it_is_added_to() -> None:
+    """A part of zeros that is a result, too, beside one that only the sum reads."""
+
+    one, other = [ct.linearize(ct.index[part], np.ones(33))[1].T for part in (slice(30, None), slice(3))]
+    f = ct.cross(ct.lift(one), ct.lift(other)) >> ct.fork(ct.add, ct.exl)
+    x, y = np.arange(1.0, 4.0), np.arange(5.0, 8.0)
+    with ct.use_engine("whole"):
+        total, part = f((x, y))
+    assert np.array_equal(part, np.pad(x, (30, 0))) and np.array_equal(total, part + np.pad(y, (0, 30)))

@@ -51,13 +51,14 @@ def accumulated(wiring: Wiring) -> Wiring:
 
     The same holds for what is moved into a small part of zeros, as the derivative of a slice is.
     """
-    scattered = {box.outs[0]: box for box in wiring.boxes if _is_scattered(wiring, box)}
+    readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
+    alone = [box for box in wiring.boxes if box.outs and readers[box.outs[0]] == 1]
+    scattered = {box.outs[0]: box for box in alone if _is_scattered(wiring, box)}
     if not scattered:
         return wiring
-    readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
     wires, boxes, gone = list(wiring.wires), list[Box](), set[int]()
     for box in wiring.boxes:
-        made = _in_place(wires, box, {k: own for k, own in scattered.items() if readers[k] == 1})
+        made = _in_place(wires, box, scattered)
         gone.update(k for one in made if isinstance(one.primitive, AddedAt | Added) for k in box.ins if k in scattered)
         boxes += made
     kept = tuple([box for box in boxes if not (box.outs and box.outs[0] in gone)])
