@@ -104,9 +104,9 @@ def module(text: str, numpy: str) -> ModuleType:
 
 
 def ratio(rounds: int, one: Callable[[], Any], other: Callable[[], Any], threads: bool = False) -> float:
-    """The least time of a call over that of another; they take turns, after two calls of each."""
+    """The least time of a call over that of another; they take turns, after some calls of each, which compile small programs."""
     best = [np.inf, np.inf]
-    for k in range(-2, rounds):
+    for k in range(-16, rounds):
         for j, call in enumerate((one, other)):
             taken = seconds(call, time.perf_counter if threads else time.process_time)
             if k >= 0:
