@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from catad.testing.drawn import draw_function, run_functions
+from catad.testing.drawn import draw_function, functions, run_functions
 from catad.testing.drawn.functions import DrawnFunction, FunctionFailure, examined, smaller
 from catad.testing.drawn.running import TimeIsUp, within
 from catad.traced import indexing
@@ -43,6 +43,7 @@ def test_a_planted_bug_is_found_and_made_short(monkeypatch: pytest.MonkeyPatch) 
             indexing.setitem(x, key, value)
 
     monkeypatch.setattr(Traced, "__setitem__", forgets)
+    monkeypatch.setattr(functions, "REDUCING", 5.0)
     (failure,), said = examined(drawn)
     assert said == "failed" and failure.check == "value" and "--functions --seed 0 --program 0" in failure.report()
     short = smaller(failure)

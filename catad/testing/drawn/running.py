@@ -25,6 +25,9 @@ class TimeIsUp(BaseException):
     """The seconds are over; no check can catch it by `Exception`."""
 
 
+AGAIN = 5.0  # seconds after which what has not ended is interrupted once more
+
+
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
     """Raises `TimeIsUp` in the main thread where what is inside takes longer; a call outside of Python ends first."""
@@ -36,10 +39,13 @@ def within(seconds: float | None) -> Iterator[None]:
     inside = True
 
     def end() -> None:
-        with lock:
-            if inside:
+        while True:  # again, since an interruption that arrives in a callback of the garbage collector is lost
+            with lock:
+                if not inside:
+                    return
                 over.set()
                 _thread.interrupt_main()
+            sleep(AGAIN)
 
     timer = threading.Timer(max(seconds, 0.0), end)
     timer.daemon = True
