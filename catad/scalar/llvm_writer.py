@@ -125,7 +125,7 @@ class Writer:
             self.support[name] = f"declare {result} @{name}({', '.join([arg.split()[0] for arg in args])})"
         return self.set(f"call {result} @{name}({', '.join(args)})")
 
-    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
+    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int | str = 1) -> None:
         """`for i in range(begin, end, step)`; the index is given to `body`."""
         at = self.slot("i64")
         head, inside, after = (self.name(stem) for stem in ("head", "body", "after"))

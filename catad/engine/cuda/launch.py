@@ -1,0 +1,69 @@
+"""Stages on a GPU: their loops are laid over the arrays of a call, and run in one launch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.points import PIECE, THREADS, Points, Wide, wide
+from catad.engine.machine import Way
+from catad.engine.stages.layout import POINTS, Layout, Ready, layout
+from catad.engine.stages.table import Table
+from catad.errors import CannotPrint
+
+NO_KERNEL = "the CUDA engine has no kernel for it yet, so its array code runs"
+
+
+def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
+    """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint for what has no kernel."""
+    if stage.needs:
+        raise CannotPrint("a pass that holds for some numbers only, on a GPU", NO_KERNEL)
+    strides = [arrays[at].strides if at >= 0 else (1,) for at in place] + [out.strides for out in outs]
+    how = layout(stage, strides)
+    if how is None or how.kernel.kind != POINTS:
+        what = (
+            "a fold" if how is None or all(op.kind in ("map", "fold") for op in stage.body.ops) else "a scan or recurrence"
+        )
+        raise CannotPrint(f"{what}, on a GPU", NO_KERNEL)
+    return PointsCall(device, how, place)
+
+
+class PointsCall:
+    """A laid-out map: its table, and its kernel for arrays that begin at multiples of 16 bytes, and for others."""
+
+    def __init__(self, device: Device, how: Layout, place: Sequence[int]) -> None:
+        self.device, self.how = device, how
+        table = Table(how, place)
+        self.reads, self.writes = [k for _, k, _ in table.reads], [k for _, k, _ in table.writes]
+        self.numbers = table.filled([0] * (1 + max(self.reads, default=0)), [0] * len(self.writes))
+        sizes = [loop.size for loop in how.loops]
+        self.rows, self.inner = math.prod(sizes[:-1]), sizes[-1]
+        self.aligned = wide(how)
+        sources = [piece for piece, at in zip(self.aligned.pieces, place, strict=False) if at >= 0]
+        self.pieces = [k for k, piece in enumerate([*sources, *self.aligned.pieces[len(place) :]]) if piece]
+        self._code(self.aligned).ptx  # noqa: B018  # what cannot be printed is known from here on
+
+    def _code(self, what: Wide) -> Code:
+        return code_of(Points, what, self.device.words)
+
+    @property
+    def text(self) -> str:
+        """The PTX."""
+        return self._code(self.aligned).ptx.text
+
+    @property
+    def seconds(self) -> float:
+        """The time that compiling took."""
+        return self._code(self.aligned).ptx.seconds
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Starts the kernel on arrays; it writes into the results."""
+        address = self.device.address
+        places = [*[address(arrays[k]) for k in self.reads], *[address(outs[k]) for k in self.writes]]
+        what = self.aligned
+        if any(places[k] % PIECE for k in self.pieces):
+            what = wide(self.how, aligned=False)
+        units = self.rows * -(-self.inner // what.width)
+        self.device.launch(self._code(what), min(-(-units // THREADS), self.device.most), self.numbers, places)

@@ -1,0 +1,137 @@
+"""NVIDIA's assembler on the PTX of all maps: it takes it, for two architectures, within a budget of registers, without spills.
+
+The extra `test-cuda` installs the assembler; it needs no GPU. `budget.json` has the registers of a thread, by kernel. A smaller
+number frees the budget to be lowered; a larger one is a regression of LLVM or of catad that costs occupancy.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.engine.cuda import target
+from catad.engine.cuda.simt import Simt
+from catad.engine.text.numbers import called, load, store
+from catad.errors import ScalarError
+from catad.scalar import Function, result_types
+from catad.scalar.ops import OPS
+
+from ..scalar.llvm_support import op_function
+from . import test_words
+from .support import Written
+from .test_maps import MAPS, cell
+
+BUDGET = Path(__file__).parent / "budget.json"
+ARCHITECTURES = ("sm_80", "sm_90")
+
+
+def assembler() -> str | None:
+    """Where the assembler is: in NVIDIA's wheel, or on the path."""
+    wheels = [Path(entry) / "nvidia" / "cuda_nvcc" / "bin" / "ptxas" for entry in sys.path]
+    return next((str(path) for path in wheels if path.exists()), None) or shutil.which("ptxas")
+
+
+PTXAS = assembler()
+pytestmark = pytest.mark.skipif(PTXAS is None, reason="no ptxas here: pip install 'catad[test-cuda]'")
+
+# typical kernels, with arrays that are aligned in every row
+TYPICAL = {
+    "exp and log, f32x4": (ct.map(lambda x, y: (np.exp(x) * y, np.log(x * x + y * y))), ct.f32[64, 64] * ct.f32[64, 64]),
+    "power, f64x2": (ct.map(lambda x, y: x**y), ct.f64[64] * ct.f64[64]),
+    "the cell, rows and columns": (ct.map(cell), ct.f32[64, 1] * ct.f32[64] * ct.f32[64, 64] * ct.f32[64, 64]),
+    "12 arguments": (ct.map(lambda a, b, c, d, e, f, g, h, i, j, k, m: (a * b + c * d + e * f) * (g * h + i * j + k * m)),
+                     ct.product(*[ct.f32[64]] * 12)),
+}  # fmt: skip
+
+
+def assembled(text: str, architecture: str, folder: Path) -> int:
+    """The registers of a thread of a module's kernel; nothing is spilled."""
+    (folder / "kernel.ptx").write_text(text)
+    done = subprocess.run(
+        [str(PTXAS), "-v", "-arch", architecture, "kernel.ptx", "-o", "kernel.cubin"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not [
+        line for line in re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", done.stderr) if line != "0"
+    ]
+    return max(int(n) for n in re.findall(r"Used (\d+) registers", done.stderr))
+
+
+def kernels(name: str) -> list[str]:
+    if name in TYPICAL:
+        f, dom = TYPICAL[name]
+    else:
+        f, x = MAPS[name]
+        dom = ct.space_of(x if len(x) > 1 else x[0])
+    return [part.split("\n", 1)[1] for part in f.source("ptx", dom).split("; stage ")[1:]]
+
+
+@pytest.mark.parametrize("name", [*MAPS, *TYPICAL])
+def test_registers_stay_inside_the_budget(name: str, tmp_path: Path) -> None:
+    budget = json.loads(BUDGET.read_text())[name]
+    for architecture in ARCHITECTURES:
+        used = max(assembled(text, architecture, tmp_path) for text in kernels(name))
+        assert used <= budget[architecture], f"{name}: {used} registers on {architecture}"
+
+
+def test_the_budget_is_of_the_kernels_that_there_are() -> None:
+    assert set(json.loads(BUDGET.read_text())) == {*MAPS, *TYPICAL}
+
+
+WORDS = {
+    "barriers": (test_words.reversed_block, 2),
+    "waiting": (test_words.chain, 2),
+    "ballot": (lambda simt: test_words.store(simt, "%p0", "0", simt.ballot("true"), "i32"), 1),
+    "shuffle": (lambda simt: test_words.store(simt, "%p0", "0", simt.shuffle("1.0", "double", simt.lane()), "double"), 1),
+    "atomics": (
+        lambda simt: (simt.atomic("umax", "%p0", "i64", "1"), simt.exchange("%p0", "i64", "0", "1"), simt.fence()),
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORDS)
+@pytest.mark.parametrize("architecture", target.ARCHITECTURES)
+def test_every_word(name: str, architecture: str, tmp_path: Path) -> None:
+    write, pointers = WORDS[name]
+    made = target.ptx(Written(write, 1, pointers).text(), architecture=architecture)
+    assembled(made.text, max(architecture, "sm_80"), tmp_path)  # newer assemblers know no older ones
+
+
+DTYPES = ("float32", "float64", "int32", "uint64", "bool")
+
+
+@pytest.mark.quick(10)
+@pytest.mark.parametrize("op", OPS)
+def test_every_operation(op: str, tmp_path: Path) -> None:
+    """What the printer prints for a dtype, the assembler takes."""
+    f = op_function(op, {"cast": "int16", "polygamma": 1}.get(op))
+    for dtype in DTYPES:
+        try:
+            text = _kernel(f, np.dtype(dtype))
+        except ScalarError:  # has no type: a bit operation on floats, say
+            continue
+        assembled(target.ptx(text).text, "sm_90", tmp_path)
+
+
+def _kernel(function: Function, dtype: np.dtype) -> str:
+    """A kernel that applies a function to one number of each array."""
+    dtypes = [dtype] * function.arity
+
+    def write(simt: Simt) -> None:
+        given = [load(simt.w, f"%p{k}", dtype) for k in range(function.arity)]
+        (made,) = called(simt.w, function, dtypes, given)
+        store(simt.w, made, f"%p{function.arity}", result_types(function, tuple(dtypes))[0])
+
+    return Written(write, 1, function.arity + 1).text()
