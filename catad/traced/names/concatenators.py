@@ -55,7 +55,7 @@ def _range(trace: Trace, item: slice, rank: int, at: int) -> Any:
     start = item.start or 0
     step: Any = 1 if item.step is None else item.step
     if isinstance(step, (complex, np.complexfloating)):
-        made = np.linspace(start, item.stop, num=int(abs(step)))
+        made = np.linspace(start, item.stop, num=int(np.abs(step)))
     else:
         made = np.arange(start, item.stop, step)
     return made if rank < 2 else np.swapaxes(made.reshape((1,) * (rank - 1) + made.shape), -1, at)
