@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.cuda import kernel
 from catad.engine.cuda.simt import Simt
 from catad.scalar.llvm_writer import Writer
 from catad.spaces import flatten
@@ -29,6 +30,14 @@ def emulated(seed: int = 0, most: int = 5) -> EmulatedGpu:
 @pytest.fixture
 def gpu() -> EmulatedGpu:
     return emulated()
+
+
+@pytest.fixture
+def anew(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """For a planted bug: no kernel is known from before, nor will one be known afterwards; and the engine, made anew."""
+    monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
+    emulated()
+    return monkeypatch
 
 
 def on_gpu(f: Callable[..., Any], *x: Any) -> list[Any]:
@@ -52,7 +61,7 @@ class Written:
         return w.module([kernel]) + simt.metadata("kernel")
 
     def run(self, device: EmulatedDevice, blocks: int, numbers: Sequence[int], *arrays: Any) -> None:
-        code: Any = _Code(self.text(device.words), self.threads)
+        code: Any = _Code(self.text(device.dialect), self.threads)
         device.launch(code, blocks, array("q", numbers), [device.address(a) for a in arrays])
 
 

@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import catad as ct
-from catad.engine.cuda import points
+from catad.engine.cuda.checks import Checked
 from catad.engine.cuda.points import Points
 from catad.errors import LawError
 from catad.testing import points as points_of
 from catad.testing import terms
 
 from ..engine.cpu_support import SPECIAL, assert_same, define, functions, on
-from .support import SEEDS, EmulatedGpu, emulated, gpu, on_gpu
+from .support import SEEDS, EmulatedGpu, anew, emulated, gpu, on_gpu
 
-__all__ = ["gpu"]  # a fixture
+__all__ = ["anew", "gpu"]  # fixtures
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(2, 37, 53)).astype(np.float32)
@@ -131,25 +131,50 @@ def test_drawn_programs(data: Any) -> None:
 # -- planted bugs
 
 
-class Unguarded(Points):
-    """Takes every piece for a whole one."""
+def test_a_missing_predicate_is_found_by_the_margins(anew: pytest.MonkeyPatch) -> None:
+    whole = Points._piece
 
-    def _piece(self, begin: str, n: str, bases: list[str], flags: list[str]) -> None:
-        super()._piece(begin, self.w.set(f"add i64 {n}, 64"), bases, flags)
-
-
-def test_a_missing_predicate_is_found_by_the_margins(monkeypatch: pytest.MonkeyPatch) -> None:
-    from catad.engine.cuda import launch
+    def unguarded(self: Points, begin: str, n: str, bases: list[str], flags: list[str]) -> None:
+        whole(self, begin, self.w.set(f"add i64 {n}, 64"), bases, flags)
 
     x = RNG.normal(size=1001).astype(np.float32)
-    monkeypatch.setattr(launch, "Points", Unguarded)
-    emulated()
+    anew.setattr(Points, "_piece", unguarded)
     with pytest.raises(LawError, match="outside of its arrays"):
         on_gpu(ct.map(lambda x: x * 5.0), x)
 
 
-def test_a_wrong_width_is_found_by_the_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_width_is_found_by_the_bits(anew: pytest.MonkeyPatch) -> None:
     x = RNG.normal(size=1000).astype(np.float32)
-    monkeypatch.setattr(points.Points, "_at_once", lambda self, begin, element: element(begin, False).run(False))
-    emulated()
+    anew.setattr(Points, "_at_once", lambda self, begin, element: element(begin, False).run(False))
     assert not np.array_equal(on_gpu(ct.map(lambda x: x * 6.0), x)[0], x * np.float32(6.0))
+
+
+# -- indices
+
+
+GATHERED = ct.fork(ct.exr, ct.exl >> ct.map(lambda k: k + 0)) >> ct.gather
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.uint64])
+def test_indices_are_checked_on_the_device(gpu: EmulatedGpu, dtype: Any) -> None:
+    x, index = RNG.normal(size=10), RNG.integers(0, 10, (300, 3)).astype(dtype)
+    assert_same(on_gpu(GATHERED, index, x), on("cpu", GATHERED, index, x))
+    assert "Checked" in {code.printer.__name__ for code in gpu.device.launched}
+    index[7, 1] = 10
+    with pytest.raises(ct.IndexRangeError, match="to 10"):
+        on_gpu(GATHERED, index, x)
+    if index.dtype.kind == "i":
+        index[200, 0], index[7, 1] = -3, 9
+        with pytest.raises(ct.IndexRangeError, match="from -3"):
+            on_gpu(GATHERED, index, x)
+    assert_same(on_gpu(GATHERED, index * 0, x), on("cpu", GATHERED, index * 0, x))
+
+
+def test_a_check_that_does_not_look_is_found(anew: pytest.MonkeyPatch) -> None:
+    anew.setattr(Checked, "_note", lambda self, index: None)
+    with pytest.raises(pytest.fail.Exception), pytest.raises(ct.IndexRangeError):
+        on_gpu(ct.fork(ct.exr, ct.exl >> ct.map(lambda k: k + 1)) >> ct.gather, np.full(70, 12), np.ones(10))
+
+
+def test_no_index(gpu: EmulatedGpu) -> None:
+    assert_same(on_gpu(GATHERED, np.zeros(0, int), np.ones(3)), on("cpu", GATHERED, np.zeros(0, int), np.ones(3)))

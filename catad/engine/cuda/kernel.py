@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
@@ -68,14 +68,14 @@ def code_of(printer: type[Printer], what: Any, words: type[Simt]) -> Code:
 class Device(Protocol):
     """What runs kernels: a GPU, or what stands for one.
 
-    `words` are those in which kernels are printed for it; `most` is the number of blocks of a launch beyond which each thread
-    takes several units of work.
+    `dialect` are the words in which kernels are printed for it; `most` is the number of blocks of a launch beyond which each
+    thread takes several units of work.
     """
 
     most: int
 
     @property
-    def words(self) -> type[Simt]: ...
+    def dialect(self) -> type[Simt]: ...
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """An array whose numbers are not set yet."""
@@ -91,6 +91,14 @@ class Device(Protocol):
 
     def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
         """Start a kernel on its table of numbers and on arrays at these addresses, after all that was started before."""
+        ...
+
+    def words(self, values: Sequence[int]) -> Any:
+        """An array of integers of 64 bits on the device that holds these."""
+        ...
+
+    def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
+        """Have `look` see what kernels have written into words, now or when the host next waits for them; it may raise."""
         ...
 
     def copy_bandwidth(self) -> float:

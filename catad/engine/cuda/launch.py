@@ -13,31 +13,44 @@ from catad.engine.stages.layout import POINTS, Layout, Ready, layout
 from catad.engine.stages.table import Table
 from catad.errors import CannotPrint
 
-NO_KERNEL = "the CUDA engine has no kernel for it yet, so its array code runs"
-
 
 def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
     """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint for what has no kernel."""
     if stage.needs:
-        raise CannotPrint("a pass that holds for some numbers only, on a GPU", NO_KERNEL)
+        raise unprinted("a pass that holds for some numbers only")
     strides = [arrays[at].strides if at >= 0 else (1,) for at in place] + [out.strides for out in outs]
     how = layout(stage, strides)
     if how is None or how.kernel.kind != POINTS:
         what = (
             "a fold" if how is None or all(op.kind in ("map", "fold") for op in stage.body.ops) else "a scan or recurrence"
         )
-        raise CannotPrint(f"{what}, on a GPU", NO_KERNEL)
+        raise unprinted(what)
     return PointsCall(device, how, place)
 
 
-class PointsCall:
-    """A laid-out map: its table, and its kernel for arrays that begin at multiples of 16 bytes, and for others."""
+def unprinted(what: str) -> CannotPrint:
+    """The error for what has no kernel."""
+    return CannotPrint(f"{what}, on a GPU", "the CUDA engine has no kernel for it yet, so its array code runs")
 
-    def __init__(self, device: Device, how: Layout, place: Sequence[int]) -> None:
-        self.device, self.how = device, how
+
+class PointsCall:
+    """A laid-out map: its table, and its kernel for arrays that begin at multiples of 16 bytes, and for others.
+
+    `more` are numbers that end the table, for a printer that reads them.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        how: Layout,
+        place: Sequence[int],
+        printer: type[Points] = Points,
+        more: Sequence[int] = (),
+    ) -> None:
+        self.device, self.how, self.printer = device, how, printer
         table = Table(how, place)
         self.reads, self.writes = [k for _, k, _ in table.reads], [k for _, k, _ in table.writes]
-        self.numbers = table.filled([0] * (1 + max(self.reads, default=0)), [0] * len(self.writes))
+        self.numbers = table.filled([0] * (1 + max(self.reads, default=0)), [0] * len(self.writes), more)
         sizes = [loop.size for loop in how.loops]
         self.rows, self.inner = math.prod(sizes[:-1]), sizes[-1]
         self.aligned = wide(how)
@@ -46,7 +59,7 @@ class PointsCall:
         self._code(self.aligned).ptx  # noqa: B018  # what cannot be printed is known from here on
 
     def _code(self, what: Wide) -> Code:
-        return code_of(Points, what, self.device.words)
+        return code_of(self.printer, what, self.device.dialect)
 
     @property
     def text(self) -> str:
@@ -58,10 +71,11 @@ class PointsCall:
         """The time that compiling took."""
         return self._code(self.aligned).ptx.seconds
 
-    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Starts the kernel on arrays; it writes into the results."""
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any], more: Sequence[Any] = ()) -> None:
+        """Starts the kernel on arrays, and on `more`; it writes into the results."""
         address = self.device.address
-        places = [*[address(arrays[k]) for k in self.reads], *[address(outs[k]) for k in self.writes]]
+        given = [*[arrays[k] for k in self.reads], *[outs[k] for k in self.writes], *more]
+        places = [address(array) for array in given]
         what = self.aligned
         if any(places[k] % PIECE for k in self.pieces):
             what = wide(self.how, aligned=False)

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.cuda.checks import InRangeCheck
 from catad.engine.cuda.kernel import Device
-from catad.engine.cuda.launch import NO_KERNEL, way_of
+from catad.engine.cuda.launch import unprinted, way_of
 from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
-from catad.errors import CannotPrint
 from catad.spaces import Tensor
+from catad.vector.index import InRange
 
 
 def _unknown(array: Any) -> bool:
@@ -31,10 +32,10 @@ class _NoKernel:
         self.what = what
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        raise CannotPrint(self.what, NO_KERNEL)
+        raise unprinted(self.what)
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        raise CannotPrint(self.what, NO_KERNEL)
+        raise unprinted(self.what)
 
     def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
         return 0
@@ -53,12 +54,12 @@ class GpuMachine(Machine):
         return way_of(self.device, stage, place, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """The array code of all boxes that no stage contains."""
-        return None
+        """A check of indices that does not make the host wait; the array code of all other boxes that no stage contains."""
+        return InRangeCheck(self.device, primitive.size, ins) if isinstance(primitive, InRange) else None
 
     def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
         """The array code of folds by bin."""
-        return _NoKernel("a fold by bin, on a GPU")
+        return _NoKernel("a fold by bin")
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the device."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from catad import errors
@@ -14,7 +14,7 @@ from catad.engine.cuda.simt import Simt
 class Nowhere(Device):
     """See the module. Everything but a look at the text raises `EngineError`."""
 
-    words = Simt
+    dialect = Simt
     most = 1 << 16
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -27,6 +27,12 @@ class Nowhere(Device):
         raise errors.EngineError(errors.no_gpu())
 
     def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
+        raise errors.EngineError(errors.no_gpu())
+
+    def words(self, values: Sequence[int]) -> Any:
+        raise errors.EngineError(errors.no_gpu())
+
+    def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
         raise errors.EngineError(errors.no_gpu())
 
     def copy_bandwidth(self) -> float:

@@ -93,8 +93,13 @@ class Points(Places):
             self._piece(begin, n, self._bases(index), self._flags(index))
 
         w.loop(mine, every, unit, together)
-        module = w.module([self.simt.kernel(self.entry_name, self.length, self._pointers())])
+        module = w.module([self.simt.kernel(self.entry_name, self.numbers, self._pointers())])
         return module + self.simt.metadata(self.entry_name)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers the kernel is given."""
+        return self.length
 
     def _pointers(self) -> list[str]:
         """The parameters of the arrays; nobody else writes into results."""
@@ -150,7 +155,7 @@ class Points(Places):
         w.when(whole, lambda: self._sides(begin, element, MOST))
         last = w.least(end, n)
         first = w.set(f"select i1 {whole}, i64 {last}, i64 {begin}")
-        w.loop(first, last, lambda i: element(i, bool(self.guards)).run(False))
+        w.loop(first, last, lambda i: self._work([element(i, bool(self.guards))]))
 
     def _sides(self, begin: str, element: Callable[[str, bool], Element], left: int) -> None:
         """The whole unit, or one for each side of what its row shares."""
@@ -176,7 +181,10 @@ class Points(Places):
         """Reads at all indices of a unit, then the work, then the writes."""
         w = self.w
         places = [begin, *[w.set(f"add nuw nsw i64 {begin}, {k}") for k in range(1, self.what.width)]]
-        made = [element(i, False) for i in places]
+        self._work([element(i, False) for i in places])
+
+    def _work(self, made: Sequence[Element]) -> None:
+        """The work at some indices together."""
         for one in made:
             one.read()
         for one in made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -30,7 +30,7 @@ class EmulatedDevice:
     Raises `LawError` where a kernel writes outside of an array that it was given.
     """
 
-    words = Coroutines
+    dialect = Coroutines
 
     def __init__(self, seed: int = 0, most: int = 5) -> None:
         self.emulator, self.most = Emulator(seed), most
@@ -65,6 +65,14 @@ class EmulatedDevice:
             ends = whole[first : first + MARGIN], whole[len(whole) - MARGIN - (64 - first) : len(whole) - (64 - first)]
             if any(np.any(end != _MARK) for end in ends):
                 raise LawError("a kernel wrote outside of its arrays")
+
+    def words(self, values: Sequence[int]) -> Any:
+        """An array of integers of 64 bits."""
+        return np.array(values, np.int64)
+
+    def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
+        """Looks at once."""
+        look([int(word) for word in words])
 
     def copy_bandwidth(self) -> float:
         """That of the host."""
