@@ -88,8 +88,8 @@ def _shown(f: ct.D) -> str:
 def test_what_has_no_kernel_is_said_once() -> None:
     notices.forget()
     f = ct.map(np.exp) >> ct.scan(ct.add, 0.0)
-    with pytest.warns(ct.CatadNotice, match="a scan or recurrence, on a GPU") as seen:
-        assert f.source("ptx", ct.f64[50]) == "" and f.source("ptx", ct.f64[60]) == ""
+    with pytest.warns(ct.CatadNotice, match="a scan or recurrence along a long line, on a GPU") as seen:
+        assert f.source("ptx", ct.f64[5000]) == "" and f.source("ptx", ct.f64[6000]) == ""
     assert len(seen) == 1
     with pytest.warns(ct.CatadNotice, match="a fold by bin, on a GPU"):
         ct.histogram(ct.add, 0.0, 5).source("ptx", ct.i64[50] * ct.f64[50])

@@ -93,8 +93,11 @@ class Points(Places):
             self._piece(begin, n, self._bases(index), self._flags(index))
 
         w.loop(mine, every, unit, together)
-        module = w.module([self.simt.kernel(self.entry_name, self.numbers, self._pointers())])
-        return module + self.simt.metadata(self.entry_name)
+        return self._module()
+
+    def _module(self) -> str:
+        kernel = self.simt.kernel(self.entry_name, self.numbers, self._pointers())
+        return self.w.module([kernel]) + self.simt.metadata(self.entry_name)
 
     @property
     def numbers(self) -> int:
