@@ -55,7 +55,7 @@ def wide(how: Layout, aligned: bool = True) -> Wide:
             for j, (c, n) in enumerate(zip(contiguous, sizes, strict=True))
         ]
     )
-    if width == 1 or not aligned or not all(pieces[first:]):
+    if width == 1 or not aligned or not all(pieces[j] or how.kernel.classes[j] == "z" for j in range(first, len(arrays))):
         return Wide(how.kernel, 1, (False,) * len(arrays))
     return Wide(how.kernel, width, pieces)
 

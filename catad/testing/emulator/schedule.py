@@ -1,7 +1,9 @@
 """The scheduler of the emulator: which warp of which block goes on, in an order that a seed draws.
 
-Some blocks are in flight at a time. One step picks a block, a warp of it, and resumes those of its threads that can go on, in a
-random order: all that do not wait, the warp where all of it has met, the block where all of it stands at a barrier.
+Some blocks are in flight at a time. Blocks and warps have paces, so that some run far ahead of others. One step picks a block, a
+warp of it, and resumes those of its threads that can go on, in a random order: all that do not wait, the warp where all of it has
+met, the block where all of it stands at a barrier. A warp that has looked at a word in vain looks again once another has gone on;
+where none can, the kernel hangs.
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ import numpy as np
 from catad.engine.cpu.run import target
 from catad.engine.cuda.simt import WARP
 from catad.errors import LawError
-from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, ROW, SHARED
+from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED
 
 IN_FLIGHT = 40
-PATIENCE = 20_000  # steps in which nothing but looks at words happened, from which on a kernel is taken to wait for ever
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 _STATUS, _SITE = AT["status"] // 8, AT["site"] // 8
 
@@ -40,20 +41,20 @@ class Emulator:
         begin, resume, size = _compiled(text)
         waiting = list(self.rng.permutation(blocks))
         given = np.array(addresses, np.int64)
-        slots = [_Slot(threads, size, self.rng) for _ in range(min(self.in_flight, blocks))]
-        free, running = [*slots], list[_Slot]()
-        idle = 0
+        free = [_Slot(threads, size, self.rng) for _ in range(min(self.in_flight, blocks))]
+        running: list[_Slot] = []
+        moves = 0
         while waiting or running:
             while free and waiting:
                 slot = free.pop()
                 slot.start(int(waiting.pop()), blocks)
                 running.append(slot)
-            slot = running[self.rng.integers(len(running))]
-            moved = slot.step(begin, resume, table.ctypes.data, given.ctypes.data)
-            self.steps += 1
-            idle = 0 if moved else idle + 1
-            if idle > PATIENCE + 100 * len(running) * slot.warps:
+            able = [slot for slot in running if slot.idle != moves]
+            if not able:
                 raise LawError(f"the kernel hangs: {len(running)} blocks wait for words that nobody writes")
+            slot = able[_drawn(self.rng, np.array([slot.pace for slot in able]))]
+            moves += slot.step(begin, resume, table.ctypes.data, given.ctypes.data, moves)
+            self.steps += 1
             if slot.done:
                 running.remove(slot)
                 free.append(slot)
@@ -74,6 +75,7 @@ class _Slot:
         """Make it ready for a block; what the block shares is noise."""
         self.shared[:] = self.rng.integers(0, 256, len(self.shared), np.uint8)
         self.begun = np.zeros(self.warps, bool)
+        self.pace, self.paces = _pace(self.rng, 1)[0], _pace(self.rng, self.warps)
         made = dict.fromkeys(FIELDS, np.zeros(self.threads, np.int64))
         made["thread"] = np.arange(self.threads)
         made["block"], made["blocks"] = np.full(self.threads, block), np.full(self.threads, blocks)
@@ -81,11 +83,14 @@ class _Slot:
         made["row"] = np.repeat(self.rows.ctypes.data + self.rows.strides[0] * np.arange(self.warps), WARP)
         made["room"] = _aligned(self.frames.ctypes.data + self.frames.strides[0] * np.arange(self.threads))
         self.records[:] = np.stack([made[name] for name in FIELDS], axis=1)
-        self.done = False
+        self.done, self.idle, self.looked = False, -1, np.full(self.warps, -1)
 
-    def step(self, begin: Callable[..., None], resume: Callable[..., None], table: int, given: int) -> bool:
-        """Let a warp go on; True where it did more than look at a word again."""
-        warp = self._pick()
+    def step(self, begin: Callable[..., None], resume: Callable[..., None], table: int, given: int, moves: int) -> bool:
+        """Let a warp go on that has not looked in vain since the last of so many moves; True where that is one more."""
+        warp = self._pick(moves)
+        if warp < 0:
+            self.idle = moves
+            return False
         first = warp * WARP
         own = self.records[first : first + WARP]
         if not self.begun[warp]:
@@ -96,10 +101,14 @@ class _Slot:
         if np.all(status == AT_WARP) and np.all(own[:, _SITE] == own[0, _SITE]):
             self._call(resume, np.arange(first, first + WARP))
             return True
-        able = np.flatnonzero(status == FREE)
-        before = own[able, _SITE].copy()
+        able = np.flatnonzero((status == FREE) | (status == LOOKS))
+        before = own[able, _STATUS].copy(), own[able, _SITE].copy()
         self._call(resume, first + able)
-        return bool(np.any(own[able, _SITE] != before) or np.any(own[able, _STATUS] != FREE))
+        looked = (before[0] == LOOKS) & (own[able, _STATUS] == LOOKS) & (before[1] == own[able, _SITE])
+        moved = not looked.all()
+        if not moved:
+            self.looked[warp] = moves
+        return moved
 
     def _call(self, function: Callable[..., None], who: Any, table: int = 0, given: int = 0) -> None:
         order = self.where[self.rng.permutation(who)]
@@ -107,12 +116,13 @@ class _Slot:
         if np.all(self.records[:, _STATUS] == DONE) and self.begun.all():
             self.done = True
 
-    def _pick(self) -> int:
-        """A warp that can go on; where none can, the block passes its barrier, or breaks a rule."""
+    def _pick(self, moves: int) -> int:
+        """A warp that can go on, or -1 where all of them look in vain; a block that stands at its barrier passes it."""
         for _ in range(2):
             able = np.flatnonzero([self._able(warp) for warp in range(self.warps)])
             if len(able):
-                return int(self.rng.choice(able))
+                able = able[self.looked[able] != moves]
+                return int(able[_drawn(self.rng, self.paces[able])]) if len(able) else -1
             self._at_barrier()
         raise AssertionError("a block that has passed its barrier goes on")
 
@@ -121,7 +131,7 @@ class _Slot:
             return True
         own = self.records[warp * WARP : (warp + 1) * WARP]
         status = own[:, _STATUS]
-        if np.any(status == FREE):
+        if np.any((status == FREE) | (status == LOOKS)):
             return True
         if np.any(status == AT_WARP):
             if np.all(status == AT_WARP) and np.all(own[:, _SITE] == own[0, _SITE]):
@@ -136,6 +146,17 @@ class _Slot:
             raise LawError("divergent barrier: not all threads of a block meet at a barrier")
         self.records[:, _STATUS] = FREE
         self.records[:, _SITE] = 0  # so that going on counts as more than a look
+
+
+def _pace(rng: np.random.Generator, count: int) -> Any:
+    """How often each of so many go on, for as long as they run: some a thousand times as often as others, or all alike."""
+    return 2.0 ** (rng.uniform(0.0, 10.0, count) * rng.integers(0, 2))
+
+
+def _drawn(rng: np.random.Generator, paces: Any) -> int:
+    """One of them, the faster the more often."""
+    ends = np.cumsum(paces)
+    return min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(paces) - 1)
 
 
 def _aligned(address: Any) -> Any:

@@ -14,7 +14,7 @@ from catad.scalar.llvm_writer import Writer
 
 FIELDS = ("status", "site", "thread", "block", "blocks", "shared", "row", "turn", "handle", "room", "bytes", "spare")
 AT = {name: 8 * k for k, name in enumerate(FIELDS)}
-RUNS, BARRIER, AT_WARP, FREE, DONE = range(5)
+RUNS, BARRIER, AT_WARP, FREE, LOOKS, DONE = range(6)  # why a thread has suspended itself; free: it need not wait
 ROW = 8 * WARP  # bytes of what the threads of a warp give each other; a warp has two such rows, used in turn
 SHARED = 48 * 1024  # bytes of a block's shared memory
 
@@ -192,7 +192,7 @@ class Coroutines(Simt):
         return super().exchange(pointer, kind, expected, value)
 
     def load_word(self, pointer: str, kind: str = "i64") -> str:
-        self.suspend(FREE)
+        self.suspend(LOOKS)
         return super().load_word(pointer, kind)
 
     def store_word(self, pointer: str, value: str, kind: str = "i64") -> None:
