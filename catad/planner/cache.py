@@ -34,8 +34,10 @@ from catad.planner.strategy import Runnable
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
-STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
-SHORTEST, LONGEST = 0.02, 0.1  # seconds of a search that has no budget
+STRUCTURED = 0.5  # of the seconds of a plan whose result stores much less: those of a basis that is taken instead
+SPARSER = 2  # times as many numbers: what a basis stores then
+EACH_MAP, SHORTEST, LONGEST = 5e-4, 0.02, 0.1  # seconds of searches that have no budget: at least, for each map; at most
+WORTH = 2e-3  # seconds of work that may find something
 KEPT = 1024  # strategies, and bracketings by kinds
 
 _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
@@ -54,7 +56,7 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
     graph = _graph(structure, factors)
-    found = cheapest(graph, factors, request)
+    found, _ = cheapest(graph, factors, request)
     if found is not None:
         return replace(found, mode="elimination")
     basis = None if request.budget is not None else written(structure_of(as_they_stand(factors))[0], request.model)
@@ -74,45 +76,82 @@ def _graph(structure: Structure, factors: Factors) -> LinearGraph:
 
 
 def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnable:
-    """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
-    bracketed: Runnable | None = None
-    error = None
+    """The best of a basis through the whole map, orders of elimination and bracketings, with one use of the result each.
+
+    The basis is priced first: it bounds what the searches look at, and how long.
+    """
     basis = written(structure_of(as_they_stand(factors))[0], request.model)
     graph = _graph(structure, factors) if has_forks(structure) else None
-    forks = graph is not None and not graph.is_path
-    asked = replace(request, effort=effort(basis, request)) if forks else request
-    try:
-        bracketed = _of_factors(factors, asked)
-    except errors.PlanError as found:
-        if least_of(found) is None or not forks:
-            raise
-        error = found
-    made = bracketed
-    if graph is not None and forks:
-        most = math.inf if basis is None else basis.value + basis.use
-        made = cheaper(graph, factors, asked, bracketed, error, most)
-    assert made is not None
+    asked = replace(request, effort=effort(basis, request, len(factors.parts) if graph is None else len(graph.edges)))
+    made: Runnable | None
+    if graph is None or graph.is_path or not graph.inner:
+        made = _of_factors(factors, asked)
+    else:
+        made = _of_graph(graph, factors, asked, basis)
+    if made is None:
+        assert basis is not None
+        found = through_basis(factors, request, basis.how)
+        return found if found is not None else _of_factors(factors, request)
     if request.result == "array":
         return _cheaper_array(made, basis, factors, request)
-    if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
+    if basis is None or made.execution.result.is_lazy:
         return made
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
-        spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
+        spent *= MARGIN if basis.stored <= SPARSER * made.execution.result.stored else STRUCTURED
     return (basis.value + basis.use < spent and through_basis(factors, request, basis.how)) or made
 
 
-def effort(basis: Basis | None, request: Request) -> float | None:
-    """The seconds that each search of a program with forks may take, counted as work: what `USES` uses of a basis would take.
+def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Basis | None) -> Runnable | None:
+    """The cheaper of the best order and the best bracketing; None where both are found to be no better than the basis.
 
-    None leaves it to the budget, which was given, or counts in a unit of the user's.
+    Bracketings are looked at where the search for an order did not end, with the work that it left.
+    """
+    order: EliminationOrder | None = None
+    error: errors.PlanError | None = None
+    left = request.effort
+    try:
+        half = None if left is None else left / 2
+        order, rest = cheapest(
+            graph, factors, replace(request, effort=half), math.inf if basis is None else basis.value + basis.use
+        )
+        left = None if left is None or rest is None else left / 2 + rest
+    except errors.PlanError as found:
+        if least_of(found) is None:
+            raise
+        error = found
+    if left is not None and error is None:
+        if order is not None and (order.exact or left < WORTH):
+            return order
+        if basis is not None and left < WORTH:
+            return None
+    try:
+        bracketed = _of_factors(factors, replace(request, effort=left))
+    except errors.PlanError as found:
+        needed = least_of(found)
+        if needed is None or (order is None and (error is None or needed < (least_of(error) or 0))):
+            raise
+        if order is None:
+            assert error is not None
+            raise error from None
+        return replace(order, exact=False)
+    return cheaper(order, bracketed, request)
+
+
+def effort(basis: Basis | None, request: Request, size: int) -> float | None:
+    """The seconds that all searches may take together, counted as work: what `USES` uses of a basis would take.
+
+    They may take about what linearizing takes in any case, by the `size` of the program: its maps; by operations, which are no
+    time, more. None leaves it to the budget, which was given, or counts in a unit of the user's.
     """
     model = request.model
     if request.budget is not None or (model is not None and not isinstance(model, CostProfile)):
         return None
     if basis is None:
         return LONGEST
-    return min(LONGEST, max(SHORTEST, USES * basis.value * (OPERATION if model is None else 1.0)))
+    if model is None:
+        return min(LONGEST, max(SHORTEST, EACH_MAP * size, USES * basis.value * OPERATION))
+    return min(LONGEST, max(EACH_MAP * size, USES * basis.value))
 
 
 def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, request: Request) -> Runnable:
@@ -136,20 +175,26 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
 
 
 def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
-    """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form."""
+    """The plan `made`; one with a dense result where the result of `made` stores more numbers than its dense form.
+
+    This is the basis, where its dense form is not too large, or what else has a dense result.
+    """
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
+    through = None if basis is None else through_basis(factors, request, basis.how)
+    if through is not None and not is_larger(through.execution.result):
+        return replace(through, mode=made.mode)
+    found: list[Runnable] = []
     if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
         last = len(factors.parts) + len(made.tree) - 1
-        found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
+        found += [own for how in hows if (own := _of_tree(factors, request, (*made.tree, (last, how)))) is not None]
     if request.mode == "auto":
         for mode in ("forward", "reverse"):
             with suppress(errors.PlanError):  # it does not fit the memory
                 found.append(of_structure(structure, replace(request, mode=mode)))
-    fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
+    fitting = [other for other in found if not is_larger(other.execution.result)]
     if not fitting:
         return made
     return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
