@@ -179,8 +179,13 @@ def box(cls: type[P]) -> type[P]:
     return made  # type: ignore[no-any-return]
 
 
+_INTEGERS = {int}
+
+
 def _exact(value: Any) -> Any:
     if isinstance(value, tuple):
+        if {*map(type, value)} == _INTEGERS:
+            return ("ints", value)  # the usual case
         return tuple([_exact(v) for v in value])
     if isinstance(value, (bool, int, float, np.generic)):
         return (type(value).__name__, str(value))  # tells signed zeros and NaN apart from what they compare as

@@ -22,10 +22,10 @@ from catad.planner.bound import bound
 from catad.planner.bracketing import Bracketing
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import allowed, best, end, through_all
-from catad.planner.cost import least_of, short_of_memory
+from catad.planner.cost import Model, least_of, short_of_memory
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
-from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
+from catad.planner.factors import Factors, Part, factors_of, lazy, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
@@ -36,7 +36,9 @@ SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores much less: those of a basis that is taken instead
 SPARSER = 2  # times as many numbers: what a basis stores then
-EACH_MAP, SHORTEST, LONGEST = 5e-4, 0.02, 0.1  # seconds of searches that have no budget: at least, for each map; at most
+LEAST, EACH_MAP, LONGEST = 6e-3, 3e-4, 0.1  # seconds of the searches without a budget: at least, for each map more; at most
+BY_COUNT = 0.04  # at least where operations are counted
+DEARER = 1.5  # times the seconds of a plan whose result is too large: then a basis may not be the best one instead
 WORTH = 2e-3  # seconds of work that may find something
 KEPT = 1024  # strategies, and bracketings by kinds
 
@@ -105,28 +107,30 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
 def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Basis | None) -> Runnable | None:
     """The cheaper of the best order and the best bracketing; None where both are found to be no better than the basis.
 
-    Bracketings are looked at where the search for an order did not end, with the work that it left.
+    Bracketings are looked at where the search for an order did not end, with the work that it left. Where it found nothing, they
+    must be worth the work.
     """
     order: EliminationOrder | None = None
     error: errors.PlanError | None = None
-    left = request.effort
+    most = math.inf if basis is None else basis.value + basis.use
+    left, least = request.effort, floor(request.model, len(graph.edges))
     try:
-        half = None if left is None else left / 2
-        order, rest = cheapest(
-            graph, factors, replace(request, effort=half), math.inf if basis is None else basis.value + basis.use
-        )
-        left = None if left is None or rest is None else left / 2 + rest
+        share = None if left is None else left / 2 if request.model is None else max(least, left / 2)
+        order, rest = cheapest(graph, factors, replace(request, effort=share), most)
+        left = None if left is None or share is None or rest is None else left - share + rest
     except errors.PlanError as found:
         if least_of(found) is None:
             raise
         error = found
     if left is not None and error is None:
-        if order is not None and (order.exact or left < WORTH):
+        free = any(lazy(edge.state) for edge in graph.edges)  # bracketings may leave more of what is matrix-free as it is
+        if order is not None and (order.exact or left < WORTH) and not free:
             return order
-        if basis is not None and left < WORTH:
+        if order is None and basis is not None and left < (WORTH if request.model is None else least):
             return None
     try:
-        bracketed = _of_factors(factors, replace(request, effort=left))
+        bound_of_both = most if order is None else min(most, order.cost.value)
+        bracketed = _bracketing(factors, replace(request, effort=left), math.inf if left is None else bound_of_both)
     except errors.PlanError as found:
         needed = least_of(found)
         if needed is None or (order is None and (error is None or needed < (least_of(error) or 0))):
@@ -135,6 +139,8 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
             assert error is not None
             raise error from None
         return replace(order, exact=False)
+    if bracketed is None:
+        return order
     return cheaper(order, bracketed, request)
 
 
@@ -149,9 +155,12 @@ def effort(basis: Basis | None, request: Request, size: int) -> float | None:
         return None
     if basis is None:
         return LONGEST
-    if model is None:
-        return min(LONGEST, max(SHORTEST, EACH_MAP * size, USES * basis.value * OPERATION))
-    return min(LONGEST, max(EACH_MAP * size, USES * basis.value))
+    return min(LONGEST, max(floor(model, size), USES * basis.compiled * (OPERATION if model is None else 1.0)))
+
+
+def floor(model: Model, size: int) -> float:
+    """The seconds that the searches may take in any case."""
+    return BY_COUNT if model is None else LEAST + EACH_MAP * size
 
 
 def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, request: Request) -> Runnable:
@@ -175,26 +184,25 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
 
 
 def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
-    """The plan `made`; one with a dense result where the result of `made` stores more numbers than its dense form.
+    """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form.
 
-    This is the basis, where its dense form is not too large, or what else has a dense result.
+    This is a basis through all factors, unless it costs so much more than `made` that another may cost less.
     """
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    through = None if basis is None else through_basis(factors, request, basis.how)
-    if through is not None and not is_larger(through.execution.result):
-        return replace(through, mode=made.mode)
-    found: list[Runnable] = []
-    if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
-        last = len(factors.parts) + len(made.tree) - 1
-        found += [own for how in hows if (own := _of_tree(factors, request, (*made.tree, (last, how)))) is not None]
-    if request.mode == "auto":
-        for mode in ("forward", "reverse"):
-            with suppress(errors.PlanError):  # it does not fit the memory
-                found.append(of_structure(structure, replace(request, mode=mode)))
-    fitting = [other for other in found if not is_larger(other.execution.result)]
+    found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
+    margin = DEARER if isinstance(request.model, CostProfile) else 1.0
+    if found == [None] or basis is None or basis.value > margin * made.cost.value:
+        if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
+            last = len(factors.parts) + len(made.tree) - 1
+            found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
+        if request.mode == "auto":
+            for mode in ("forward", "reverse"):
+                with suppress(errors.PlanError):  # it does not fit the memory
+                    found.append(of_structure(structure, replace(request, mode=mode)))
+    fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
     if not fitting:
         return made
     return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
@@ -217,10 +225,20 @@ def _order_of_factors(factors: Factors, request: Request) -> EliminationOrder:
 
 @lru_cache(maxsize=KEPT)
 def _of_factors(factors: Factors, request: Request) -> Bracketing:
+    found = _bracketing(factors, request, math.inf)
+    assert found is not None
+    return found
+
+
+def _bracketing(factors: Factors, request: Request, most: float) -> Bracketing | None:
+    """The bracketing that is found; None where the search finds none that costs no more than `most`."""
     n = len(factors.parts)
     model, memory, mode, exact = request.model, request.memory, request.mode, False
     if mode == "auto":
-        traced, exact = _cheapest(factors, request)
+        cheapest = _cheapest(factors, request, most)
+        if cheapest is None:
+            return None
+        traced, exact = cheapest
     elif mode in ("forward", "reverse"):
         tree, how = (brackets.forward(n), PUSH) if mode == "forward" else (brackets.reverse(n), PULL)
         traced = _from_one_end(factors, tree, how, request)
@@ -231,8 +249,8 @@ def _of_factors(factors: Factors, request: Request) -> Bracketing:
     if memory is not None and traced.peak > memory:
         raise short_of_memory(memory, traced.peak, False)
     if mode == "auto" and model is None and _shares(factors):
-        traced, execution, cheapest = _sharing(factors, traced, request)
-        exact = exact and cheapest
+        traced, execution, all_add_up = _sharing(factors, traced, request)
+        exact = exact and all_add_up
     else:
         execution = execute(factors, traced)
     return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact or not traced.tree)
@@ -247,8 +265,8 @@ def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Requ
         return basis or end(factors, tree, request.model, request.explicit, (how,))
 
 
-def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
-    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds."""
+def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, bool] | None:
+    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds below `most`."""
     key = (tuple([part.structure.kind for part in factors.parts]), request)
     known = _bracketings.get(key)
     least = bound(factors, request.model)
@@ -256,7 +274,10 @@ def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
         traced = trace(factors, known, request.model)
         if traced.value <= SLACK * least:
             return traced, traced.value <= least
-    traced, exact = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort)
+    found = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort, most)
+    if found is None:
+        return None
+    traced, exact = found
     _bracketings[key] = traced.tree
     _bracketings.move_to_end(key)
     while len(_bracketings) > KEPT:
