@@ -145,7 +145,7 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
 
 
 def effort(basis: Basis | None, request: Request, size: int) -> float | None:
-    """The seconds that all searches may take together, counted as work: what `USES` uses of a basis would take.
+    """The seconds that both searches may take together, counted as work: each what `USES` uses of a basis would take.
 
     They may take about what linearizing takes in any case, by the `size` of the program: its maps; by operations, which are no
     time, more. None leaves it to the budget, which was given, or counts in a unit of the user's.
@@ -155,7 +155,7 @@ def effort(basis: Basis | None, request: Request, size: int) -> float | None:
         return None
     if basis is None:
         return LONGEST
-    return min(LONGEST, max(floor(model, size), USES * basis.compiled * (OPERATION if model is None else 1.0)))
+    return min(LONGEST, max(floor(model, size), 2 * USES * basis.compiled * (OPERATION if model is None else 1.0)))
 
 
 def floor(model: Model, size: int) -> float:
@@ -193,8 +193,7 @@ def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
     found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
-    margin = DEARER if isinstance(request.model, CostProfile) else 1.0
-    if found == [None] or basis is None or basis.value > margin * made.cost.value:
+    if found == [None] or basis is None or _may_be_beaten(basis, made, factors, request):
         if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
             last = len(factors.parts) + len(made.tree) - 1
             found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
@@ -206,6 +205,14 @@ def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors
     if not fitting:
         return made
     return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
+
+
+def _may_be_beaten(basis: Basis, made: Runnable, factors: Factors, request: Request) -> bool:
+    """True where another plan with a dense result may cost so much less than a basis that looking for it is worth the time."""
+    if not isinstance(request.model, CostProfile):
+        return basis.value > made.cost.value
+    size = len(factors.parts)
+    return basis.value > DEARER * made.cost.value and (effort(basis, request, size) or 0.0) > floor(request.model, size)
 
 
 def of_factors(factors: Factors, request: Request) -> Runnable:
