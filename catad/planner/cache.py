@@ -37,8 +37,8 @@ FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores much less: those of a basis that is taken instead
 SPARSER = 2  # times as many numbers: what a basis stores then
 LEAST, EACH_MAP, LONGEST = 6e-3, 3e-4, 0.1  # seconds of the searches without a budget: at least, for each map more; at most
+FEW_VERTICES, PROVEN = 15, 5  # vertices of which the best order is likely to be found, and times as much work for that
 BY_COUNT = 0.04  # at least where operations are counted
-DEARER = 1.5  # times the seconds of a plan whose result is too large: then a basis may not be the best one instead
 WORTH = 2e-3  # seconds of work that may find something
 KEPT = 1024  # strategies, and bracketings by kinds
 
@@ -116,6 +116,9 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
     left, least = request.effort, floor(request.model, len(graph.edges))
     try:
         share = None if left is None else left / 2 if request.model is None else max(least, left / 2)
+        if basis is not None and share is not None and len(graph.inner) <= FEW_VERTICES:
+            proven = min(LONGEST, PROVEN * USES * basis.compiled) if request.model is not None else 0.0
+            share, left = max(share, proven), max(left or 0.0, proven)
         order, rest = cheapest(graph, factors, replace(request, effort=share), most)
         left = None if left is None or share is None or rest is None else left - share + rest
     except errors.PlanError as found:
@@ -186,14 +189,15 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
 def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form.
 
-    This is a basis through all factors, unless it costs so much more than `made` that another may cost less.
+    This is a basis through all factors; by operations, and where that does not fit, others are looked at, too.
     """
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
     found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
-    if found == [None] or basis is None or _may_be_beaten(basis, made, factors, request):
+    timed = isinstance(request.model, CostProfile)
+    if found in ([], [None]) or (not timed and basis is not None and basis.value > made.cost.value):
         if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
             last = len(factors.parts) + len(made.tree) - 1
             found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
@@ -205,14 +209,6 @@ def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors
     if not fitting:
         return made
     return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
-
-
-def _may_be_beaten(basis: Basis, made: Runnable, factors: Factors, request: Request) -> bool:
-    """True where another plan with a dense result may cost so much less than a basis that looking for it is worth the time."""
-    if not isinstance(request.model, CostProfile):
-        return basis.value > made.cost.value
-    size = len(factors.parts)
-    return basis.value > DEARER * made.cost.value and (effort(basis, request, size) or 0.0) > floor(request.model, size)
 
 
 def of_factors(factors: Factors, request: Request) -> Runnable:

@@ -25,6 +25,7 @@ from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 64  # vertices up to which the exact search is tried
+OF_EXACT = 0.8  # of the work that is left then
 WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
@@ -213,10 +214,10 @@ def _is_for_sets(own: Search) -> bool:
 
 
 def _exactly(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> bool:
-    """Search exactly with half the work that is left; True where the best order below `most` is known then."""
+    """Search exactly with most of the work that is left; True where the best order below `most` is known then."""
     work = own.kinds.work
     least, own.written = min(most, *tried.values()), []
-    own.kinds.work = work.lend(work.left / 2)
+    own.kinds.work = work.lend(work.left * OF_EXACT)
     try:
         found = own.best(least)
     except OutOfWork:
