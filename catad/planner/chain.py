@@ -310,7 +310,7 @@ def _heuristic(
 def _within(
     factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool, effort: int | None, most: float
 ) -> list[Traced]:
-    """Some bracketings traced, those left out whose products have too many terms, by `effort` or at all, or cost more than `most`."""
+    """Some bracketings traced: those whose products have few enough terms, by `effort` and at all, and cost at most `most`."""
     tried: list[Traced] = []
     budget = allowed(factors) if effort is None else min(effort, allowed(factors))
     for tree in trees:

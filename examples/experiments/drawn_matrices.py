@@ -5,7 +5,7 @@ that are gathered. For each the seconds of the first and of a later `ct.jacobian
 with `todense`. First calls run in a process of their own, a copy of one that has started up and measured its profile, so they
 find nothing that an earlier program left, compiled code neither. Prints the ratios by family, and writes them as JSON too:
 
-    python examples/experiments/drawn_matrices.py [--programs N] [--first SEED] [--rounds N] [--json FILE]
+    python examples/experiments/drawn_matrices.py [--programs N] [--first SEED] [--rounds N] [--growth] [--json FILE]
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import gc
 import json
 import multiprocessing
 import os
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from measuring import table
+from small_matrices import prefixes
 
 import catad as ct
 
@@ -150,24 +150,31 @@ def boxes_of(f: Any, x: Any) -> int:
 # -- measured
 
 
-def first(program: Callable[[], Drawn], call: Callable[[Drawn], Any]) -> float:
-    """The processor seconds of a call in a copy of this process."""
+def apart(call: Callable[[], Any]) -> Any:
+    """The result of a call in a copy of this process, on which it leaves no trace."""
     gc.collect()
     gc.freeze()  # what is here already is not collected there, which would copy its pages
     context = multiprocessing.get_context("fork")
     receive, send = context.Pipe(False)
+    process = context.Process(target=lambda: send.send(call()))
+    process.start()
+    send.close()
+    found = receive.recv()
+    process.join()
+    return found
 
-    def child() -> None:
+
+def first(program: Callable[[], Drawn], call: Callable[[Drawn], Any]) -> float:
+    """The processor seconds of a first call."""
+
+    def seconds() -> float:
         made = program()
         start = time.process_time()
         call(made)
-        send.send(time.process_time() - start)
+        return time.process_time() - start
 
-    process = context.Process(target=child)
-    process.start()
-    seconds: float = receive.recv()
-    process.join()
-    return seconds
+    found: float = apart(seconds)
+    return found
 
 
 def planned(program: Drawn) -> Any:
@@ -176,3 +183,108 @@ def planned(program: Drawn) -> Any:
 
 def by_basis(program: Drawn) -> Any:
     return ct.linearize(program.f, program.x)[1].todense()
+
+
+def later(call: Callable[[], Any], rounds: int) -> float:
+    """The least processor seconds of a call that is compiled, of some times five."""
+    for _ in range(60):
+        call()
+    taken = []
+    for _ in range(rounds):
+        start = time.process_time()
+        for _ in range(5):
+            call()
+        taken.append((time.process_time() - start) / 5)
+    return min(taken)
+
+
+def measured(seed: int, rounds: int) -> dict[str, Any]:
+    """One program: its cold and warm ratios, what its Jacobian stores over dense, and how far it is from the basis'."""
+    cold = {call: min([first(lambda: drawn(seed), call) for _ in range(2)]) for call in (planned, by_basis)}
+    row = {"seed": seed, "cold": cold[planned] / cold[by_basis], "cold ms": cold[planned] * 1e3}
+    return row | apart(lambda: compared(drawn(seed), rounds))
+
+
+def compared(program: Drawn, rounds: int) -> dict[str, Any]:
+    """The part of `measured` that is not cold."""
+    warm = None
+    if rounds:
+        warm = later(lambda: planned(program), rounds) / later(lambda: by_basis(program), rounds)
+    made, found, expected = ct.jacobian(program.f)(program.x), planned(program), by_basis(program)
+    stored = made.stored / (made.shape[0] * made.shape[1])
+    difference = float(np.abs(found - expected).max() / np.abs(expected).max())
+    return {"family": program.family, "warm": warm, "stored": stored, "difference": difference}
+
+
+def growth(make: Callable[[int], tuple[Any, Any]], n: int) -> float:
+    """How many times longer planning takes where a program is twice as large: cold, processor seconds."""
+    once, twice = [min([_planning(make, m) for _ in range(3)]) for m in (n, 2 * n)]
+    return twice / once
+
+
+def _planning(make: Callable[[int], tuple[Any, Any]], n: int) -> float:
+    def made() -> Drawn:
+        f, x = make(n)
+        return Drawn("", ct.linearize(f, x)[1], x)
+
+    return first(made, lambda program: ct.plan(program.f))
+
+
+def sized(family: str) -> Callable[[int], tuple[Any, Any]]:
+    """The programs of a family by the number of their matrices, 3x3."""
+
+    def make(n: int) -> tuple[Any, Any]:
+        f, size = FAMILIES[family][0](np.random.default_rng(0), 3, n)
+        return ct.function(f), np.random.default_rng(1).standard_normal(size) / 2
+
+    return make
+
+
+def shown(rows: list[dict[str, Any]], grown: dict[str, dict[int, float]]) -> str:
+    """Tables: the ratios by family, and how planning grows."""
+    lines = []
+    for name in [*FAMILIES, "all"]:
+        own = [row for row in rows if name in (row["family"], "all")]
+        if not own:
+            continue
+        cold, warm = [row["cold"] for row in own], [row["warm"] for row in own if row["warm"] is not None]
+        cells = [f"{len(own)}", f"{median(cold):.2f}", f"{max(cold):.2f}", f"{sum(ratio > 3 for ratio in cold)}"]
+        cells += [f"{median(warm):.2f}", f"{max(warm):.2f}"] if warm else ["", ""]
+        stored, difference = max(row["stored"] for row in own), max(row["difference"] for row in own)
+        lines.append((name, *cells, f"{stored:.2f}", f"{difference:.0e}"))
+    head = ("over linearize, todense", "programs", "cold", "most", "over 3", "warm", "most", "stored / dense", "difference")
+    text = table(head, lines)
+    if grown:
+        ends = [
+            (name, ", ".join([f"{n} to {2 * n}: {times:.1f}" for n, times in own.items()])) for name, own in grown.items()
+        ]
+        text += "\n\n" + table(("planning, twice the size", "times as long"), ends)
+    return text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--programs", type=int, default=200, help="how many are drawn (default: %(default)s)")
+    parser.add_argument("--first", type=int, default=0, help="the first seed (default: %(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="times that later calls are timed; 0: not (default: %(default)s)"
+    )
+    parser.add_argument("--growth", action="store_true", help="measure how planning grows, too")
+    parser.add_argument("--json", type=Path, help="write the ratios as JSON too")
+    given = parser.parse_args()
+    ct.set_num_threads(1)
+    os.environ["CATAD_CACHE_DIR"] = ""  # nothing compiled is kept, or found
+    other = drawn(given.first + given.programs)
+    planned(other), by_basis(other)  # starts up, and measures the profile
+    rows = [measured(seed, given.rounds) for seed in range(given.first, given.first + given.programs)]
+    grown: dict[str, dict[int, float]] = {}
+    if given.growth:
+        grown = {name: {n: growth(sized(name), n) for n in (3, 6)} for name in FAMILIES}
+        grown["prefix products of rotations"] = {n: growth(prefixes, n) for n in (2, 4, 8, 12)}
+    print(shown(rows, grown))
+    if given.json is not None:
+        given.json.write_text(json.dumps({"rows": rows, "growth": grown}, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

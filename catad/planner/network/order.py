@@ -14,7 +14,7 @@ from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.planner.chain import BUDGET
-from catad.planner.cost import Model, amount, least_of, short_of_memory, value_of
+from catad.planner.cost import Model, amount, short_of_memory, value_of
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, fresh_numbers
 from catad.planner.factors import Factors, lazy, spaces_text, write_out
