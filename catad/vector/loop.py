@@ -32,7 +32,8 @@ from catad.vector.choose import Chosen
 from catad.vector.index import Integers
 from catad.vector.looped import looped
 from catad.vector.map import mapped
-from catad.vector.revolve import BoundedLoop
+from catad.vector.revolve import Revolved
+from catad.vector.segments import laid_out, segments, share_of
 from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
@@ -67,8 +68,7 @@ class Iterate(D):
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
-            loop, dom = Iterate(f, self.n, self.inputs, None), b.space(x)
-            return rebuild(space, b.add(BoundedLoop(loop, dom, self), *flatten(x)))
+            return self._bounded(b, state, given, step)
         dom = Product((space, Unit, input_))
         with at_point(dom, lambda: _first_step(b, state, given)):
             body = fork(fork(proj(0), proj(2)) >> step, it, it)
@@ -84,9 +84,18 @@ class Iterate(D):
             raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[1]), self))
         return x
 
-    def of(self, f: D) -> Iterate:
-        """So many steps of another morphism."""
-        return Iterate(f, self.n, self.inputs, self.memory)
+    def _bounded(self, b: Builder, state: Any, given: Any, step: D) -> Any:
+        """In bounded memory: in segments, or as one box."""
+        assert self.memory is not None
+        share = share_of(step, Product((b.space(state), element_of(b.space(given)))), self.n)
+        found = None if share is None else segments(self.n, self.memory, share)
+        if share is None or found is None:
+            return b.apply(Revolved(self), (state, given) if self.inputs else state)
+        return laid_out(b, self, found, state, given, share)
+
+    def of(self, f: D, n: int, memory: int | None) -> Iterate:
+        """So many steps of another morphism, with inputs as here."""
+        return Iterate(f, n, self.inputs, memory)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(iterate, name, part(self.children[0]), n=self.n, inputs=self.inputs, memory=self.memory)

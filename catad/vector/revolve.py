@@ -61,7 +61,7 @@ def revolve(n: int, kept: int) -> tuple[int, int]:
 def tangent_loop(loop: Iterate) -> D:
     """T[loop] : (x, dx) to (y, dy), a loop again: each step takes the state and its tangent."""
     step = late().tangent(loop.children[0])
-    return PAIRED >> loop.of(PAIRED >> step) if loop.inputs else loop.of(step)
+    return PAIRED >> _over(loop, PAIRED >> step) if loop.inputs else _over(loop, step)
 
 
 PAIRED = fork(fork(exl >> exl, exr >> exl), fork(exl >> exr, exr >> exr))
@@ -89,6 +89,25 @@ class BoundedLoop(Call):
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return tuple(flatten(b.apply(_wide(self.loop), _spread(b, self.loop, self.dom, ins, flags, size))))
+
+
+@share
+class Revolved(D):
+    """A loop in bounded memory, reversed by the schedule."""
+
+    __slots__ = ("children",)
+    children: tuple[D, ...]
+
+    def __init__(self, loop: D) -> None:
+        self.children = (loop,)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        loop: Any = self.children[0]
+        plain, dom = loop.of(loop.children[0], loop.n, None), b.space(x)
+        return rebuild(plain.spaces(dom), b.add(BoundedLoop(plain, dom, loop), *flatten(x)))
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Revolved, 'Revolved')}({part(self.children[0])})"
 
 
 @share
@@ -262,12 +281,17 @@ def _pulled_pair(b: Builder, loop: Any, point: Any, cotangent: Any) -> tuple[Any
     """The pullback of T[loop] at (x, dx) of (a, c): c is pulled back to dx, and a, and c by the second derivative, to x."""
     step = late().tangent(loop.children[0])
     if not loop.inputs:
-        first, second = b.apply(Pulled(loop.of(step)), (point, cotangent))
+        first, second = b.apply(Pulled(_over(loop, step)), (point, cotangent))
         return first, second
     (s, u), (ds, du) = point
-    made = b.apply(Pulled(loop.of(PAIRED >> step)), (((s, ds), (u, du)), cotangent))
+    made = b.apply(Pulled(_over(loop, PAIRED >> step)), (((s, ds), (u, du)), cotangent))
     (first, second), (third, fourth) = made
     return (first, third), (second, fourth)
+
+
+def _over(loop: Iterate, step: D) -> D:
+    """As many steps of another kind, in as little memory."""
+    return loop.of(step, loop.n, loop.memory)
 
 
 def _filled(b: Builder, space: Space, terms: Sequence[Wire | None]) -> Any:
@@ -277,7 +301,7 @@ def _filled(b: Builder, space: Space, terms: Sequence[Wire | None]) -> Any:
 
 def _wide(loop: Iterate) -> D:
     """The loop over states with one more leading axis."""
-    return loop.of(late().map(loop.children[0]))
+    return _over(loop, late().map(loop.children[0]))
 
 
 def _spread(
