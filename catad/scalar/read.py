@@ -169,16 +169,21 @@ class Reader(Statements):
             if isinstance(definition, ast.Lambda):
                 return self.value(definition.body)
             self.block(definition.body)
-            if frame.env[RETURNED] is not TRUE:
-                with self.at(definition):
-                    raise ScalarError(errors.returns_nothing(frame.name, frame.env[RETURNED] is FALSE))
-            return frame.env[RESULT]
+            return self.returned(definition)
         except RecursionError as error:
             raise self.error(definition, "nested too deeply to be read", "use local variables, or a loop") from error
         finally:
             if caller is not None:
                 self.frame = caller
             self.depth -= 1
+
+    def returned(self, definition: ast.FunctionDef) -> Any:
+        """What the definition that was executed in the current frame returns."""
+        frame = self.frame
+        if frame.env[RETURNED] is not TRUE:
+            with self.at(definition):
+                raise ScalarError(errors.returns_nothing(frame.name, frame.env[RETURNED] is FALSE))
+        return frame.env[RESULT]
 
 
 def _make_range(*args: Any) -> Range:

@@ -274,7 +274,11 @@ class Expressions:
             return values.attribute(owner, node.attr)
 
     def read_Subscript(self, node: ast.Subscript) -> Any:
-        owner = self.items(node.value)
+        return self.subscript(node, self.value(node.value))
+
+    def subscript(self, node: ast.Subscript, value: Any) -> Any:
+        """The part of a value that a subscript names."""
+        owner = self.parts(node.value, value)
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             cut = owner[slice(*[None if end is None else self.whole(end) for end in ends])]
