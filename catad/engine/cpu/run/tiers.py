@@ -28,10 +28,12 @@ RUNS = 2  # of each user of a kernel, before it is compiled in full
 RATE = 1 << 19  # lines that quick code runs in the time in which one line is compiled in full
 AROUND = 4  # lines for each index, beside those of scalar functions
 _INEXACT = re.compile(r"\b(?:reassoc|contract|afn|arcp|nsz|fast)\b")  # what lets LLVM choose among results
-_VARIANT = re.compile(
-    r"^define weak_odr hidden <[^\n]*\{\n.*?^\}\n|\"vector-function-abi-variant\"=\"[^\"]*\"", re.MULTILINE | re.DOTALL
+_NEEDLESS = re.compile(
+    r"^define weak_odr hidden <[^\n]*\{\n.*?^\}\n|\"vector-function-abi-variant\"=\"[^\"]*\"",
+    re.MULTILINE | re.DOTALL,
 )
-"""Functions of vectors, and what names them: only loops that LLVM vectorises call them."""
+"""Functions of vectors, and what names them, since only loops that LLVM vectorises call them. Stores past the caches, which are
+slow where LLVM cuts vectors into pieces."""
 _FUNCTION = re.compile(r"^define internal [^\n]* memory\(none\)[^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 
 
@@ -77,7 +79,7 @@ def module_of(made: Printer, key: str | None, work: int) -> Found:
         text = text or made.text()
         indices = allowance(text)
         if indices > work:
-            quick = _VARIANT.sub("", f"{text}\n@{ALLOWANCE} = constant i64 {indices}\n")
+            quick = _NEEDLESS.sub("", f"{text}\n@{ALLOWANCE} = constant i64 {indices}\n")
             module = target.compiled(quick, names, key, QUICK)
     at = None if module is None else module.data(ALLOWANCE)
     left = 0 if at is None else ctypes.c_int64.from_address(at).value
