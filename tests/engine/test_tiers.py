@@ -1,4 +1,4 @@
-"""Kernels are compiled quickly at first, and in full once that pays: what is compiled when, and that both codes give equal bits."""
+"""Kernels are compiled quickly at first, and in full once that pays: what is compiled when, and both codes give equal bits."""
 
 from __future__ import annotations
 
