@@ -11,14 +11,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from catad.engine.cpu.run import target
 from catad.engine.cpu.whole.text import Text
+from catad.linear.contract import Contract
 from catad.scalar.llvm_writer import literal, llvm_type
 
+SHORT = 16  # terms of a sum along which vectors are worth less than transposing an operand
 LONGEST = 4096  # terms of a sum along which vectors go
 Index = dict[int, str]
 Strides = dict[int, int]
@@ -51,6 +53,34 @@ def merged(labels: Sequence[int], sizes: dict[int, int], steps: Sequence[Strides
         left.remove(outer)
 
 
+def along(outer: Sequence[int], sums: Sequence[int], steps: Sequence[Strides], size: int) -> tuple[int, int] | None:
+    """The array that has vectors along rows of the result, -1 where both have them along a sum, and the label along which."""
+    for x in (0, 1):
+        for label in outer:
+            if steps[2][label] == steps[x][label] == size and not steps[1 - x][label]:
+                return x, label
+    return next(((-1, label) for label in sums if steps[0][label] == steps[1][label] == size), None)
+
+
+def form(c: Contract) -> Literal["rows", "dots", "short", None]:
+    """How tiles lie in a product of two contiguous arrays: along rows of the result, along a sum, or a short one; None: in no way."""
+    steps: list[Strides] = []
+    for labels in (*c.operands, c.out):
+        own, far = dict.fromkeys(range(len(c.sizes)), 0), 1
+        for label in reversed(labels):
+            own[label] += far
+            far *= c.sizes[label]
+        steps.append(own)
+    there = {label for labels in c.operands for label in labels}
+    sizes = dict(enumerate(c.sizes))
+    outer = merged([label for label in c.out if sizes[label] > 1], sizes, steps)
+    sums = merged([label for label in there - set(c.out) if sizes[label] > 1], sizes, steps)
+    found = along(outer, sums, steps, 1)
+    if found is None:
+        return None
+    return "rows" if found[0] >= 0 else "short" if sizes[found[1]] < SHORT else "dots"
+
+
 class Tiles:
     """A product of two arrays that is being written.
 
@@ -69,18 +99,15 @@ class Tiles:
     def write(self, outer: Sequence[int], sums: Sequence[int]) -> bool:
         """Write the product over the labels of the result and of the sum; False where no tile fits how arrays lie."""
         self.outer, self.sums = merged(outer, self.sizes, self.steps), merged(sums, self.sizes, self.steps)
-        made = self.steps[2]
-        for x, y in ((0, 1), (1, 0)):
-            own, other = self.steps[x], self.steps[y]
-            for label in self.outer:
-                if made[label] == own[label] == self.size and not other[label]:
-                    self._rows(x, y, label)
-                    return True
-        for label in self.sums:
-            if self.steps[0][label] == self.steps[1][label] == self.size and self.sizes[label] <= LONGEST:
-                self._dots(label)
-                return True
-        return False
+        found = along(self.outer, self.sums, self.steps, self.size)
+        if found is None or (found[0] < 0 and self.sizes[found[1]] > LONGEST):
+            return False
+        x, label = found
+        if x < 0:
+            self._dots(label)
+        else:
+            self._rows(x, 1 - x, label)
+        return True
 
     # -- vectors along rows of the result
 
