@@ -63,7 +63,7 @@ def along(outer: Sequence[int], sums: Sequence[int], steps: Sequence[Strides], s
 
 
 def form(c: Contract) -> Literal["rows", "dots", "short", None]:
-    """How tiles lie in a product of two contiguous arrays: along rows of the result, along a sum, or a short one; None: in no way."""
+    """How vectors lie in a product of contiguous arrays: along rows of the result, or along a sum, or a short one; None: not."""
     steps: list[Strides] = []
     for labels in (*c.operands, c.out):
         own, far = dict.fromkeys(range(len(c.sizes)), 0), 1

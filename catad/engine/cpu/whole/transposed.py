@@ -29,6 +29,7 @@ def transposed(wiring: Wiring) -> Wiring:
 
 
 def _is_product(box: Box) -> bool:
+    """True for a product of two arrays."""
     return isinstance(box.primitive, Contract) and len(box.primitive.operands) == 2
 
 
@@ -42,7 +43,7 @@ def _without_transpositions(wiring: Wiring) -> Wiring:
     for box in wiring.boxes:
         order = _order(box)
         found = None if order is None else _through(wiring, maker, readers, box.ins[0])
-        if found is None or order is None:
+        if found is None or order is None or _moved(wiring, found, order) >= wiring.wires[box.outs[0]].size:
             continue
         for one in found:
             (out,) = one.outs
@@ -50,11 +51,25 @@ def _without_transpositions(wiring: Wiring) -> Wiring:
             wires[goal] = Tensor([wiring.wires[out].shape[k] for k in order], wires[out].dtype)
             primitive = one.primitive
             if isinstance(primitive, Contract):
-                primitive = Contract(primitive.operands, tuple([primitive.out[k] for k in order]), primitive.sizes)
+                primitive = _turned(primitive, order)
             boxes[id(one)] = Box(primitive, one.ins, (goal,))
         del boxes[id(box)]
     kept = tuple([boxes[id(box)] for box in wiring.boxes if id(box) in boxes])
     return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, kept, wiring.outputs)
+
+
+def _turned(c: Contract, order: Labels) -> Contract:
+    return Contract(c.operands, tuple([c.out[k] for k in order]), c.sizes)
+
+
+def _moved(wiring: Wiring, found: Sequence[Box], order: Labels) -> int:
+    """The numbers of operands that are transposed where products write their results in another order of axes."""
+    total = 0
+    for box in found:
+        ins = wiring.spaces(box.ins)
+        operand = _operand(_turned(box.primitive, order), ins) if isinstance(box.primitive, Contract) else None
+        total += 0 if operand is None else ins[operand[0]].size
+    return total
 
 
 def _order(box: Box) -> Labels | None:
@@ -79,10 +94,10 @@ def _through(wiring: Wiring, maker: dict[int, Box], readers: Counter[int], wire:
             return None
         if isinstance(box.primitive, Map):
             stack += box.ins
-        elif not isinstance(box.primitive, Contract) or not _is_product(box):
-            return None
-        elif len(set(box.primitive.out)) < len(box.primitive.out):
-            return None
+        else:
+            out = box.primitive.out if isinstance(box.primitive, Contract) and _is_product(box) else (0, 0)
+            if len(set(out)) < len(out):  # no product, or one with its numbers on a diagonal
+                return None
         found.append(box)
     return found
 
