@@ -43,15 +43,14 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     structure = linear.structure
     if structure.holds_matrix:
         return structure.dense(xp, linear.slots)
-    if xp is np and 0 < rows * columns and min(rows, columns) <= KEPT_BASIS:
-        shape = (*linear.cod.shape, *linear.dom.shape) if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor) else None
+    plain = isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor)
+    shape = (*structure.cod[0].shape, *structure.dom[0].shape) if plain else None
+    if xp is np and 0 < min(rows, columns) <= KEPT_BASIS:
         made: Array = _written_out(structure, shape)(xp, linear.slots)[0]
         return made
     # each column is the image of a unit vector, each row one under the transpose: the fewer are computed
     matrix = _columns(linear.T, xp) if rows < columns else _columns(linear, xp).T
-    if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
-        return matrix.reshape((*linear.cod.shape, *linear.dom.shape))
-    return matrix
+    return matrix if shape is None else matrix.reshape(shape)
 
 
 @lru_cache(maxsize=32)
@@ -60,7 +59,7 @@ def _written_out(structure: Structure, shape: tuple[int, ...] | None) -> Any:
     b = Builder()
     slots = tuple([b.wire(space) for space in structure.slots])
     out = matrix_on(b, structure, slots, shape)
-    return late().Program(b.finish(Product(structure.slots), slots, (out,)), small=SMALL)
+    return late().Program(b.finish(Product(structure.slots), slots, (out,)), SMALL)
 
 
 def _cheaper(linear: LinearMap) -> LinearMap:

@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import array_module
+from catad.buffers import same_bits
 from catad.frozen import changes_itself, codes_of, names_of, users_class, written_by_user
 from catad.terms import D
 from catad.traced.rewrite import has_source
@@ -242,11 +243,8 @@ def _same_part(known: Any, frozen: Any, now: Any) -> bool:
 
 
 def _same_numbers(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and a.nbytes <= _FEW and a.tobytes() == b.tobytes():
-        return True
-    if isinstance(a, np.ndarray) and a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.kind == "f" and a.ndim:
-        kind = np.dtype(f"u{a.dtype.itemsize}")
-        return bool((a.view(kind) == b.view(kind)).all())
+    if isinstance(a, np.ndarray) and a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.kind in "fiub":
+        return same_bits(a, b)
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 

@@ -18,6 +18,7 @@ from catad.scalar.llvm_writer import literal, llvm_type
 from catad.spaces import Tensor
 
 LARGE = 1 << 15  # multiplications from which on a product of matrices is one of BLAS
+TINY = 64  # multiplications below which LLVM keeps all numbers of plain loops in registers
 NEAR = 1 << 18  # bytes of an array that stays in a cache while a product reads it again and again
 LONG = 512  # terms of a sum that are added without a level above
 AT_ONCE = 4  # terms of a sum that are added to a row of the result between reading and writing it
@@ -76,7 +77,9 @@ class Contraction:
         """
         if len(self.arrays) != 3 or self.dtype.kind != "f" or any(space.dtype != self.dtype for _, space in self.arrays):
             return False
-        if len(set(self.c.out)) != len(self.c.out) or (self._is_far() and self._as_matrices() is not None):
+        if math.prod(self.c.sizes) < TINY or len(set(self.c.out)) != len(self.c.out):
+            return False
+        if self._is_far() and self._as_matrices() is not None:
             return False
         pointers = [buffer.pointer for buffer, _ in self.arrays]
         return Tiles(self.text, self.dtype, self.c.sizes, self.steps, pointers).write(self.outer, self.sums)

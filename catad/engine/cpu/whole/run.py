@@ -26,8 +26,8 @@ from catad.engine.run import Run
 from catad.errors import CannotPrint
 from catad.late import late
 from catad.linear.clear import Cleared, ClearedAt
-from catad.linear.reindex import Reshaped
 from catad.linear.recurrence import Recurred
+from catad.linear.reindex import Reshaped
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
