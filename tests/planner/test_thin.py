@@ -68,6 +68,17 @@ def test_making_and_using_it_takes_few_operations() -> None:
     assert using.operations <= 12_000 and ways["planned"].stored <= 12_000 and ways["elimination"].use == N * N
 
 
+def test_it_says_what_is_known() -> None:
+    """The best plan of one map is known for two blocks; which vertices stay is a rule. A chain gives one map."""
+    f, _ = blocks(200, 2, 2)
+    plan = ct.plan(f, ct.f64[200], cost="operations")
+    assert plan.result.stored < 2000 and plan.exact and "vertices that stay chosen by minimal fill" in plan.reservations
+    v, u = ct.const(np.ones((2, 200))), ct.const(np.ones((200, 2)))
+    inner = ct.fork(v, ct.id) >> ct.einsum("ij,j->i") >> ct.tanh
+    chain = ct.plan(ct.fork(u, inner) >> ct.einsum("ij,j->i"), ct.f64[200], cost="operations")
+    assert chain.kind == "bracketing" and chain.result.stored == 200 * 200
+
+
 def test_an_array_is_written_out() -> None:
     f, x = blocks(100, 2, 2)
     array = ct.jacobian(f, result="array")(x)

@@ -3,7 +3,8 @@
 A block x + U tanh(V x) with three units in the middle has the Jacobian I + U D V: the product of U and V stores n^2 numbers,
 both apart 6 n. So the search eliminates the vertex without which the edges hold the fewest numbers (minimal fill), one after the
 other, as long as they hold few more than before. What is left is a smaller graph, the maps of which are multiplied out. It is
-taken only where making it and using it once cost less than any Jacobian of one map, and it stores much less.
+taken only where making it and using it once cost less than any Jacobian of one map, and it stores much less. A program that is
+a path keeps the bracketing of its factors.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from catad.planner.strategy import Runnable
 
 GROWTH = 0.25  # of the numbers of all edges: by so much a vertex that goes may increase them
 FEWER = 0.5  # of the numbers of a result of one map: so many a result with thin vertices may store
+BY_FILL = "vertices that stay chosen by minimal fill"
 BUDGET = 20_000.0  # work, about as many products; a budget that is smaller is left to the other searches
 
 
@@ -31,7 +33,7 @@ def thinner(made: Runnable, graph: LinearGraph, chain: Factors, request: Request
     """The plan `made`, or one that keeps thin vertices, where that costs less with one use of the result, and stores less."""
     result = made.execution.result
     little = request.budget is not None and request.budget < BUDGET
-    if little or not _has_thin(graph, result.rows, result.columns, result.stored):
+    if little or graph.is_path or not _has_thin(graph, result.rows, result.columns, result.stored):
         return made
     order = _order(graph, request)
     if order is None:
@@ -41,7 +43,9 @@ def thinner(made: Runnable, graph: LinearGraph, chain: Factors, request: Request
     if thin.stored > FEWER * result.stored:
         return made
     costs = [own.cost.value + use_of(own.execution.result, request.model) for own in (found, made)]
-    return replace(found, mode=made.mode, exact=False) if costs[0] < costs[1] else made
+    if costs[0] >= costs[1]:
+        return made
+    return replace(found, mode=made.mode, exact=made.exact, but=(*made.but, BY_FILL) if made.exact else ())
 
 
 def _has_thin(graph: LinearGraph, rows: int, columns: int, stored: int) -> bool:
