@@ -9,7 +9,6 @@ a path keeps the bracketing of its factors.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from catad.planner.basis import use_of
@@ -57,18 +56,22 @@ def _has_thin(graph: LinearGraph, rows: int, columns: int, stored: int) -> bool:
 def _order(graph: LinearGraph, request: Request) -> tuple[Entry, ...] | None:
     """The vertices that go, by minimal fill, then those that stay; None where all go, or the work does not suffice."""
     kinds = Kinds(graph, request.model, Work(BUDGET))
-    left, order = set(graph.inner), list[Entry]()
+    order = list[Entry]()
     try:
         own = Search(graph, kinds, None, False)
         before, after, priced = own._fresh()
+        total = sum([kinds.stored[edge] for side in after for edge in side.values()])
+        left = {v: own._growth(before, after, v) for v in graph.inner}
         while left:
-            total = sum([kinds.stored[edge] for side in after for edge in side.values()])
-            growth, v = min([(own._growth(before, after, v), v) for v in left], default=((math.inf, 0), 0))
-            if growth[0] > GROWTH * total:
+            v = min(left, key=lambda v: (left[v], v))
+            grown, near = left.pop(v)[0], {*before[v], *after[v]}
+            if grown > GROWTH * total:
+                left[v] = grown, 0
                 break
             eliminate(before, after, v, priced)
-            left.discard(v)
             order.append(v)
+            total += grown
+            left.update({u: own._growth(before, after, u) for u in near if u in left})
             if kinds.work.spent:
                 return None
     except OutOfWork:
