@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
-KEPT_BASIS = 512  # vectors of a basis that a program which writes a map out keeps
+KEPT_BASIS = 256  # vectors of a basis that a program which writes a map out keeps
 SMALL = 1 << 18  # numbers in the largest array of such a program up to which all its boxes are better compiled as one function
 PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
 SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
@@ -53,7 +53,7 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     return matrix if shape is None else matrix.reshape(shape)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _written_out(structure: Structure, shape: tuple[int, ...] | None) -> Any:
     """The program from the slots of a map to its array, with its basis; kept."""
     b = Builder()

@@ -60,7 +60,7 @@ def _order(graph: LinearGraph, request: Request) -> tuple[Entry, ...] | None:
     try:
         own = Search(graph, kinds, None, False)
         before, after, priced = own._fresh()
-        total = sum([kinds.stored[edge] for side in after for edge in side.values()])
+        total: float = sum([kinds.stored[edge] for side in after for edge in side.values()])
         left = {v: own._growth(before, after, v) for v in graph.inner}
         while left:
             v = min(left, key=lambda v: (left[v], v))

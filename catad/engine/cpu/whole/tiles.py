@@ -20,7 +20,7 @@ from catad.engine.cpu.whole.text import Text
 from catad.linear.contract import Contract
 from catad.scalar.llvm_writer import literal, llvm_type
 
-SHORT = 16  # terms of a sum along which vectors are worth less than transposing an operand
+SHORT = 48  # terms of a sum along which vectors are worth less than transposing an operand
 LONGEST = 4096  # terms of a sum along which vectors go
 Index = dict[int, str]
 Strides = dict[int, int]
