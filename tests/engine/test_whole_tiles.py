@@ -9,6 +9,7 @@ import pytest
 
 import catad as ct
 from catad.engine.cpu.whole import contraction, tiles
+from catad.engine.cpu.whole.run import steps
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.program import program_of
 from catad.linear.contract import Contract
@@ -152,3 +153,20 @@ def test_a_transposition_stays_where_operands_are_larger() -> None:
     x = numbers((5, 60), np.float64, 0), numbers((60, 5), np.float64, 1)
     assert moved(transposed(wired(f, *x))) == 25
     assert np.allclose(whole(f, *x), (x[0] @ x[1]).T, rtol=1e-13)
+
+
+# -- what has no code within a function
+
+
+def test_states_whose_array_code_goes_from_element_to_element_are_compiled_as_stages() -> None:
+    """Prefixes by bin have no code within a whole program, nor has sorting; the array code of the first alone is slow."""
+    keys, x = np.arange(30) % 4, np.linspace(0.5, 1.5, 30)
+    by_bin = ct.reverse_differential(ct.histogram(lambda a, b: a * b + a + b, 0.0, 4))
+    wiring = wired(by_bin, (keys, x), np.ones(4))
+    assert any(type(box.primitive).__name__ == "PrefixByBin" for box in wiring.boxes)
+    assert steps(wiring) is None
+    assert steps(wired(ct.sort() >> ct.sin, x)) is not None
+    with ct.use_engine("reference"):
+        expected = by_bin((keys, x), np.ones(4))
+    found = whole(by_bin, (keys, x), np.ones(4))
+    assert np.allclose(found[1], expected[1], rtol=1e-13)
