@@ -75,8 +75,10 @@ def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
 
 def running(xp: Any) -> str:
     """A name for what runs arrays of a library now: the engine in force, or the library where only the array code runs it."""
-    known = any(engine.runs(xp) for engine in _engines.values() if engine is not REFERENCE)
-    name: str = chosen() if known else xp.__name__
+    for engine in _engines.values():
+        if engine is not REFERENCE and engine.runs(xp):
+            return _chosen.get() or chosen()
+    name: str = xp.__name__
     return name
 
 

@@ -19,6 +19,7 @@ from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_
 from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
 from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
+from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
@@ -96,7 +97,7 @@ class _Program:
         self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
-        found = Partition(split(accumulated(without_shortcuts(wiring))))
+        found = Partition(split(transposed(accumulated(without_shortcuts(wiring)))))
         self.wiring, self.items = found.wiring, found.items
         wiring = self.wiring
         self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
