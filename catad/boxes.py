@@ -130,6 +130,10 @@ class Nesting(Primitive):
         """The programs that it runs, as terms at spaces, and how often each; of two of which one runs, the costlier one."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "programs"))
 
+    def held(self) -> int:
+        """The bytes that it holds itself while programs run, beside its arguments and results."""
+        return 0
+
     @property
     def must_run(self) -> bool:
         return any(late().wire(term, dom).must_run for _, term, dom in self.programs())
