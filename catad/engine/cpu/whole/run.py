@@ -14,7 +14,7 @@ from catad.engine.backend import Step
 from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
-from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
+from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
@@ -35,6 +35,7 @@ from catad.vector.by_bin import PrefixByBin
 from catad.vector.fold import Fold
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.revolve import BoundedPullback
 from catad.vector.scan import Scan
 from catad.wiring import Box, Wiring
 
@@ -85,11 +86,11 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
     return Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
 
 
-def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
+def loop(primitive: Sweep | BoundedPullback, ins: tuple[Tensor, ...]) -> Compiled | None:
     """A loop as one function; None where a part has no code, or where a step that is not pointwise is long enough for threads."""
     try:
         if largest(primitive) >= THREADED:
-            return LanesSweep(primitive, ins, primitive.evaluate)
+            return LanesSweep(primitive, ins, primitive.evaluate) if isinstance(primitive, Sweep) else None
         return Whole(box_as_program(primitive, ins), primitive.evaluate)
     except CannotPrint:
         return None
@@ -123,7 +124,7 @@ def _several(plain: Run) -> Callable[..., Any]:
 
 def _step(wiring: Wiring, box: Box) -> Step:
     ins = wiring.spaces(box.ins)
-    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep) else None
+    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep | BoundedPullback) else None
     return made or box.primitive.kernel(ins), box.ins, box.outs
 
 
