@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextvars import ContextVar
 from typing import Any
 
 from catad import errors
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU, WHOLE
 from catad.engine.cuda.engine import CUDA
+from catad.engine.in_force import AUTO
+from catad.engine.in_force import chosen as _chosen
 from catad.engine.reference import REFERENCE
 
-AUTO = "auto"
 _engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, CUDA, REFERENCE)}
 OWN = tuple(_engines)  # the names of what catad comes with
-_chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
 def names() -> tuple[str, ...]:

@@ -302,6 +302,7 @@ class _Program:
             else:
                 self.at[k] = self.text.buffer(wires[k])
         made = [(self.at[k], wires[k]) for k in outs]
+        self.text.work += self.text.times * self._indices(item)
         if isinstance(item, Stage):
             self._stage(item, outs, self.same[g])
             return
@@ -320,6 +321,14 @@ class _Program:
 
         key = (item.primitive, tuple([space for _, space in arrays]))
         self.text.shared(key, [buffer.pointer for buffer, _ in arrays], body)
+
+    def _indices(self, item: Item) -> int:
+        """About the indices that an item runs, without programs in it; a part of an array is changed at those of the part."""
+        if isinstance(item, Stage):
+            return math.prod(item.shape)
+        if isinstance(item.primitive, Contract):
+            return math.prod(item.primitive.sizes)
+        return min([self.wiring.wires[k].size for k in (*item.ins, *item.outs)])
 
     def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
         wires = self.wiring.wires

@@ -52,7 +52,7 @@ class Whole(CompiledFunction):
         given = [Buffer(text.entry(), space.nbytes) for space in wiring.spaces(wiring.inputs)]
         goals = [Buffer(text.entry(), space.nbytes) for space in self.outs]
         write_program(text, wiring, given, goals)
-        self.printed, self.room = text.text(), text.room
+        self.printed, self.room, self.work = text.text(), text.room, text.work
         large = [space.nbytes >= buffers.LARGE for space in self.outs]
         self.made = [(buffers.empty if far else np.empty, s.shape, s.dtype) for s, far in zip(self.outs, large, strict=True)]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
@@ -68,7 +68,7 @@ class Whole(CompiledFunction):
         error = np.zeros(2, np.int64)
         room = buffers.empty((self.room,), _BYTES) if self.room else error
         places = [*map(address, given), *map(address, outs), address(room), address(error), *self.rest]
-        self.code.run("kernel", packed(places), [()])
+        self.code.run("kernel", packed(places), [()], self.work)
         if error[0]:
             if error[0] > 1:
                 self.errors[error[0] - 2](int(error[1]))
