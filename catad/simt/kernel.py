@@ -69,7 +69,8 @@ class Kernel:
         raise errors.ArgumentError(errors.without_launch(self.__name__))
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__name__}({', '.join(self.names)})>"
+        name = self.__name__
+        return f"<kernel {name}({', '.join(self.names)}), whose launches {name}[blocks, threads] are morphisms>"
 
 
 @share

@@ -367,6 +367,19 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
     return own if isinstance(own, np.dtype) else np.dtype(dtype)
 
 
+def stored_names(definition: ast.AST | None) -> set[str]:
+    """The names into which a definition stores by a subscript, whether or not a launch comes there."""
+    found = set[str]()
+    for node in ast.walk(definition) if definition is not None else ():
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            target: ast.expr = node.value
+            while isinstance(target, ast.Subscript):
+                target = target.value
+            if isinstance(target, ast.Name):
+                found.add(target.id)
+    return found
+
+
 def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor]) -> tuple[Body, list[str]]:
     """The body of a kernel for arguments of these spaces, and what the user should know."""
     reader = KernelReader(dims)
@@ -381,6 +394,7 @@ def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tens
         args.append(truth(param(numbers[-1][1])) if space.dtype.kind == "b" else param(numbers[-1][1]))
     reader.call_value(fn, args, {})
     steps = tuple(reader.steps)
-    written = {array.name for array in touched(steps, True) if array.place == "global"}
-    body = Body(steps, tuple(arrays), tuple(numbers), tuple([name for name in names if name in written]))
+    written = {array.name for array in touched(steps, True) if array.place == "global"} | stored_names(reader.definition)
+    known = [array.name for array in arrays if array.name in written]
+    body = Body(steps, tuple(arrays), tuple(numbers), tuple(known))
     return body, reader.notices
