@@ -37,8 +37,8 @@ class Program:
     """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result, which callers may keep and write into.
 
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
-    A program of many boxes that runs often counts as small, so that it is compiled as one function, up to `small` numbers in
-    its largest array.
+    A program of many boxes counts as small up to `small` numbers in its largest array: its first call compiles nothing, and when
+    it runs often it is compiled as one function.
     """
 
     __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "small", "wiring")
@@ -100,8 +100,8 @@ class Program:
         """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
-        self.ran += self.weight
-        largest = 0 if self.ran >= OFTEN and self.largest <= self.small else self.largest
+        first, self.ran = not self.ran, self.ran + self.weight
+        largest = 0 if (first or self.ran >= OFTEN) and self.largest <= self.small else self.largest
         engine = engine_of(xp, largest, self.weight, self.ran)
         return self._runs.get(engine) or self.on(engine)
 

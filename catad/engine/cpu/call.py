@@ -11,13 +11,13 @@ import numpy as np
 
 from catad.buffers import address
 from catad.engine.cpu.nests.blocks import Blocks, Totals
-from catad.engine.cpu.nests.cascade import folded
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
+from catad.engine.text.cascade import folded
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)
 _NESTS: dict[str, type[Nest]] = {FOLDS: Folds, TOTALS: Totals, BLOCKS: Blocks}

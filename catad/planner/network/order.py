@@ -14,7 +14,7 @@ from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.planner.chain import BUDGET
-from catad.planner.cost import Model, amount, least_of, short_of_memory, value_of
+from catad.planner.cost import Model, amount, short_of_memory, value_of
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, fresh_numbers
 from catad.planner.factors import Factors, lazy, spaces_text, write_out
@@ -208,7 +208,7 @@ def laid_out(graph: LinearGraph, order: tuple[Entry, ...], model: Model, explici
 
 def eliminated(graph: LinearGraph, chain: Factors, request: Request) -> EliminationOrder:
     """The cheapest order that is found; raises `PlanError` where none fits the memory."""
-    found = cheapest(graph, chain, request)
+    found, _ = cheapest(graph, chain, request)
     if found is None:  # not even looked at: the orders of the program and back
         inner = tuple(graph.inner)
         found = _fitting([by_hand(graph, chain, request, order) for order in (inner, inner[::-1])], request)
@@ -223,41 +223,23 @@ def _fitting(orders: Sequence[EliminationOrder], request: Request) -> Eliminatio
     return min(fitting, key=lambda own: (own.cost.value, own.cost.peak))
 
 
-def cheaper(
-    graph: LinearGraph,
-    chain: Factors,
-    request: Request,
-    bracketed: Runnable | None,
-    error: errors.PlanError | None,
-    most: float = math.inf,
-) -> Runnable:
-    """The cheaper of the best bracketing, if there is one (else `error` says why), and the best order.
-
-    Orders are of use only where they cost less than `most`.
+def cheaper(order: EliminationOrder | None, bracketed: Runnable, request: Request) -> Runnable:
+    """The cheaper of the best bracketing and the best order, if there is one.
 
     An order is no cheaper where the Jacobian that it leaves takes more to apply: it would only put work off. By time it must be
     cheaper by more than what profiles are off.
     """
-    if not graph.inner or (bracketed is not None and bracketed.cost.value == 0):
-        return _bracketed(bracketed, error, True)
-    try:
-        found = cheapest(graph, chain, request, math.inf if bracketed is None else bracketed.cost.value, most)
-    except errors.PlanError as other:
-        needed, least = least_of(other), None if error is None else least_of(error)
-        if needed is None:
-            raise
-        if bracketed is None and (least is None or needed < least):
-            raise
-        found = None
-    if found is None or bracketed is None:
-        return _bracketed(bracketed, error, False) if found is None else replace(found, exact=False)
+    if bracketed.cost.value == 0:
+        return bracketed
+    if order is None:
+        return replace(bracketed, exact=False)
     known = executed(bracketed.execution.wiring, request.model, bracketed.cost.value)
     margin = MARGIN if isinstance(request.model, CostProfile) else 1.0
-    if found.cost.value < margin * known and _applying(found.execution.result) <= _applying(bracketed.execution.result):
-        return _reserved(found, found, bracketed)
-    if known > (found.cost.value if found.exact else found.bound):
+    if order.cost.value < margin * known and _applying(order.execution.result) <= _applying(bracketed.execution.result):
+        return _reserved(order, order, bracketed)
+    if known > (order.cost.value if order.exact else order.bound):
         return replace(bracketed, exact=False)
-    return _reserved(bracketed, found, bracketed)
+    return _reserved(bracketed, order, bracketed)
 
 
 def _reserved(chosen: Runnable, order: EliminationOrder, bracketed: Runnable) -> Runnable:
@@ -268,40 +250,31 @@ def _reserved(chosen: Runnable, order: EliminationOrder, bracketed: Runnable) ->
     return replace(chosen, exact=True, but=(*order.but, ORDERS_ONLY))
 
 
-def _bracketed(made: Runnable | None, error: errors.PlanError | None, no_order_is_cheaper: bool) -> Runnable:
-    """The bracketing; if there is none, the error that says why."""
-    if made is None:
-        assert error is not None
-        raise error
-    return replace(made, exact=made.exact and no_order_is_cheaper)
-
-
 def _applying(structure: Structure) -> int:
     """The operations of applying a map once."""
     return cost_of_wiring(applying(structure)[0])
 
 
 def cheapest(
-    graph: LinearGraph, chain: Factors, request: Request, known: float = math.inf, most: float = math.inf
-) -> EliminationOrder | None:
-    """The cheapest order within the budget; None where that does not suffice to look at any.
+    graph: LinearGraph, chain: Factors, request: Request, most: float = math.inf
+) -> tuple[EliminationOrder | None, float | None]:
+    """The cheapest order within the budget, and the seconds of work that are left of `request.effort`, if that was given.
 
-    An order is laid out only if by its price it costs less than `most`, and of a large graph less than `known`; else None, too.
-    Raises `PlanError` where none of those that were laid out fits the memory.
+    None where the budget does not suffice to look at any order, or none costs less than `most`. Raises `PlanError` where none of
+    those that were laid out fits the memory.
     """
     budget = request.budget if request.budget is not None else BUDGET if request.effort is None else request.effort / PRODUCT
     room = None if request.memory is None else request.memory - graph.nbytes
-    found = search(graph, Kinds(graph, request.model, Work(budget)), room, request.explicit, request.budget is None)
-    if found is None:
-        return None
-    large = len(graph.inner) > LARGE
-    if found.orders[0][0] >= (min(known, most) if large else most):
-        return None
+    work = Work(budget)
+    found = search(graph, Kinds(graph, request.model, work), room, request.explicit, request.budget is None, most)
+    left = None if request.effort is None else max(0.0, work.left * PRODUCT)
+    if found is None or found.orders[0][0] >= most:
+        return None, left
     made = []
-    for value, order in found.orders[: 1 if large else LAID_OUT]:
+    for value, order in found.orders[: 1 if len(graph.inner) > LARGE or found.apart else LAID_OUT]:
         exact = found.exact and value == found.orders[0][0]
         own = _made(graph, chain, request, order, "auto", exact, found.bound)
         made.append(replace(own, exact=exact, but=() if found.apart and own.execution.additive else (EACH_ONCE,)))
     best = _fitting(made, request)
     reached = best.cost.value <= best.bound
-    return replace(best, exact=best.exact or reached, but=() if reached and not best.exact else best.but)
+    return replace(best, exact=best.exact or reached, but=() if reached and not best.exact else best.but), left

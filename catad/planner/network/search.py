@@ -25,6 +25,7 @@ from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 64  # vertices up to which the exact search is tried
+OF_EXACT = 0.8  # of the work that is left then
 WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
@@ -163,9 +164,14 @@ class Search:
 
 
 def search(
-    graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool, within_reason: bool = False
+    graph: LinearGraph,
+    kinds: Kinds,
+    memory: float | None,
+    explicit: bool,
+    within_reason: bool = False,
+    most: float = math.inf,
 ) -> Found | None:
-    """Cheap orders of a graph; None where the work does not suffice to price any.
+    """Cheap orders of a graph; None where the work does not suffice to price any, or none is found that costs less than `most`.
 
     The exact search comes first; where it does not end, orders by rules, of which the best is improved by windows. With
     `within_reason` these take no more than what may be saved by them.
@@ -177,23 +183,23 @@ def search(
         own = Search(graph, kinds, memory, explicit)
         for order in (list(graph.inner)[::-1], list(graph.inner)):
             if not kinds.work.spent:
-                _offer(tried, own, order, own.price(order))
+                _offer(tried, own, order, own.price(order, most))
         least = 0 if kinds.model is not None or kinds.shared else bound(graph)
-        exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried)
+        exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried, most)
         for written in [] if exact or kinds.work.spent else _written_first(own):
             own.written = written
             for order in own.portfolio():
-                _offer(tried, own, order, own.price(order))
+                _offer(tried, own, order, own.price(order, most))
                 if kinds.work.spent:
                     break
     except OutOfWork:
         if not tried:
             return None
-    if min(tried.values()) == math.inf:
+    if min(tried.values()) >= most:
         return None
     if not exact and len(graph.inner) > 1 and min(tried.values()) > least:
         _by_windows(own, tried, _worth(own, tried, least) if within_reason else math.inf)
-    ranked = [(value, list(order)) for value, order in _sorted(tried) if value < math.inf]
+    ranked = [(value, list(order)) for value, order in _sorted(tried) if value < most]
     return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph))
 
 
@@ -207,11 +213,11 @@ def _is_for_sets(own: Search) -> bool:
     return own.memory is None and not own.kinds.work.spent and len(own.graph.inner) <= EXACT
 
 
-def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
-    """Search exactly with half the work that is left; True where the best order is known then."""
+def _exactly(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> bool:
+    """Search exactly with most of the work that is left; True where the best order below `most` is known then."""
     work = own.kinds.work
-    least, own.written = min(tried.values()), []
-    own.kinds.work = work.lend(work.left / 2)
+    least, own.written = min(most, *tried.values()), []
+    own.kinds.work = work.lend(work.left * OF_EXACT)
     try:
         found = own.best(least)
     except OutOfWork:

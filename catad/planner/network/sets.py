@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product as every
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.planner.network.eliminate import Side
 from catad.planner.network.kinds import Kinds, OutOfWork
 from catad.planner.problems.parts import connected
 
 KEPT = 12  # structures that a set may leave; of more, the cheapest are kept, and the search is no longer exact
-TRY = 3.0  # work for one vertex as the last of a set
+TRY, EACH = 2.0, 0.5  # work for one vertex as the last of a set, and for each product around it
 
 Left = tuple[tuple[int, int, int], ...]  # what a set leaves: the kind of the map from p to s, sorted by (p, s)
 
@@ -72,20 +72,20 @@ class Sets:
 
     def _sums(self, ways: Sequence[Option]) -> float:
         """What adding the maps that are left to those that are there costs."""
-        edges = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
-        return sum([self._add(edges, p, s, kind) for way in ways for p, s, kind in way.left])
+        edges: dict[Any, int] = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
+        return sum([self._add(edges, (p, s), kind) for way in ways for p, s, kind in way.left])
 
-    def _add(self, edges: dict[tuple[int, int], int], p: int, s: int, kind: int) -> float:
-        """Add a map to those that are there, in place; what that costs."""
-        old = edges.get((p, s))
+    def _add(self, edges: dict[Any, int], at: Any, kind: int) -> float:
+        """Add a map to the one that is there, in place; what that costs."""
+        old = edges.get(at)
         if old is None:
-            edges[p, s] = kind
+            edges[at] = kind
             return 0.0
         made = self.kinds.sums.get((old, kind)) or self.kinds.sum(old, kind)
         if made.kind < 0:
-            del edges[p, s]
+            del edges[at]
         else:
-            edges[p, s] = made.kind
+            edges[at] = made.kind
         return made.cost
 
     def options(self, inside: int) -> list[Option]:
@@ -99,36 +99,42 @@ class Sets:
             for ways in every(*lists):
                 cost = sum([way.cost for way in ways])
                 if cost < self.most:
-                    way = self._last(v, inside, cost, ways)
-                    old = found.get(way.left)
-                    if way.cost < self.most and (old is None or way.cost < old.cost):
-                        found[way.left] = way
+                    cost, left = self._last(v, inside, cost, ways)
+                    old = found.get(left)
+                    if cost < self.most and (old is None or cost < old.cost):
+                        found[left] = Option(cost, left, v, ways)
         ranked = sorted(found.values(), key=lambda way: way.cost)
         self.exact = self.exact and len(ranked) <= KEPT
         self.solved[inside] = ranked[:KEPT]
         return ranked[:KEPT]
 
-    def _last(self, v: int, inside: int, cost: float, ways: tuple[Option, ...]) -> Option:
-        """The set eliminated with v as the last."""
+    def _last(self, v: int, inside: int, cost: float, ways: tuple[Option, ...]) -> tuple[float, Left]:
+        """What eliminating a set with v as the last costs, and what it leaves."""
         kinds, work = self.kinds, self.kinds.work
-        edges = {(p, v): kind for p, kind in self.before[v].items() if not inside >> p & 1}
-        edges.update({(v, s): kind for s, kind in self.after[v].items() if not inside >> s & 1})
+        into: dict[Any, int] = {p: kind for p, kind in self.before[v].items() if not inside >> p & 1}
+        out: dict[Any, int] = {s: kind for s, kind in self.after[v].items() if not inside >> s & 1}
+        left: dict[Any, int] = {}
         for way in ways:
             for p, s, kind in way.left:
-                cost += self._add(edges, p, s, kind)
-        into = [(p, kind) for (p, s), kind in edges.items() if s == v]
-        out = [(s, kind) for (p, s), kind in edges.items() if p == v]
-        left = {pair: kind for pair, kind in edges.items() if v not in pair}
-        work.left -= TRY + len(into) * len(out)
+                edges, at = (into, p) if s == v else (out, s) if p == v else (left, (p, s))
+                if at in edges:
+                    cost += self._add(edges, at, kind)
+                else:
+                    edges[at] = kind
+        work.left -= TRY + EACH * len(into) * len(out)
         if work.left < 0:
             raise OutOfWork
-        for p, first in into:
-            for s, second in out:
+        for p, first in into.items():
+            for s, second in out.items():
                 made = kinds.products.get((first, second)) or kinds.product(first, second)
                 cost += made.cost
                 if made.kind >= 0:
-                    cost += self._add(left, p, s, made.kind)
-        return Option(cost, tuple(sorted([(p, s, kind) for (p, s), kind in left.items()])), v, ways)
+                    at = p, s
+                    if at in left:
+                        cost += self._add(left, at, made.kind)
+                    else:
+                        left[at] = made.kind
+        return cost, tuple(sorted([(p, s, kind) for (p, s), kind in left.items()]))
 
 
 def _members(inside: int) -> list[int]:

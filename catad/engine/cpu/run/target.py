@@ -1,4 +1,4 @@
-"""The machine that programs are compiled for, and LLVM, which compiles them. The only place that imports llvmlite.
+"""The processor that programs are compiled for, and LLVM, which compiles them. Nothing else of the CPU imports llvmlite.
 
     text of LLVM IR --parse, verify--> module --O3 pipeline--> module --code generator--> object code --load--> addresses
 
@@ -15,7 +15,6 @@ import itertools
 import os
 import platform
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -27,6 +26,7 @@ from weakref import WeakValueDictionary
 from catad import errors
 from catad.engine import store
 from catad.engine.cpu.run import objects
+from catad.engine.llvm import lock, saved, with_module
 from catad.engine.notices import notice
 from catad.scalar import STOP_FLAG
 from catad.version import __version__
@@ -81,12 +81,9 @@ class Module:
         return f"<compiled code of {', '.join(self.names)}: {self.origin}, {1e3 * self.seconds:.1f} ms>"
 
 
-# LLVM's own state is global in places (its command line, its registries), and llvmlite locks single calls only: one thread
-# at a time compiles. The lock is held over a fork, so that no child starts from a half-way state.
-_lock = threading.RLock()
 _keeping = threading.Lock()  # for what is kept: finding a program again does not wait for a compilation
 if hasattr(os, "register_at_fork"):
-    for _each in (_keeping, _lock):  # the last is acquired first, as everywhere
+    for _each in (_keeping, lock):  # the last is acquired first, as everywhere: no child starts from a half-way state
         os.register_at_fork(before=_each.acquire, after_in_parent=_each.release, after_in_child=_each.release)
 
 _modules: WeakValueDictionary[bytes, Module] = WeakValueDictionary()
@@ -136,7 +133,7 @@ def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | Non
     known = hashlib.sha256("\0".join((key, str(level), *wanted)).encode()).digest()
     module = _found(known)
     if module is None:
-        with _lock:
+        with lock:
             module = _found(known)  # somebody else may have compiled it meanwhile
             if module is None:
                 module = _made(text, wanted, key, level)
@@ -246,6 +243,7 @@ class _LLVM:
         version = f"{llvmlite.__version__} LLVM {'.'.join(map(str, binding.llvm_version_info))}"
         features = binding.get_host_cpu_features().flatten()
         self.host = Host(version, self.target.triple, binding.get_host_cpu_name(), features)
+        self.triple = self.host.triple
         self.machine = self.new_machine()
         self.layout = str(self.machine.target_data)
         self.tunings = {level: self._tuning(level) for level in (SHORT, SPEED)}
@@ -276,7 +274,7 @@ class _LLVM:
 
 @cache
 def _llvm() -> _LLVM:
-    with _lock:
+    with lock:
         return _LLVM()
 
 
@@ -306,52 +304,7 @@ def assembly(text: str) -> str:
 
 
 def _with_module(text: str, use: Any, level: int = SPEED) -> Any:
-    """Parse, verify and optimise in a context of its own, which is freed with all that was made in it."""
-    stage = "parse"
-    with _lock:
-        llvm = _llvm()
-        context = llvm.binding.create_context()
-        module = None
-        try:
-            module = llvm.binding.parse_assembly(text, context)
-            module.triple, module.data_layout = llvm.host.triple, llvm.layout
-            stage = "verify"
-            module.verify()
-            stage = "optimise"
-            _optimise(llvm, module, level)
-            stage = "generate code for"
-            return use(llvm, module)
-        except (RuntimeError, UnicodeError) as error:
-            raise errors.EngineError(errors.llvm_failed(stage, str(error), _saved(text))) from error
-        finally:
-            if module is not None:
-                module.close()
-            context.close()
-
-
-def _optimise(llvm: _LLVM, module: Any, level: int) -> None:
-    builder = llvm.binding.create_pass_builder(llvm.machine, llvm.tunings[level])
-    passes = builder.getModulePassManager()
-    try:
-        passes.run(module, builder)
-    finally:
-        # llvmlite (0.44 to 0.50) finds an empty `_dispose` first in the order of the base classes and frees nothing: 75 kB a
-        # program. Detached afterwards, so that a version that does free it cannot do so twice.
-        llvm.binding.newpassmanagers.NewPassManager._dispose(passes)
-        passes.detach()
-        builder.close()
-
-
-def _saved(text: str | Callable[[], str]) -> str:
-    """Write the text to a file in the temporary folder that stays there; its name."""
-    text = text if isinstance(text, str) else text()
-    try:
-        handle, name = tempfile.mkstemp(prefix="catad-", suffix=".ll")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-    except OSError as error:
-        return f"no file: {error}"
-    return name
+    return with_module(text, _llvm, use, level)
 
 
 # ---- loading -------------------------------------------------------------------------------------------------------------
@@ -363,7 +316,7 @@ def _loaded(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) 
     except objects.Unplaceable:
         placed = None
     except objects.MissingSymbols as error:
-        raise errors.EngineError(errors.unknown_symbol(error.names, _saved(text))) from error
+        raise errors.EngineError(errors.unknown_symbol(error.names, saved(text))) from error
     if placed is None:
         return _linked(code, names, text)
     undefined = [name for name in names if name not in placed.names]
@@ -389,7 +342,7 @@ class _Linked:
 
 def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Linked:
     """Load through LLVM: every platform that it knows, at the price of importing it."""
-    with _lock:
+    with lock:
         llvm = _llvm()
         library = llvm.binding.JITLibraryBuilder().add_object_img(code).add_current_process()
         if STOP_FLAG.encode() in code:
@@ -399,7 +352,7 @@ def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) 
         try:
             return _Linked(library.link(llvm.linker, f"catad{next(_libraries)}"), names)
         except RuntimeError as error:
-            raise errors.EngineError(errors.llvm_failed("load", str(error), _saved(text))) from error
+            raise errors.EngineError(errors.llvm_failed("load", str(error), saved(text))) from error
 
 
 _libraries = itertools.count()

@@ -14,7 +14,7 @@ from catad.engine.backend import Step
 from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
-from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
+from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
@@ -30,6 +30,7 @@ from catad.linear.reindex import Reshaped
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.revolve import BoundedPullback
 from catad.wiring import Box, Wiring
 
 
@@ -79,11 +80,11 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
     return Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
 
 
-def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
+def loop(primitive: Sweep | BoundedPullback, ins: tuple[Tensor, ...]) -> Compiled | None:
     """A loop as one function; None where a part has no code, or where a step that is not pointwise is long enough for threads."""
     try:
         if largest(primitive) >= THREADED:
-            return LanesSweep(primitive, ins, primitive.evaluate)
+            return LanesSweep(primitive, ins, primitive.evaluate) if isinstance(primitive, Sweep) else None
         return Whole(box_as_program(primitive, ins), primitive.evaluate)
     except CannotPrint:
         return None
@@ -114,7 +115,7 @@ def _several(plain: Run) -> Callable[..., Any]:
 
 def _step(wiring: Wiring, box: Box) -> Step:
     ins = wiring.spaces(box.ins)
-    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep) else None
+    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep | BoundedPullback) else None
     return made or box.primitive.kernel(ins), box.ins, box.outs
 
 
