@@ -215,7 +215,7 @@ class KernelReader(LoopReader):
             full = [apply("add", one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
         line = getattr(node, "lineno", 0)
         source = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
-        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file)
+        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file, _said(node), getattr(node, "col_offset", 0))
 
     def load(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Node:
         """The number in a cell."""
@@ -294,8 +294,8 @@ class KernelReader(LoopReader):
             raise ScalarError(errors.store_to_number(repr(array)))
         at = list(index) if isinstance(index, tuple) else [index]
         out = self.new()
-        assert self.here is not None
-        self.steps.append(Atomic(self.site(self.here, array, at), op, self.entry(value), out))
+        assert self.call is not None
+        self.steps.append(Atomic(self.site(self.call, array, at), op, self.entry(value), out))
         return param(out)
 
     def word_atomic_add(self, array: Any, index: Any, value: Any) -> Node:
@@ -347,6 +347,15 @@ UNSUPPORTED = {
     "cg": "use syncthreads, or two launches for a barrier of all blocks",
     "const": "pass the array as an argument",
 }
+
+
+def _said(node: ast.AST) -> str:
+    """The index of a subscript, or of an atomic, as it is written."""
+    if isinstance(node, ast.Call) and len(node.args) > 1:
+        return ast.unparse(node.args[1])
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = index.elts if isinstance(index, ast.Tuple) else [] if index is None else [index]
+    return ", ".join(map(ast.unparse, parts))
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.simt.kernel import Launch
 from tests.simt.peer_hosts import HOSTS
 from tests.simt.peer_kernels import assigned, squared
 
@@ -86,6 +87,44 @@ def test_outputs_and_gradients_are_those_of_the_case(name, engine):
     for k, g in zip(moving, gradients, strict=True):
         if names[k] in case["expected_gradients"]:
             np.testing.assert_allclose(g, case["expected_gradients"][names[k]], rtol=1e-9, atol=1e-9)
+
+
+CALLED = {"given": "in", "total": "l"}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_no_atomics_are_promised_only_where_no_threads_meet_and_wherever_an_affine_site_has_none(name, monkeypatch):
+    case = cases()[name]
+    seen: list[Any] = []
+    lay_out = Launch.lay_out
+
+    def noted(self: Any, b: Any, x: Any) -> Any:
+        seen.append((self, b.space(x)))
+        return lay_out(self, b, x)
+
+    monkeypatch.setattr(Launch, "lay_out", noted)
+    run, _, args = program(name, case)
+    whole = {k: int(arg) for k, arg in enumerate(args) if arg.dtype.kind != "f"}
+
+    def outputs(*arrays: Any) -> Any:
+        given = iter(arrays)
+        return run(*[whole.get(k) if k in whole else next(given) for k in range(len(args))])
+
+    ct.wire(ct.function(lambda *a: tuple([v for k, v in enumerate(outputs(*a)) if k not in whole])),
+            ct.space_of(tuple([a for k, a in enumerate(args) if k not in whole])))  # fmt: skip
+    for launch, space in dict(seen).items():
+        reads: dict[str, list[Any]] = {}
+        for site in launch.sites(space):
+            if site.kind == "read" and site.site.array.place == "global":
+                reads.setdefault(CALLED.get(site.site.array.name, site.site.array.name), []).append(site)
+        for array_, sites in reads.items():
+            collisions = case.get("read_collisions", {}).get(array_)
+            if collisions is None or len(case.get("grid", case.get("launch_dim", ()))) == 0:
+                continue
+            if collisions > 1 and len(sites) == 1:
+                assert not sites[0].free, sites
+            if collisions == 1:
+                assert all(site.free for site in sites if site.forward != "gather"), sites
 
 
 def test_every_case_has_a_test():
