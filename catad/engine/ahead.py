@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from catad import errors
-from catad.engine.choice import compiling, languages
+from catad.engine.choice import compiling, languages, use_engine
 from catad.engine.program import program_of
 from catad.late import late
 from catad.spaces import Space
@@ -48,8 +48,10 @@ def _texts(f: D, dom: Space, language: str | None = None, name: str | None = Non
     """The steps of `f` at a space: what they are, and their text where they are compiled."""
     program, _ = program_of(f, dom)
     boxes = {box.outs: type(box.primitive).__name__ for box in program.wiring.boxes}
-    run = program.on(compiling(language, name))
-    return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
+    engine = compiling(language, name)
+    run = program.on(engine)
+    with use_engine(engine.name):  # it is named: code is compiled in full
+        return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
 
 
 def _described(kernel: Any, box: str) -> tuple[str, str | None]:

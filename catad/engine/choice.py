@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextvars import ContextVar
 from typing import Any
 
 from catad import errors
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU, WHOLE
 from catad.engine.cuda.engine import CUDA
+from catad.engine.in_force import AUTO
+from catad.engine.in_force import chosen as _chosen
 from catad.engine.reference import REFERENCE
 
-AUTO = "auto"
 _engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, CUDA, REFERENCE)}
 OWN = tuple(_engines)  # the names of what catad comes with
-_chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 
 
 def names() -> tuple[str, ...]:
@@ -76,8 +75,10 @@ def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
 
 def running(xp: Any) -> str:
     """A name for what runs arrays of a library now: the engine in force, or the library where only the array code runs it."""
-    known = any(engine.runs(xp) for engine in _engines.values() if engine is not REFERENCE)
-    name: str = chosen() if known else xp.__name__
+    for engine in _engines.values():
+        if engine is not REFERENCE and engine.runs(xp):
+            return _chosen.get() or chosen()
+    name: str = xp.__name__
     return name
 
 

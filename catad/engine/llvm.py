@@ -19,12 +19,15 @@ class Target(Protocol):
     """A machine that LLVM knows: llvmlite's binding, its triple and data layout, and the options of the pipeline by level."""
 
     binding: Any
-    machine: Any
     layout: str
     tunings: dict[int, Any]
+    passes: dict[int, tuple[str, ...]]  # by level: those that run, where it is not LLVM's own pipeline of that level
 
     @property
     def triple(self) -> str: ...
+
+    def generator(self, level: int) -> Any:
+        """The target machine for a level."""
 
 
 def with_module(text: str, target: Callable[[], Target], use: Callable[[Any, Any], Any], level: int) -> Any:
@@ -55,8 +58,13 @@ def with_module(text: str, target: Callable[[], Target], use: Callable[[Any, Any
 
 
 def _optimise(llvm: Target, module: Any, level: int) -> None:
-    builder = llvm.binding.create_pass_builder(llvm.machine, llvm.tunings[level])
-    passes = builder.getModulePassManager()
+    builder = llvm.binding.create_pass_builder(llvm.generator(level), llvm.tunings[level])
+    if level in llvm.passes:
+        passes = llvm.binding.create_new_module_pass_manager()
+        for name in llvm.passes[level]:
+            getattr(passes, f"add_{name}_pass")()
+    else:
+        passes = builder.getModulePassManager()
     try:
         passes.run(module, builder)
     finally:

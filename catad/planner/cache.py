@@ -29,6 +29,7 @@ from catad.planner.factors import Factors, Part, factors_of, lazy, structure_of,
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
+from catad.planner.network.thin import thinner
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
@@ -52,7 +53,11 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
     if request.mode == "elimination":
         return _by_elimination(structure, factors, request)
     made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
-    return _no_larger_than_dense(made, structure, factors, request)
+    made = _no_larger_than_dense(made, structure, factors, request)
+    if request.mode != "auto" or request.result != "structured" or request.memory is not None or request.explicit:
+        return made
+    asked = request.model is None or isinstance(request.model, CostProfile)
+    return thinner(made, _graph(structure, factors), factors, request) if asked and has_forks(structure) else made
 
 
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:

@@ -174,7 +174,7 @@ class Statements(Expressions):
         """Change what is no variable in place; here nothing can be."""
         raise self.error(node, "only variables can be changed", "assign the whole tuple anew")
 
-    def place(self, target: ast.expr, value: Any) -> None:
+    def store_into(self, target: ast.expr, value: Any) -> None:
         """Store into what is no variable; here nothing can be stored into."""
         with self.at(target):
             raise ScalarError(errors.changed_in_place())
@@ -185,7 +185,7 @@ class Statements(Expressions):
             self.frame.env[target.id] = value
             return
         if not isinstance(target, ast.Tuple | ast.List):
-            self.place(target, value)
+            self.store_into(target, value)
             return
         parts, names = list(self.parts(target, value)), target.elts
         star = next((k for k, name in enumerate(names) if isinstance(name, ast.Starred)), None)

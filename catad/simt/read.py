@@ -131,9 +131,9 @@ class KernelReader(LoopReader):
             raise self.error(node, f"an array of a kernel has no {node.attr}", "use shape, ndim, size, dtype and entries")
         return facts[node.attr]
 
-    def place(self, target: ast.expr, value: Any) -> None:
+    def store_into(self, target: ast.expr, value: Any) -> None:
         if not isinstance(target, ast.Subscript):
-            super().place(target, value)
+            super().store_into(target, value)
             return
         owner = self.value(target.value)
         if not isinstance(owner, Handle):

@@ -56,6 +56,11 @@ class _NVPTX:
         tuning.loop_vectorization = tuning.slp_vectorization = False
         tuning.loop_unrolling = tuning.loop_interleaving = False
         self.tunings = {LEVEL: tuning}
+        self.passes: dict[int, tuple[str, ...]] = {}
+
+    def generator(self, level: int) -> Any:
+        """The target machine, the same for every level."""
+        return self.machine
 
 
 @cache

@@ -22,7 +22,7 @@ from catad.planner.graph import Graph
 from catad.planner.graph_picture import draw
 from catad.planner.heuristics import Work
 from catad.planner.network.carry import Elimination, carried, executed, written_text
-from catad.planner.network.eliminate import Arrays, Entry, Order, Side, Write, follow, gathered, take_step
+from catad.planner.network.eliminate import Arrays, Entry, Keep, Order, Side, Write, follow, gathered, take_step
 from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import PRODUCT, search
@@ -40,8 +40,8 @@ EACH_ONCE, ORDERS_ONLY = "each product counted once", "among orders of eliminati
 class EliminationOrder(Runnable):
     """The order in which the vertices of a linear graph are eliminated.
 
-    `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out;
-    `added` is how many pairs of parallel edges are added first.
+    `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out, and
+    `("keep", v)` for those that stay; `added` is how many pairs of parallel edges are added first.
     """
 
     kind = "order"
@@ -59,7 +59,9 @@ class EliminationOrder(Runnable):
 
     @property
     def subject(self) -> str:
-        return f"{self.ends}, {times(len(self.graph.inner), 'vertex')} eliminated"
+        gone = len([entry for entry in self.entries if isinstance(entry, int)])
+        stay = len(self.graph.inner) - gone
+        return f"{self.ends}, {times(gone, 'vertex')} eliminated" + (f", {stay} kept" if stay else "")
 
     @property
     def sized(self) -> Graph:
@@ -127,8 +129,10 @@ class EliminationOrder(Runnable):
         return rejected(step, own, [(cost(v), v) for v in left], lambda value: amount(value, model, "operations"))
 
 
-def _why_written(chosen: Write, after: Side[Any], model: Model) -> str:
+def _why_written(chosen: Write | Keep, after: Side[Any], model: Model) -> str:
     """The two ways of writing an edge out."""
+    if len(chosen) == 2:
+        return f"vertex {chosen[1]} is kept"
     head, (own, p, s) = written_text(chosen), chosen
     edge = after[p].get(s)
     if edge is None or not lazy(edge):
@@ -144,12 +148,17 @@ def is_bracketing(value: Any) -> bool:
     """True where a value is nested pairs and not a flat list of an order."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return False
-    return any(isinstance(half, (list, tuple)) and not is_write(half) for half in value) or value[0] in WAYS
+    return any(isinstance(half, (list, tuple)) and not (is_write(half) or is_keep(half)) for half in value) or value[0] in WAYS
 
 
 def is_write(value: Any) -> bool:
     """True where a value is `("push", p, s)` or `("pull", p, s)`."""
     return isinstance(value, (list, tuple)) and len(value) == 3 and value[0] in WAYS
+
+
+def is_keep(value: Any) -> bool:
+    """True where a value is `("keep", v)`."""
+    return isinstance(value, (list, tuple)) and len(value) == 2 and value[0] == "keep"
 
 
 def checked_order(graph: LinearGraph, order: Any) -> tuple[Entry, ...]:
@@ -166,12 +175,13 @@ def checked_order(graph: LinearGraph, order: Any) -> tuple[Entry, ...]:
                     raise errors.PlanError(errors.missing_vertex(v, len(graph.spaces), f"step {k}"))
             found.append((how, p, s))
             continue
-        if isinstance(entry, bool) or not isinstance(entry, int) or entry not in graph.inner:
-            raise errors.PlanError(errors.not_eliminable(entry, k))
-        if entry in seen:
-            raise errors.PlanError(errors.eliminated_twice(entry, k))
-        seen.add(entry)
-        found.append(entry)
+        v = entry[1] if is_keep(entry) else entry
+        if isinstance(v, bool) or not isinstance(v, int) or v not in graph.inner:
+            raise errors.PlanError(errors.not_eliminable(v, k))
+        if v in seen:
+            raise errors.PlanError(errors.eliminated_twice(v, k))
+        seen.add(v)
+        found.append(("keep", v) if is_keep(entry) else v)
     skipped = [v for v in graph.inner if v not in seen]
     if skipped:
         raise errors.PlanError(errors.skipped_vertices(skipped, len(found)))
