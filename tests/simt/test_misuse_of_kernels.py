@@ -226,6 +226,11 @@ def test_races_that_the_data_make():
         y[p[i]] = x[i]
 
     ct.testing.check_races(scattered[2, 4], np.arange(8), x8, x8)
+    ct.grad(scattered[2, 4] >> ct.sum())(np.arange(8), x8, x8)
+    again = np.array([0, 1, 2, 3, 3, 5, 6, 7])
+    for f in (scattered[2, 4], ct.grad(scattered[2, 4] >> ct.square >> ct.sum())):
+        with pytest.raises(ct.ScalarError, match=r"a race at cell \(3,\) of y"):
+            f(again, x8, x8)
     with pytest.raises(ct.ScalarError, match="a race at cell \\(3,\\) of y"):
         ct.testing.check_races(scattered[2, 4], np.array([0, 1, 2, 3, 3, 5, 6, 7]), x8, x8)
 
