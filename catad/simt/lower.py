@@ -68,6 +68,11 @@ class Lowering:
         self.map: dict[Node, Node] = dict(lanes.coordinates)
         self.versions: dict[Array, Wire] = {}
         self.found = found
+        self.guard: Callable[[Wire], Wire] | None = None  # what checks the index of a site on the data of the first call
+
+    def guarded(self, at: Wire) -> Wire:
+        """The index of a site that data decide."""
+        return at if self.guard is None else self.guard(at)
 
     # -- expressions
 
@@ -367,7 +372,7 @@ class Lowering:
         """A store at any indices: the last thread that comes to a cell wins."""
         size = math.prod(old.shape)
         at, v = self.computed(self.flat(index, old.shape, path), self.written(path, value, old.dtype))
-        at, v = self.in_order(at), self.in_order(v)
+        at, v = self.in_order(self.guarded(at)), self.in_order(v)
         (writer,) = self.b.add(LastWriter(size), at)
         (new,) = self.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
         chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
@@ -399,7 +404,7 @@ class Lowering:
         self.note(site, f"atomic {step.op}", "by bin", "gather", True, "")
         size = math.prod(old.shape)
         at, added = self.computed(self.flat(index, old.shape, path), v)
-        at, added = self.in_order(at), self.in_order(added)
+        at, added = self.in_order(self.guarded(at)), self.in_order(added)
         line = reshaped(self.b, old, (size,))
         if needed:
             assert step.out is not None

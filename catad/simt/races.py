@@ -2,7 +2,8 @@
 
 Two threads of one block race where both touch a cell between the same two barriers, and threads of two blocks where both touch a
 cell of a global array at all, unless both read or both are atomic. The comparison is exact for the arguments at hand. Where no
-index and no condition depends on data it is exact for all arguments, and it is made when the launch is laid out (`data_free`).
+index and no condition depends on data it is exact for all arguments, and it is made when the launch is laid out; else it is made
+at the first call of a program, by the box `Unraced`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,22 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from catad import errors, scalar
+from catad.boxes import box
+from catad.linear.gather import spread_over
 from catad.scalar import Function, Node, param
 from catad.scalar.simplify import replace
-from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, Load, Repeat, Site, Step, Store, T, nodes_of
+from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, Load, Repeat, Site, Step, Store, T
 from catad.simt.read import Dims
+from catad.spaces import Tensor
+from catad.vector.index import Integers
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
 
 MOST_TRIPS = 100_000
 READ, ATOMIC, WRITE = 0, 1, 2
@@ -225,43 +233,91 @@ def _conflict(group: Any, who: Any, kinds: Any) -> tuple[int, int] | None:
     return int(order[top]), int(order[other])
 
 
-def data_free(body: Body) -> bool:
-    """Whether no index, no condition and no number of trips depends on data."""
-    tainted = {k for _, k in body.numbers}
+def sources_of(body: Body) -> frozenset[str]:
+    """The parameters on which an index, a condition or a number of trips depends."""
+    flow = _Flow({k: frozenset([name]) for name, k in body.numbers})
     while True:
-        before = len(tainted)
-        _taint(body.steps, tainted)
-        if len(tainted) == before:
-            return not _reads(body.steps, tainted)
+        before = (dict(flow.numbers), dict(flow.arrays))
+        flow.follow(body.steps)
+        if before == (flow.numbers, flow.arrays):
+            return flow.decisive
 
 
-def _uses(node: Node, tainted: set[int]) -> bool:
-    return any(k in tainted for k in scalar.parameters([node])[0])
+class _Flow:
+    """From which parameters of the kernel the numbers and the contents of arrays follow."""
+
+    def __init__(self, numbers: dict[int, frozenset[str]]) -> None:
+        self.numbers = numbers
+        self.arrays: dict[Array, frozenset[str]] = {}
+        self.decisive: frozenset[str] = frozenset()
+
+    def of(self, *nodes: Node) -> frozenset[str]:
+        used = [k for node in nodes for k in scalar.parameters([node])[0]]
+        return frozenset().union(*[self.numbers.get(k, frozenset()) for k in used])
+
+    def follow(self, steps: Sequence[Step]) -> None:
+        """What statements make of what they read, once."""
+        for step in steps:
+            match step:
+                case Load() | Store() | Atomic():
+                    self._site(step)
+                case Barrier(path=path):
+                    self.decisive |= self.of(path)
+                case Repeat():
+                    self.follow(step.body)
+                    for state in step.states:
+                        found = self.of(state.init, state.step)
+                        self.numbers[state.inside] = self.numbers.get(state.inside, frozenset()) | found
+                        self.numbers[state.after] = self.numbers[state.inside]
+                    self.decisive |= frozenset() if step.trips is None else self.of(step.trips)
+                    self.decisive |= frozenset() if step.alive is None else self.numbers[step.alive]
+
+    def _site(self, step: Load | Store | Atomic) -> None:
+        array = step.site.array
+        where = self.of(*step.site.index, step.site.path)
+        self.decisive |= where
+        own = self.arrays.get(array, frozenset([array.name] if array.place == "global" else []))
+        if not isinstance(step, Load):
+            self.arrays[array] = own = own | where | self.of(step.value)
+        if not isinstance(step, Store) and step.out is not None:
+            self.numbers[step.out] = own | where
 
 
-def _taint(steps: Sequence[Step], tainted: set[int]) -> None:
-    for step in steps:
-        if isinstance(step, Load | Atomic) and step.out is not None:
-            tainted.add(step.out)
-        elif isinstance(step, Repeat):
-            _taint(step.body, tainted)
-            for state in step.states:
-                if _uses(state.init, tainted) or _uses(state.step, tainted):
-                    tainted |= {state.inside, state.after}
+@box
+class Unraced(Integers):
+    """(index, arguments...) to the index; at the first call all accesses of a launch are compared, which may raise a race.
+
+    `given` are the parameters that are passed, those on which indices and conditions depend.
+    """
+
+    dims: Dims
+    body: Body
+    given: tuple[str, ...]
+
+    @property
+    def arity(self) -> int:
+        return 1 + len(self.given)
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins[:1]
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        return arrays[0]
+
+    def check(self, xp: Any, *arrays: Any) -> None:
+        numbers = [array if xp is np else array.get() for array in arrays[1:]]
+        compare(self.dims, self.body, dict(zip(self.given, numbers, strict=True)))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return (ins[0] if flags[0] else spread_over(b, ins[0], size),)
 
 
-def _reads(steps: Sequence[Step], tainted: set[int]) -> bool:
-    for step in steps:
-        if isinstance(step, Repeat):
-            ends = [] if step.trips is None else [step.trips]
-            if step.alive in tainted or any(_uses(node, tainted) for node in ends) or _reads(step.body, tainted):
-                return True
-            continue
-        nodes = nodes_of(step)
-        nodes = nodes[:-1] if isinstance(step, Store | Atomic) else nodes
-        if any(_uses(node, tainted) for node in nodes):
-            return True
-    return False
+def compare(dims: Dims, body: Body, args: dict[str, Any]) -> None:
+    """Do a kernel in lockstep and compare its accesses; arguments that are not given are zeros."""
+    zeros: dict[str, Any] = {array.name: np.zeros(array.shape, array.dtype) for array in body.arrays}
+    run = Lockstep(dims, body, zeros | dict.fromkeys([name for name, _ in body.numbers], 0) | args)
+    run.run()
+    run.check()
 
 
 def count_of(steps: Sequence[Step], times: int = 1) -> int:

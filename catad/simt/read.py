@@ -215,7 +215,8 @@ class KernelReader(LoopReader):
             full = [apply("add", one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
         line = getattr(node, "lineno", 0)
         source = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
-        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file, _said(node), getattr(node, "col_offset", 0))
+        column = getattr(node, "col_offset", 0)
+        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file, _said(node), column)
 
     def load(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Node:
         """The number in a cell."""

@@ -1,4 +1,4 @@
-"""Every mistake in a kernel or a launch is one clear error; bugs that are planted are found by the check that is named for them."""
+"""Every mistake in a kernel or a launch is one clear error; bugs that are planted are found by the named check."""
 
 from __future__ import annotations
 
@@ -56,8 +56,10 @@ def test_arguments():
 
     with pytest.raises(ct.SpaceError, match="2: x, y"):
         k[1, 1](x8)
-    with pytest.raises(ct.ScalarError, match="number of indices"):
+    with pytest.raises(ct.ScalarError, match="used as a number"):
         k[1, 1](np.ones((2, 2)), x8)
+    with pytest.raises(ct.ScalarError, match="number of indices"):
+        k[1, 1](x8, np.ones((2, 2)))
 
 
 def test_a_store_to_a_number():
@@ -97,7 +99,8 @@ def test_an_index_from_data_out_of_range():
         if i < 8:
             y[p[i]] = x[i]
 
-    np.testing.assert_array_equal(dropped[2, 4](np.array([-1, 8, 2, 3, 4, 5, 6, 7]), x8 + 1, np.zeros(8)), [0, 0, 3, 4, 5, 6, 7, 8])
+    out = dropped[2, 4](np.array([-1, 8, 2, 3, 4, 5, 6, 7]), x8 + 1, np.zeros(8))
+    np.testing.assert_array_equal(out, [0, 0, 3, 4, 5, 6, 7, 8])
 
 
 def test_shared_arrays_of_unknown_size():
@@ -223,6 +226,11 @@ def test_races_that_the_data_make():
         y[p[i]] = x[i]
 
     ct.testing.check_races(scattered[2, 4], np.arange(8), x8, x8)
+    ct.grad(scattered[2, 4] >> ct.sum())(np.arange(8), x8, x8)
+    again = np.array([0, 1, 2, 3, 3, 5, 6, 7])
+    for f in (scattered[2, 4], ct.grad(scattered[2, 4] >> ct.square >> ct.sum())):
+        with pytest.raises(ct.ScalarError, match=r"a race at cell \(3,\) of y"):
+            f(again, x8, x8)
     with pytest.raises(ct.ScalarError, match="a race at cell \\(3,\\) of y"):
         ct.testing.check_races(scattered[2, 4], np.array([0, 1, 2, 3, 3, 5, 6, 7]), x8, x8)
 
