@@ -115,6 +115,17 @@ def test_numbers_out_of_range_are_those_of_the_cpu(x: Any) -> None:
             assert np.array_equal(np.isfinite(a), np.isfinite(b)) and np.allclose(a, b, rtol=1e-11, atol=0.0, equal_nan=True)
 
 
+def test_nothing_is_read_beyond_the_ends() -> None:
+    """The first link of a recurrence is nobody's: NaN stands where it would be read."""
+    room = np.full(302, np.nan)
+    x = room[1:-1]
+    x[...] = RNG.uniform(0.9, 1.1, 300)
+    for f in (PRODUCT, ct.scan(lambda a, b: a * b, 1.0, reverse=True), ct.fork(ct.id, ct.id) >> ct.recurrence):
+        for g in (f, ct.grad(f >> ct.sum())):
+            emulated(2)
+            assert_near(on_gpu(g, x), on("reference", g, x), eps=2048)
+
+
 # -- planted bugs
 
 X = RNG.integers(0, 2, 2400)

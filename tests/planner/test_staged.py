@@ -132,7 +132,7 @@ def test_places_are_where_least_passes() -> None:
 
 def test_dtypes_stay() -> None:
     """Constants that took the dtype of what they met keep it in their part."""
-    term, chain, dom = chain_of(repeated, ct.f32[N])
+    term, chain, _ = chain_of(repeated, ct.f32[N])
     x = np.linspace(0.1, 1.0, N, dtype=np.float32)
     assert len(chain) > 6
     with ct.use_engine("reference"):
