@@ -98,7 +98,7 @@ class Plan:
         low.versions.update(zip(self.versions, state[numbers:], strict=True))
         low.versions.update(zip(self.read, given[len(self.given) :], strict=True))
         low.bind(self.step.counter, counter)
-        low.counters[len(low.wires) - 1] = MOST
+        low.counters[low.map[param(self.step.counter)].value] = MOST
         low.run(self.step.body)
         return low
 

@@ -78,8 +78,10 @@ class Lowering:
 
     def bind(self, k: int, wire: Wire) -> None:
         """Give a parameter of the kernel the value on a wire."""
-        self.wires.append(wire)
-        self.map[param(k)] = param(len(self.wires) - 1)
+        at = next((j for j, one in enumerate(self.wires) if one.number == wire.number), len(self.wires))
+        if at == len(self.wires):  # what is read twice is one argument, so that its partials are one, too
+            self.wires.append(wire)
+        self.map[param(k)] = param(at)
 
     def normal(self, node: Node) -> Node:
         """An expression of the kernel over the wires, with what is the same for all threads decided."""
