@@ -162,7 +162,7 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
 
 
 def effort(basis: Basis | None, request: Request, size: int) -> float | None:
-    """The seconds that both searches may take together, counted as work: each what `USES` uses of a basis would take.
+    """The seconds that both searches may take together, counted as work: what `USES` uses of a basis would take.
 
     They may take about what linearizing takes in any case, by the `size` of the program: its maps; by operations, which are no
     time, more. None leaves it to the budget, which was given, or counts in a unit of the user's.
@@ -172,7 +172,7 @@ def effort(basis: Basis | None, request: Request, size: int) -> float | None:
         return None
     if basis is None:
         return LONGEST
-    return min(LONGEST, max(floor(model, size), 2 * USES * basis.compiled * (OPERATION if model is None else 1.0)))
+    return min(LONGEST, max(floor(model, size), USES * basis.compiled * (OPERATION if model is None else 1.0)))
 
 
 def floor(model: Model, size: int) -> float:
