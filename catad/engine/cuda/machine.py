@@ -11,7 +11,7 @@ from catad.boxes import Primitive
 from catad.engine.cuda.checks import InRangeCheck
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import unprinted, way_of
-from catad.engine.machine import Compiled, Machine, Way
+from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.spaces import Tensor
@@ -53,7 +53,7 @@ class GpuMachine(Machine):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(self.device, stage, place, arrays, outs)
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """A check of indices that does not make the host wait; the array code of all other boxes that no stage contains."""
         return InRangeCheck(self.device, primitive.size, ins) if isinstance(primitive, InRange) else None
 

@@ -93,6 +93,11 @@ class Text:
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
         return Buffer(f"%c{len(self.constants) - 1}", self.constants[-1].nbytes)
 
+    def known(self, buffer: Buffer) -> Any | None:
+        """The array that a buffer holds, where it is a constant."""
+        name = buffer.pointer
+        return self.constants[int(name[2:])] if name.startswith("%c") and name[2:].isdigit() else None
+
     def text(self, *more: str) -> str:
         """The module: `kernel(table)`, with more parameters where there are some."""
         start = [*self._start]
