@@ -63,8 +63,8 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
 def _thinner(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The plan `made`, or one that keeps thin vertices; by time these are looked for where they may save what that takes."""
     graph, basis = _graph(structure, factors), written(structure_of(as_they_stand(factors))[0], request.model)
-    work = effort(basis, request, len(graph.edges))
-    if work is not None and request.model is not None and work <= floor(request.model, len(graph.edges)):
+    work, least = effort(basis, request, len(graph.edges)), floor(request.model, len(graph.edges))
+    if work is not None and request.model is not None and basis is not None and PROVEN * USES * basis.compiled <= least:
         return made
     return thinner(made, graph, factors, replace(request, effort=work))
 
