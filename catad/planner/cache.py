@@ -57,7 +57,16 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
     if request.mode != "auto" or request.result != "structured" or request.memory is not None or request.explicit:
         return made
     asked = request.model is None or isinstance(request.model, CostProfile)
-    return thinner(made, _graph(structure, factors), factors, request) if asked and has_forks(structure) else made
+    return _thinner(made, structure, factors, request) if asked and has_forks(structure) else made
+
+
+def _thinner(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
+    """The plan `made`, or one that keeps thin vertices; by time these are looked for where they may save what that takes."""
+    graph, basis = _graph(structure, factors), written(structure_of(as_they_stand(factors))[0], request.model)
+    work = effort(basis, request, len(graph.edges))
+    if work is not None and request.model is not None and work <= floor(request.model, len(graph.edges)):
+        return made
+    return thinner(made, graph, factors, replace(request, effort=work))
 
 
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
@@ -153,7 +162,7 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
 
 
 def effort(basis: Basis | None, request: Request, size: int) -> float | None:
-    """The seconds that both searches may take together, counted as work: each what `USES` uses of a basis would take.
+    """The seconds that both searches may take together, counted as work: what `USES` uses of a basis would take.
 
     They may take about what linearizing takes in any case, by the `size` of the program: its maps; by operations, which are no
     time, more. None leaves it to the budget, which was given, or counts in a unit of the user's.
@@ -163,7 +172,7 @@ def effort(basis: Basis | None, request: Request, size: int) -> float | None:
         return None
     if basis is None:
         return LONGEST
-    return min(LONGEST, max(floor(model, size), 2 * USES * basis.compiled * (OPERATION if model is None else 1.0)))
+    return min(LONGEST, max(floor(model, size), USES * basis.compiled * (OPERATION if model is None else 1.0)))
 
 
 def floor(model: Model, size: int) -> float:

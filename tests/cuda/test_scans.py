@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("small")
 @pytest.fixture
 def small(anew: pytest.MonkeyPatch) -> None:
     """Short lines have many tiles, and groups of them."""
-    anew.setattr(launch, "LONG", 50)
+    anew.setattr(launch, "SHORT", 50)
     anew.setattr(Scans, "threads", 64)
     anew.setattr(Scans, "per", 1)
 

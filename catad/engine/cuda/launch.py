@@ -16,13 +16,14 @@ from catad.engine.in_two import InTwo
 from catad.engine.machine import Way
 from catad.engine.stages.body import Body, Source
 from catad.engine.stages.joins import joins, of_totals
-from catad.engine.stages.layout import FOLDS, LANES, LINE, POINTS, Kernel, Layout, Loop, Ready, layout
+from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loop, Ready, layout
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
 from catad.errors import CannotPrint
 
-LONG = 1 << 12  # indices of a line up to which one thread goes through it
+SHORT = 1 << 8  # indices of a line up to which one thread goes through it
+LONG = 1 << 12  # the same where no short operator joins parts of the line
 MANY = 1 << 10  # lines from which on one thread goes through each, however long they are
 
 
@@ -38,9 +39,10 @@ def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[
         return FoldsCall(device, how, place)
     if how.kernel.kind == POINTS:
         return PointsCall(device, how, place)
-    if how.kernel.kind == LANES or (how.kernel.kind == LINE and (how.loops[-1].size <= LONG or _lines(how) >= MANY)):
+    size, joined = how.loops[-1].size, joins(how.kernel.body) is not None
+    if how.kernel.kind == LANES or size <= (SHORT if joined else LONG) or _lines(how) >= MANY:
         return LanesCall(device, how, place)
-    if joins(how.kernel.body) is None:
+    if not joined:
         raise unprinted("a scan or recurrence along a long line, whose operator is long")
     return ScansCall(device, how, place)
 

@@ -18,7 +18,7 @@ from catad.planner.network.eliminate import Entry, eliminate
 from catad.planner.network.kinds import Kinds, OutOfWork
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.order import by_hand
-from catad.planner.network.search import EXACT, Search
+from catad.planner.network.search import EXACT, PRODUCT, Search
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
@@ -55,7 +55,7 @@ def _has_thin(graph: LinearGraph, rows: int, columns: int, stored: int) -> bool:
 
 def _order(graph: LinearGraph, request: Request) -> tuple[Entry, ...] | None:
     """The vertices that go, by minimal fill, then those that stay; None where all go, or the work does not suffice."""
-    kinds = Kinds(graph, request.model, Work(BUDGET))
+    kinds = Kinds(graph, request.model, Work(BUDGET if request.effort is None else min(BUDGET, request.effort / PRODUCT)))
     order = list[Entry]()
     try:
         own = Search(graph, kinds, None, False)
