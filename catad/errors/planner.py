@@ -387,3 +387,65 @@ def no_program(thing: object) -> str:
         given=f"{abbreviated(thing)} of type {type(thing).__name__}",
         expected="a morphism, and the values or the spaces of its arguments",
     )
+
+
+def no_size_named(known: dict[str, int]) -> str:
+    return text("what_if needs a size", expected=_sizes(known), do="name it with the lengths to try: plan.what_if(n=[10, 100])")
+
+
+def unknown_size(name: str, known: dict[str, int]) -> str:
+    return text(
+        "the program has no such size",
+        given=name,
+        expected=_sizes(known),
+        do='sizes are lengths of axes of the arguments; axes="mn,n" names them otherwise',
+    )
+
+
+def _sizes(known: dict[str, int]) -> str:
+    if not known:
+        return "nothing: no argument has an axis"
+    return "one of " + ", ".join([f"{name} (now {n})" for name, n in known.items()])
+
+
+def bad_length(name: str, value: object) -> str:
+    return text(
+        "the size is not valid", given=f"{name}={abbreviated(value)}", expected="a whole number, at least 0, or a list of such"
+    )
+
+
+def uneven_sizes(counts: dict[str, int]) -> str:
+    given = ", ".join([f"{n} of {name}" for name, n in counts.items()])
+    return text("the lists of sizes differ in length", given=given, expected="one length, or single numbers beside one list")
+
+
+def bad_axes(subscripts: object, shapes: list[tuple[int, ...]]) -> str:
+    return text(
+        "the axes of the arguments cannot be named so",
+        given=f"axes={abbreviated(subscripts)}",
+        expected=f"a letter (or _) for each axis of the shapes {', '.join(map(str, shapes)) or '(none)'}, with commas between",
+        do='write axes="mn,n" for a matrix and a vector',
+    )
+
+
+def two_lengths(name: str, first: int, second: int) -> str:
+    return text("one name stands for two lengths", given=f"{name}: {first} and {second}", expected="axes of equal length")
+
+
+def no_program_of_size(sizes: str, error: Exception) -> str:
+    lines = str(error).splitlines()
+    return text(
+        "the program does not exist at this size",
+        given=sizes,
+        expected="a size at which the program can be laid out, with its constants as they are",
+        where=lines[0] if lines else type(error).__name__,
+    )
+
+
+def no_other_sizes(subject: str) -> str:
+    return text(
+        "this plan is for one size only",
+        given=subject,
+        expected="the plan of a morphism, or of a list of sizes, that recomputes nothing",
+        do="plan again at the other size",
+    )

@@ -48,7 +48,7 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
     if request.mode == "elimination":
         return _by_elimination(structure, factors, request)
     made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
-    return _no_larger_than_dense(made, structure, factors, request)
+    return no_larger_than_dense(made, structure, factors, request)
 
 
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
@@ -135,7 +135,7 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
     return Bracketing(chain=factors, execution=execute(factors, traced), tree=traced.tree)
 
 
-def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
+def no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form."""
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made

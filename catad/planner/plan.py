@@ -27,6 +27,7 @@ from catad.planner.recompute import fitting, with_checkpoints
 from catad.planner.reports import Reports
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
 from catad.planner.schedule import Runs
+from catad.planner.sizes import LaidOut, Sizes
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
 from catad.planner.subject import derivative, factors_of_list, factors_of_maps, subject_at
 from catad.spaces import Space, Value
@@ -348,20 +349,24 @@ def plan(
     return _plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
-def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
+def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
-    f, dom = subject_at(f, primals_or_spaces)
+    f, dom = subject_at(given, primals_or_spaces)
 
     def made() -> Plan:
         source = f if want == "jacobian" else grad(f)
         if want == "jacobian" and is_limited(source, dom, request):
             return _gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
         try:
-            return _planned(source, dom, want, request)
+            planned = _planned(source, dom, want, request)
         except errors.PlanError as error:
             if least_of(error) is None or request.mode != "auto":
                 raise
             return fitting(source, dom, request, lambda runs: _planned(source, dom, want, request, runs), error)
+        assert planned.structure is not None
+        own = given if want == "jacobian" else grad(given)
+        sizes_of(own, None, request).note(dom, planned.structure, request, planned._multiplied)
+        return planned
 
     key = ("plan", dom, want, request)
     try:
@@ -383,6 +388,16 @@ def _gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
     """The plan for a gradient within a limit of memory: its peak is that of value and pullback."""
     made = _planned(source, dom, "jacobian", replace(request, memory=None), found.runs)
     return replace(made, strategy=with_peak(made._multiplied, found.peak), request=replace(made.request, memory=request.memory))
+
+
+def sizes_of(f: D, by: tuple[int, ...] | None, request: Request) -> Sizes:
+    """What is known of the derivative of a term by the leaves `by` (None: all) at other sizes."""
+    return cached(f, ("sizes", by, request), Sizes)
+
+
+def plan_at(sizes: Sizes, dom: Space, structure: Structure, request: Request, lay_out: LaidOut) -> Plan:
+    """The plan for a structure, by what is known of other sizes; see `catad.planner.sizes`."""
+    return Plan(sizes.plan_at(dom, structure, request, lay_out), replace(request, mode="auto"), structure)
 
 
 def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs) -> Plan:

@@ -33,7 +33,8 @@ def _proof(plan: Plan) -> str:
         return ", ".join(["optimal", *plan.strategy.but])
     if plan.mode not in ("auto", "elimination"):
         return plan.mode
-    return f"the best order is at most {plan.gap:.1%} cheaper" if plan.bound else "not known to be optimal"
+    proof = f"the best order is at most {plan.gap:.1%} cheaper" if plan.bound else "not known to be optimal"
+    return f"{proof}: {plan.strategy.stopped}" if plan.strategy.stopped else proof
 
 
 def explain(plan: Plan) -> str:
