@@ -432,11 +432,11 @@ def two_lengths(name: str, first: int, second: int) -> str:
     return text("one name stands for two lengths", given=f"{name}: {first} and {second}", expected="axes of equal length")
 
 
-def no_program_of_size(sizes: str, error: Exception) -> str:
+def no_program_of_size(sizes: dict[str, int], error: Exception) -> str:
     lines = str(error).splitlines()
     return text(
         "the program does not exist at this size",
-        given=sizes,
+        given=", ".join([f"{name}={n}" for name, n in sizes.items()]),
         expected="a size at which the program can be laid out, with its constants as they are",
         where=lines[0] if lines else type(error).__name__,
     )

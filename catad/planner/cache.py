@@ -207,7 +207,7 @@ def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
     key = (tuple([part.structure.kind for part in factors.parts]), request)
     known = _bracketings.get(key)
     least = bound(factors, request.model)
-    if known is not None and least > 0 and request.memory is None:
+    if known is not None and least > 0 and request.memory is None and request.effort is None:
         traced = trace(factors, known, request.model)
         if traced.value <= SLACK * least:
             return traced, traced.value <= least

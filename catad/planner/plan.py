@@ -7,7 +7,7 @@ structures alone, kept, and run as one program. Its strategy (`catad.planner.str
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -29,7 +29,7 @@ from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want,
 from catad.planner.schedule import Runs
 from catad.planner.sizes import LaidOut, Sizes
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
-from catad.planner.subject import derivative, factors_of_list, factors_of_maps, subject_at
+from catad.planner.subject import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
 from catad.spaces import Space, Value
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
@@ -72,6 +72,7 @@ class Plan(Reports):
     request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
     program: PlannedMorphism | None = None
+    origin: Origin | None = field(default=None, compare=False)
 
     # -- what is done
 
@@ -366,14 +367,15 @@ def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request:
         assert planned.structure is not None
         own = given if want == "jacobian" else grad(given)
         sizes_of(own, None, request).note(dom, planned.structure, request, planned._multiplied)
-        return planned
+        return replace(planned, origin=origin)
 
-    key = ("plan", dom, want, request)
+    origin = origin_of(given, primals_or_spaces, dom, want == "hessian")
+    key = ("plan", origin.form, dom, want, request)
     try:
         hash(key)
     except TypeError:  # a bracketing as lists
         return made()
-    return cached(f, key, made)
+    return cached(given, key, made)
 
 
 def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = ()) -> Plan:

@@ -183,11 +183,11 @@ def _priced(value: float, result: Structure, request: Request, make: Callable[[]
     return Priced(value + use_of(result, request.model), make)
 
 
-def again(made: Runnable, structure: Structure, request: Request) -> Priced | None:
-    """The choice of a plan for other sizes, at those of a structure; None where it is no choice there."""
-    factors = factors_of(structure)
+def again(made: Runnable, subject: Structure | Factors, request: Request) -> Priced | None:
+    """The choice of a plan for other sizes, at those of a structure or a list of factors; None where it is no choice there."""
+    factors = subject if isinstance(subject, Factors) else factors_of(subject)
     if isinstance(made, EliminationOrder):
-        graph = _graph(structure, factors)
+        graph = graph_of(factors.parts, factors.slots) if isinstance(subject, Factors) else _graph(subject, factors)
         if graph.inner != made.graph.inner:
             return None
         traced = follow(graph, made.entries, request.model, request.explicit)
