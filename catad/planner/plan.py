@@ -25,7 +25,7 @@ from catad.planner.graph import Graph
 from catad.planner.limited import Counted, counted, gradient_map, is_limited, within
 from catad.planner.recompute import fitting, with_checkpoints
 from catad.planner.reports import Reports
-from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
+from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked, model_of
 from catad.planner.schedule import Runs
 from catad.planner.sizes import LaidOut, Sizes
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
@@ -305,6 +305,7 @@ def plan(
     budget: int | None = None,
     cost: CostGiven | None = None,
     explicit: bool = False,
+    result: Result = "structured",
 ) -> Plan:
     """The order in which to multiply the linear maps of a program or of a chain.
 
@@ -316,7 +317,8 @@ def plan(
     program recompute their coefficients instead of keeping them. `budget` limits the number of products that each of both
     searches may examine; beyond it the plan is good, but need not be the best. A matrix-free map stays a factor where no
     dense map meets it. With `explicit` the plan writes it out, by pushing or pulling a basis, compressed where the pattern
-    of its entries is known.
+    of its entries is known. `result` is the form in which the map is wanted, as for `ct.jacobian`: for "array", the plan counts
+    what writing the array out takes; for "sparse", it leaves no matrix-free map.
 
     The plan minimises `cost`: "operations" (multiply-adds, the same everywhere); "time", seconds by the cost profile of the
     engine in force, which is measured once and kept in the user's cache folder; a `CostProfile`; or a function from two
@@ -336,7 +338,8 @@ def plan(
     if callable(f_or_chain) and not isinstance(f_or_chain, LinearMap):
         f_or_chain = morphism(f_or_chain, "ct.plan")
     runs = isinstance(f_or_chain, (D, LinearMap))
-    request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
+    minimised: CostGiven = cost if cost is not None else "time" if runs else "operations"
+    request = checked(mode, minimised, memory, budget, explicit, result=result)
     if want not in WANTS:
         raise errors.PlanError(errors.unknown_want(want))
     if isinstance(f_or_chain, D):
@@ -450,7 +453,7 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
         return _as_written(source, dom, want, request, written.runs(source))
     written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model
-    asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}
+    asked = {name: getattr(request, name) for name in ("mode", "memory", "budget", "explicit", "result")}
     return plan(subject, *primals_or_spaces, cost=given, **asked)
 
 

@@ -26,6 +26,7 @@ Nested: TypeAlias = "int | Sequence[Nested]"  # `[[0, 1], 2]`: which factors are
 COSTS = ("operations", "time")
 Result = Literal["structured", "array", "sparse"]
 RESULTS: tuple[str, ...] = get_args(Result)
+FORMS = ("structured", "array")  # of a product: what is sparse is structured, and left explicit
 UNWRITTEN = ("a cost profile", "a function")
 
 
