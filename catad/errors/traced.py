@@ -173,6 +173,15 @@ def whole_power() -> str:
     )
 
 
+def directive_of_arrays(given: str) -> str:
+    return text(
+        "np.r_ and np.c_ make matrices here, or the directive is unknown",
+        given=f"{given!r} before the arrays",
+        expected='arrays alone, or one to three numbers: the axis, the least rank, where new axes stand, "0,2,1"',
+        do="join arrays by np.concatenate or np.stack",
+    )
+
+
 def shape_depends_on_data(what: str) -> str:
     return text(
         "the shape of a result would depend on data",

@@ -17,7 +17,7 @@ from catad.traced.branch import Bound, Branch, choose_values
 from catad.traced.comprehended import comprehended
 from catad.traced.counted import CountedLoop
 from catad.traced.decisions import give_up_merging
-from catad.traced.follow import call, follows
+from catad.traced.follow import any_traced, call, follows
 from catad.traced.indexing import getitem
 from catad.traced.loop import ForLoop, Names, WhileLoop
 from catad.traced.managed import managed
@@ -30,6 +30,7 @@ from catad.traced.recorder import Region, Restart, Trace, the_trace
 from catad.traced.slicing import has_traced_bounds
 from catad.traced.stand_in import Traced, constant
 from catad.traced.steps import TracedRange
+from catad.traced.table import ITEMS
 from catad.traced.unbound import UNBOUND
 
 Later = Callable[[], Any]
@@ -76,6 +77,8 @@ class Driver:
     def getitem(self, thing: Any, key: Any) -> Any:
         if type(thing) is np.ndarray and _has_stand_in(key):
             return getitem(constant(self.trace, thing, origin="a captured array"), key)
+        if type(thing) in ITEMS and (any_traced(key) or _has_stand_in(key)):
+            return ITEMS[type(thing)](self.trace, key)
         if isinstance(thing, dict) and isinstance(key, Traced):
             key = key.item()
         if type(thing) in (list, tuple) and isinstance(key, Traced) and key.var_.constant is None and key.dtype.kind in "iu":

@@ -17,6 +17,7 @@ PYTHON: dict[Any, Callable[..., Any]] = {}
 METHODS: dict[str, Callable[..., Any]] = {}
 UFUNC_METHODS: dict[str, Callable[..., Any]] = {}
 INSTANCES: dict[type, Callable[..., Any]] = {}
+ITEMS: dict[type, Callable[..., Any]] = {}
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
 
@@ -55,6 +56,16 @@ def meaning_anywhere(*functions: Any) -> Callable[[Callable[..., Any]], Callable
         for function in functions:
             FUNCTIONS[function] = fn
             PYTHON[function] = lambda driver, *args, **kwargs: fn(driver.trace, *args, **kwargs)
+        return fn
+
+    return decorated
+
+
+def item_meaning(kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: what `thing[key]` means for objects of a class, where stand-ins are in the key: `meaning(trace, key)`."""
+
+    def decorated(fn: Callable[..., Any]) -> Callable[..., Any]:
+        ITEMS[kind] = fn
         return fn
 
     return decorated

@@ -8,6 +8,7 @@ _TOPICS = (
     "shapes",
     "reductions",
     "joining",
+    "concatenators",
     "products",
     "choosing",
     "mathematics",
