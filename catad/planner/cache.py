@@ -36,6 +36,7 @@ SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
 STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
 SHORTEST, LONGEST = 0.02, 0.1  # seconds of a search that has no budget
+LARGER = "what costs less stores more than the dense form"
 KEPT = 1024  # strategies, and bracketings by kinds
 
 _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
@@ -99,7 +100,10 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
         spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
-    return (basis.value + basis.use < spent and through_basis(factors, request, basis.how)) or made
+    through = through_basis(factors, request, basis.how) if basis.value + basis.use < spent else None
+    if through is None:
+        return made
+    return replace(through, exact=made.exact and basis.value <= made.cost.value, but=made.but, stopped=made.stopped)
 
 
 def effort(basis: Basis | None, request: Request) -> float | None:
@@ -141,18 +145,19 @@ def no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors,
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
+    tried: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
     if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
         last = len(factors.parts) + len(made.tree) - 1
-        found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
+        tried += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
     if request.mode == "auto":
         for mode in ("forward", "reverse"):
             with suppress(errors.PlanError):  # it does not fit the memory
-                found.append(of_structure(structure, replace(request, mode=mode)))
-    fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
+                tried.append(of_structure(structure, replace(request, mode=mode)))
+    fitting = [other for other in tried if other is not None and not is_larger(other.execution.result)]
     if not fitting:
         return made
-    return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
+    found = min(fitting, key=lambda other: (other.cost.value, other.cost.peak))
+    return replace(found, mode=made.mode, stopped=found.stopped or LARGER)
 
 
 def of_factors(factors: Factors, request: Request) -> Runnable:
@@ -190,7 +195,8 @@ def _of_factors(factors: Factors, request: Request) -> Bracketing:
         exact = exact and cheapest
     else:
         execution = execute(factors, traced)
-    return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact or not traced.tree)
+    exact, stopped = exact or not traced.tree, request.ended if mode == "auto" and not exact else ""
+    return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact, stopped=stopped)
 
 
 def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Request) -> Traced:

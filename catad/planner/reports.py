@@ -70,9 +70,9 @@ class Reports:
         >>> shift = ct.stencil(lambda a, b: a * b, (0, 1))
         >>> plan = ct.plan(shift >> ct.sin >> ct.sum(), ct.f64[100], cost="operations")
         >>> plan.what_if(n=[10, 1000])
-            n         this plan              best
-           10     40 operations     40 operations
-        1,000  4,000 operations  4,000 operations
+            n  this plan   best
+           10         10     10
+        1,000      1,000  1,000
         one order is the best at all of these
         """
         return what_if(self._multiplied, self._axes(axes), sizes, self.request, self._at_lengths)

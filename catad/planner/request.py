@@ -65,6 +65,14 @@ class Request:
         return replace(self, mode=brackets.read(self.mode, n))
 
     @property
+    def ended(self) -> str:
+        """The reason why a search ended early, for people."""
+        if self.budget is not None:
+            return f"the search ended with its budget of {self.budget:,} products"
+        work = "" if self.effort is None else f", about {self.effort * 1e3:.0f} ms"
+        return f"the search ended with the work that it may do{work}"
+
+    @property
     def tree(self) -> Tree | None:
         """The bracketing that was given, if one was."""
         return None if isinstance(self.mode, str) else self.mode

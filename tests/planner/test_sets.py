@@ -85,8 +85,8 @@ def test_a_bug_that_counts_a_sum_twice_is_found(monkeypatch: pytest.MonkeyPatch)
 
     def twice(self: sets.Sets, v: int, inside: int, cost: float, ways: tuple[sets.Option, ...]) -> sets.Option:
         made = plain(self, v, inside, cost, ways)
-        edges = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
-        return made._replace(cost=made.cost + sum([self._add(edges, p, s, kind) for p, s, kind in made.left]))
+        edges = {(p, s): (kind,) for p, side in enumerate(self.after) for s, kind in side.items()}
+        return made._replace(cost=made.cost + sum([self._put(edges, p, s, terms) for p, s, terms in made.left]))
 
     def wrong() -> int:
         found = 0

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.planner.cost_profile import CostProfile
-from catad.planner.heuristics import greedy_order
+from catad.planner.heuristics import Work, greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
@@ -25,6 +25,9 @@ from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 64  # vertices up to which the exact search is tried
+SMALL, PROOF = 15, 25_000  # vertices for which the exact search ends in nearly all programs, and the work that this takes
+SUBSETS = 8  # vertices up to which sets of vertices that are gone are searched, where the order of sums matters
+ROUNDING = 1e-12
 WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
@@ -43,6 +46,7 @@ class Found(NamedTuple):
     exact: bool
     bound: float
     apart: bool
+    ended: bool = False  # the exact search ended, without a proof
 
 
 class Search:
@@ -52,6 +56,8 @@ class Search:
         self.graph, self.kinds, self.memory, self.explicit = graph, kinds, memory, explicit
         self.written: list[Entry] = []  # edges that are written out before anything is eliminated
         self.start = kinds.begun()
+        self.ended = False  # the exact search, without a proof
+        self.proof = 0.0  # the work that it may do at least for a few vertices
 
     def price(self, order: Sequence[Entry], most: float = math.inf) -> float:
         """The cost of an order, after `written`; anything above `most` once it is more, or once the work is spent."""
@@ -134,10 +140,40 @@ class Search:
 
     def best(self, most: float) -> tuple[list[int], bool] | None:
         """The cheapest order by kinds, if it costs less than `most`, and whether no way was left out. Raises `OutOfWork`."""
-        before, after, _ = self._fresh()
-        sets = Sets(self.kinds, before, after, list(self.graph.inner), most)
-        order = sets.best()
-        return ([], sets.exact) if order is None else (order, sets.exact)
+        before, after, begun = self._fresh()
+        inner = list(self.graph.inner)
+        found = Sets(self.kinds, before, after, inner, most)
+        order = found.best()
+        if not found.exact or found.in_any_order:
+            return order or [], found.exact
+        if len(inner) <= SUBSETS:
+            return self._by_subsets(most) or [], True
+        late = Sets(self.kinds, before, after, inner, most, late=True)
+        least = late.best()
+        tried = [(self.price(own), own) for own in (order, least) if own is not None]
+        value, own = min(tried, default=(math.inf, []))
+        return own if value < most else [], late.exact and min(value, most) <= late.value + begun.value + ROUNDING * most
+
+    def _by_subsets(self, most: float) -> list[int] | None:
+        """The cheapest order, sums added as it adds them: the best way to each set of vertices that are gone and its edges."""
+        before, after, priced = self._fresh()
+        ways: dict[Any, tuple[float, list[int], Side[int], Side[int]]] = {(): (priced.value, [], before, after)}
+        for _ in self.graph.inner:
+            longer: dict[Any, tuple[float, list[int], Side[int], Side[int]]] = {}
+            for value, order, before, after in ways.values():
+                for v in self.graph.inner:
+                    if v in order:
+                        continue
+                    to, out = [dict(side) for side in before], [dict(side) for side in after]
+                    spent = Priced(self.kinds, value)
+                    eliminate(to, out, v, spent)
+                    if self.kinds.work.spent:
+                        raise OutOfWork
+                    key = frozenset([*order, v]), tuple([tuple(sorted(side.items())) for side in out])
+                    if spent.value < most and (key not in longer or spent.value < longer[key][0]):
+                        longer[key] = spent.value, [*order, v], to, out
+            ways = longer
+        return min(ways.values(), key=lambda way: way[0])[1] if ways else None
 
     def improved(self, order: Sequence[int], at: int, size: int) -> list[int] | None:
         """An order of which `size` vertices from a place on have been put into their best order; None where they are in it."""
@@ -175,10 +211,11 @@ def search(
     least: float = 0
     try:
         own = Search(graph, kinds, memory, explicit)
+        own.proof = PROOF if within_reason else 0.0
         for order in (list(graph.inner)[::-1], list(graph.inner)):
             if not kinds.work.spent:
                 _offer(tried, own, order, own.price(order))
-        least = 0 if kinds.model is not None or kinds.shared else bound(graph)
+        least = bound(graph, kinds.model)
         exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried)
         for written in [] if exact or kinds.work.spent else _written_first(own):
             own.written = written
@@ -194,7 +231,7 @@ def search(
     if not exact and len(graph.inner) > 1 and min(tried.values()) > least:
         _by_windows(own, tried, _worth(own, tried, least) if within_reason else math.inf)
     ranked = [(value, list(order)) for value, order in _sorted(tried) if value < math.inf]
-    return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph))
+    return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph), own.ended)
 
 
 def _offer(tried: dict[tuple[Entry, ...], float], own: Search, order: Sequence[int], value: float) -> None:
@@ -208,22 +245,25 @@ def _is_for_sets(own: Search) -> bool:
 
 
 def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
-    """Search exactly with half the work that is left; True where the best order is known then."""
+    """Search exactly with half the work that is left, for few vertices with more; True where the best order is known then."""
     work = own.kinds.work
     least, own.written = min(tried.values()), []
-    own.kinds.work = work.lend(work.left / 2)
+    lent = own.kinds.work = work.lend(work.left / 2)
+    granted = max(0.0, own.proof - lent.left) if len(own.graph.inner) <= SMALL else 0.0
+    lent.left += granted
     try:
         found = own.best(least)
     except OutOfWork:
         return False
     finally:
-        work.take_back(own.kinds.work)
+        work.take_back(Work(max(0.0, lent.left - granted)))
         own.kinds.work = work
     if found is None:
         return False
     order, exact = found
     if order:
         _offer(tried, own, order, own.price(order))
+    own.ended = not exact
     return exact
 
 
