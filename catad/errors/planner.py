@@ -449,3 +449,36 @@ def no_other_sizes(subject: str) -> str:
         expected="the plan of a morphism, or of a list of sizes, that recomputes nothing",
         do="plan again at the other size",
     )
+
+
+def bad_rates(rates: object, others: str) -> str:
+    return text(
+        "the rates of a profile are not valid",
+        given=abbreviated(rates),
+        expected=f'a tuple of (kind, (launch, byte, operation)), seconds, finite and at least 0, one for "{others}" among them',
+    )
+
+
+def cost_without_hash(cost: object) -> str:
+    return text(
+        "a cost function needs a hash, by which plans are kept",
+        given=abbreviated(cost),
+        expected="a function, or an object with __call__ and __hash__",
+    )
+
+
+def every_plan_is_forbidden() -> str:
+    return text(
+        "the cost forbids every plan",
+        given="infinity for some product of each plan that was tried",
+        expected="a finite cost for the products of one plan at least",
+    )
+
+
+def no_finite_pattern(structure: str, rows: int, columns: int, limit: int) -> str:
+    return text(
+        "the map has no sparse form",
+        given=f"{structure}, {rows} x {columns}, in which every entry can differ from zero",
+        expected=f"a map whose pattern is known, or one of at most {limit} numbers",
+        do='take result="structured", and apply the map',
+    )

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from catad import errors
+from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.basis import BOTH, Basis, is_larger, use_of, written
@@ -29,6 +30,7 @@ from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
+from catad.planner.pushes import is_compressed
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
@@ -46,9 +48,12 @@ _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 def of_structure(structure: Structure, request: Request) -> Runnable:
     """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
     factors = factors_of(structure)
+    if request.result == "sparse":
+        _check_pattern(factors)
     if request.mode == "elimination":
         return _by_elimination(structure, factors, request)
     made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
+    _check_allowed(made, request)
     return no_larger_than_dense(made, structure, factors, request)
 
 
@@ -167,7 +172,22 @@ def of_factors(factors: Factors, request: Request) -> Runnable:
     """
     if request.mode == "elimination":
         return _order_of_factors(factors, request)
-    return _of_factors(factors, request)
+    made = _of_factors(factors, request)
+    _check_allowed(made, request)
+    return made
+
+
+def _check_pattern(factors: Factors) -> None:
+    """Refuse a large map that is known by its application only, and of which every entry can differ from zero."""
+    whole = structure_of(as_they_stand(factors))[0]
+    if whole.is_lazy and whole.rows * whole.columns > DENSE_LIMIT and not is_compressed(whole):
+        raise errors.DenseLimitError(errors.no_finite_pattern(whole.kind, whole.rows, whole.columns, DENSE_LIMIT))
+
+
+def _check_allowed(made: Runnable, request: Request) -> None:
+    """Refuse a search whose best plan has a product that the cost forbids: then all plans have one."""
+    if request.mode == "auto" and made.cost.value == math.inf:
+        raise errors.PlanError(errors.every_plan_is_forbidden())
 
 
 @lru_cache(maxsize=KEPT)

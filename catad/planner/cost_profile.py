@@ -51,6 +51,11 @@ class CostProfile:
     rates: tuple[tuple[str, Rates], ...]
     measured: bool = field(default=False, compare=False, repr=False)  # it is that of the engine in force, `cost="time"`
 
+    def __post_init__(self) -> None:
+        named = [kind for kind, _ in self.rates] if isinstance(self.rates, tuple) and all(map(_is_rate, self.rates)) else []
+        if OTHERS not in named:
+            raise errors.PlanError(errors.bad_rates(self.rates, OTHERS))
+
     @cached_property
     def _hash(self) -> int:
         return hash((self.engine, self.rates))
@@ -77,6 +82,14 @@ class CostProfile:
         """The profile as the text of its file."""
         kernels = {name: rates._asdict() for name, rates in self.rates}
         return json.dumps({"catad profile": FORMAT, "engine": self.engine, "kernels": kernels}, indent=1)
+
+
+def _is_rate(pair: Any) -> bool:
+    """True for a kind with three finite numbers, at least 0."""
+    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], tuple) or len(pair[1]) != len(Rates._fields):
+        return False
+    numbers = [isinstance(rate, (int, float)) and not isinstance(rate, bool) for rate in pair[1]]
+    return isinstance(pair[0], str) and all(numbers) and all(math.isfinite(rate) and rate >= 0 for rate in pair[1])
 
 
 def from_json(text: str, where: str) -> CostProfile:

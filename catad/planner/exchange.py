@@ -12,7 +12,7 @@ from catad import errors
 from catad.planner import brackets
 from catad.planner.cost import is_amount
 from catad.planner.recompute import boxes
-from catad.planner.request import COSTS, FORMS, MODES, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
+from catad.planner.request import COSTS, MODES, RESULTS, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
 from catad.planner.schedule import Runs
 from catad.planner.strategy import Runnable, Strategy
 
@@ -121,7 +121,7 @@ def read(text: str) -> Written:
     costs = (*COSTS, *UNWRITTEN)
     _check("request.cost", cost, "cost" not in asked or cost in costs, f"one of {', '.join(costs)}")
     _check("request.explicit", explicit, "explicit" not in asked or isinstance(explicit, bool), "true or false")
-    _check("request.result", result, "result" not in asked or result in FORMS, f"one of {', '.join(FORMS)}")
+    _check("request.result", result, "result" not in asked or result in RESULTS, f"one of {', '.join(RESULTS)}")
     _check("request.want", want, "want" not in asked or want in WANTS, f"one of {', '.join(WANTS)}")
     _check("request.memory", memory, memory is None or is_amount(memory), "null, or bytes, at least 0")
     _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")

@@ -26,7 +26,6 @@ Nested: TypeAlias = "int | Sequence[Nested]"  # `[[0, 1], 2]`: which factors are
 COSTS = ("operations", "time")
 Result = Literal["structured", "array", "sparse"]
 RESULTS: tuple[str, ...] = get_args(Result)
-FORMS = ("structured", "array")  # of a product: what is sparse is structured, and left explicit
 UNWRITTEN = ("a cost profile", "a function")
 
 
@@ -36,7 +35,7 @@ class Request:
 
     `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; `model` what is made small (None: operations);
     `memory` the limit in bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay
-    unmultiplied; `result` the form of the product that is asked for, which making it is part of: "structured" or "array".
+    unmultiplied; `result` the form that is asked for, and making it is part of the plan: "structured", "array" or "sparse".
     """
 
     mode: Any = "auto"
@@ -94,8 +93,7 @@ def checked(
         raise errors.PlanError(errors.unknown_mode(mode))
     if result not in RESULTS:
         raise errors.PlanError(errors.unknown_result(result, RESULTS))
-    form, known = ("array", False) if result == "array" else ("structured", result == "sparse")
-    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or known, form)
+    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or result == "sparse", result)
 
 
 def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:
@@ -106,6 +104,10 @@ def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], 
             raise errors.PlanError(errors.unknown_cost(cost))
         return None if cost == "operations" else stored(xp)
     if isinstance(cost, CostProfile) or callable(cost):
+        try:
+            hash(cost)
+        except TypeError as error:
+            raise errors.PlanError(errors.cost_without_hash(cost)) from error
         return cost
     raise errors.PlanError(errors.unknown_cost(cost))
 
