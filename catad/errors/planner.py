@@ -482,3 +482,7 @@ def no_finite_pattern(structure: str, rows: int, columns: int, limit: int) -> st
         expected=f"a map whose pattern is known, or one of at most {limit} numbers",
         do='take result="structured", and apply the map',
     )
+
+
+def not_measured(library: str) -> str:
+    return text("only arrays of NumPy are measured", given=f"arrays of {library}", expected="a point of NumPy arrays")

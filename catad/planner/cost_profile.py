@@ -29,8 +29,9 @@ class Rates(NamedTuple):
     operation: float
 
 
-FORMAT = 2  # of the file: 2 since matrix products have a rate for bytes
+FORMAT = 3  # of the file: 3 since programs that run as one function have rates
 OTHERS = "others"  # the rates of kernels that were not measured
+CALL, WITHIN = "call of a program", "matmul within a program"  # of programs that run as one compiled function
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,22 @@ class CostProfile:
         for kernel, launches, nbytes, operations in work:
             launch, byte, operation = self._table.get(kernel) or self._table[OTHERS]
             total += launches * launch + nbytes * byte + operations * operation
+        return total
+
+    @property
+    def call(self) -> float:
+        """The least time of a call of a program."""
+        return self._table.get(CALL, self._table[OTHERS]).launch
+
+    def of_function(self, work: Iterable[tuple[str, int, int, int]]) -> float:
+        """The time of some boxes that run as one compiled function: one call, then bytes and operations, without launches."""
+        call, within = self._table.get(CALL), self._table.get(WITHIN)
+        if call is None or within is None:
+            return self.seconds(work)
+        total = self.call
+        for kernel, _, nbytes, operations in work:
+            own = within if kernel == "matmul" else call
+            total += nbytes * own.byte + operations * own.operation
         return total
 
     def to_json(self) -> str:
