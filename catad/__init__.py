@@ -13,7 +13,7 @@ import importlib as _importlib
 import types as _types
 import typing as _typing
 
-from catad import engine, linear, primitive
+from catad import engine, linear, primitive, simt
 from catad.axes import vmap
 from catad.derive import hvp, jvp, linearize, vjp
 from catad.engine.ahead import compile
@@ -58,6 +58,7 @@ from catad.planner.problems.chain_plan import plan_chain
 from catad.planner.problems.graph_plan import plan_graph
 from catad.rearrange import assoc_l, assoc_r, dup, exl, exr, it, proj, swap
 from catad.rearrange import identity as id
+from catad.simt.kernel import kernel
 from catad.spaces import (
     Product,
     Space,
@@ -375,6 +376,7 @@ __all__ = [
     "jacrev",
     "jam",
     "jvp",
+    "kernel",
     "ldexp",
     "le",
     "lgamma",
@@ -446,6 +448,7 @@ __all__ = [
     "sigmoid",
     "sign",
     "signbit",
+    "simt",
     "sin",
     "sinh",
     "slice",

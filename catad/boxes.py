@@ -130,6 +130,10 @@ class Nesting(Primitive):
         """The programs that it runs, as terms at spaces, and how often each; of two of which one runs, the costlier one."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "programs"))
 
+    def held(self) -> int:
+        """The bytes that it holds itself while programs run, beside its arguments and results."""
+        return 0
+
     @property
     def must_run(self) -> bool:
         return any(late().wire(term, dom).must_run for _, term, dom in self.programs())
@@ -179,8 +183,13 @@ def box(cls: type[P]) -> type[P]:
     return made  # type: ignore[no-any-return]
 
 
+_INTEGERS = {int}
+
+
 def _exact(value: Any) -> Any:
     if isinstance(value, tuple):
+        if {*map(type, value)} == _INTEGERS:
+            return ("ints", value)  # the usual case
         return tuple([_exact(v) for v in value])
     if isinstance(value, (bool, int, float, np.generic)):
         return (type(value).__name__, str(value))  # tells signed zeros and NaN apart from what they compare as

@@ -130,6 +130,28 @@ def address(array: Any) -> int:
     return found
 
 
+def same_bits(a: Any, b: Any) -> bool:
+    """True where two contiguous arrays of one shape and dtype hold the same bits.
+
+    >>> same_bits(np.zeros(3), np.zeros(3)), same_bits(np.zeros(1), -np.zeros(1))
+    (True, False)
+    """
+    if _memcmp is not None:
+        return not _memcmp(address(a), address(b), a.nbytes)
+    return a.tobytes() == b.tobytes()  # type: ignore[no-any-return]
+
+
+def _comparing() -> Any:
+    """The C library's `memcmp`, which makes no array of truth values and no copies; None where Python does not show it."""
+    found = getattr(ctypes.pythonapi, "memcmp", None)
+    if found is not None:
+        found.argtypes, found.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t], ctypes.c_int
+    return found
+
+
+_memcmp = _comparing()
+
+
 def _head() -> int:
     """How far in an array of NumPy the address of its numbers lies behind the address of the object; 0 where that is not known.
 

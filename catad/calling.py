@@ -106,6 +106,7 @@ def leaves_of(value: Any) -> tuple[list[Any], Space]:
     for leaf in leaves:
         if is_weak(leaf):
             leaf = as_number(xp, leaf, weak_dtype(leaf, ()))
+            leaf = leaf[()] if xp is np else leaf  # a number into which nobody writes, as later calls read it
         made.append(leaf if hasattr(type(leaf), "builder") else as_array(leaf))
     spaces = [leaf.space if hasattr(type(leaf), "builder") else Tensor(leaf.shape, leaf.dtype) for leaf in made]
     return made, space_like(value, spaces)

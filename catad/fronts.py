@@ -66,6 +66,12 @@ def specialised(term: D, form: Form, dom: Space) -> Specialised:
 
 def front_of(term: D) -> Front | None:
     """How the term takes trees; None for a term in which no function speaks them. Kept with the term."""
+    try:
+        known: Front | None = term._front
+    except AttributeError:
+        pass
+    else:
+        return known
     stack = [term]
     while stack:
         top = stack[-1]

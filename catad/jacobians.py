@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from contextlib import suppress
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -83,8 +82,11 @@ class Jacobian:
         if entry is not None:
             if (front := front_of(self.f)) is not None:
                 front.check()
-            with suppress(TripCountChanged):  # then the program is laid out again
-                return entry.value.finish(entry.value.made.program(np, primals))
+            found = entry.value
+            try:
+                return found.finish(found.made.program(np, primals))
+            except TripCountChanged:  # the program is laid out again
+                pass
         at = self._point(primals, named)
         dom, by, tree = part_of(self.f, self.argnums, at.form, at.dom)
         request = checked(self.mode, "time", xp=common_module(at.leaves), result=self.result)
@@ -98,9 +100,12 @@ class Jacobian:
 
     def _key(self, primals: Sequence[Value]) -> Any:
         """What is equal for calls that run one program; None where that is not known."""
-        if not all(type(x) is np.ndarray for x in primals):
-            return None
-        return "jacobian of", tuple([(x.shape, x.dtype) for x in primals]), self.argnums, self.mode, self.result, running(np)
+        forms = []
+        for x in primals:
+            if type(x) is not np.ndarray:
+                return None
+            forms.append((x.shape, x.dtype))
+        return "jacobian of", tuple(forms), self.argnums, self.mode, self.result, running(np)
 
     def _as_planned(self, plan: Plan, primals: Sequence[Value], named: dict[str, Value]) -> LinearMap:
         """The map by a plan that was given."""

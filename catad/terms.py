@@ -240,8 +240,8 @@ class D:
         return self.draw()
 
     def source(self, language: str, *at: Any, **named: Any) -> str:
-        """The code that the CPU engine compiles at a space, or at example values: "llvm", the LLVM IR of each stage; "steps",
-        one line a stage.
+        """The code that is compiled at a space, or at example values: "llvm", the LLVM IR of each stage on the CPU; "ptx", that
+        for GPUs; "steps", one line a stage.
 
         >>> import catad as ct
         >>> print((ct.sin >> ct.sum()).source("steps", ct.f64[10_000]))

@@ -5,26 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from catad import errors
-from catad.engine.choice import compiling, languages
+from catad.engine.choice import compiling, languages, use_engine
 from catad.engine.program import program_of
 from catad.late import late
 from catad.spaces import Space
 from catad.terms import D, MorphismLike, morphism
 
 
-def compile(f: MorphismLike, *at: Any, **named: Any) -> D:
+def compile(f: MorphismLike, *at: Any, engine: str | None = None, **named: Any) -> D:
     """Compile the stages of `f` on contiguous NumPy arrays in a space; `f` itself, whose calls there then need not.
 
     Several spaces are the factors of the domain, as several arguments are. Example values may stand for their spaces: Python
     functions take them, and dicts and other trees, as in a call. Compiled code is kept on disk across processes, too.
-    The engine is the one in force where `ct.use_engine` names one that compiles, else that of the CPU.
-    Raises `SpaceError` where `f` does not take such a value.
+    `engine` names the engine; without a name it is the one in force where `ct.use_engine` names one that compiles, else that of
+    the CPU. For "cuda" no GPU is needed.
+    Raises `SpaceError` where `f` does not take such a value, `EngineError` where no engine has that name.
 
     >>> import catad as ct
     >>> f = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000])
+    >>> g = ct.compile(ct.sin >> ct.exp, ct.f32[1000, 1000], engine="cuda")
+    >>> ".visible .entry kernel(" in g.source("ptx", ct.f32[1000, 1000])
+    True
     """
     f = morphism(f, "ct.compile")
-    _texts(*late().at_domain(f, at, named))
+    _texts(*late().at_domain(f, at, named), name=engine)
     return f
 
 
@@ -40,12 +44,14 @@ def source(f: D, language: str, *at: Any, **named: Any) -> str:
     return "\n".join(f"; stage {k}: {name}\n{text}" for k, (name, text) in enumerate(made) if text is not None)
 
 
-def _texts(f: D, dom: Space, language: str | None = None) -> list[tuple[str, str | None]]:
+def _texts(f: D, dom: Space, language: str | None = None, name: str | None = None) -> list[tuple[str, str | None]]:
     """The steps of `f` at a space: what they are, and their text where they are compiled."""
     program, _ = program_of(f, dom)
     boxes = {box.outs: type(box.primitive).__name__ for box in program.wiring.boxes}
-    run = program.on(compiling(language))
-    return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
+    engine = compiling(language, name)
+    run = program.on(engine)
+    with use_engine(engine.name):  # it is named: code is compiled in full
+        return [_described(step[0], boxes.get(tuple([run.wires[k] for k in step[2]]), "view")) for step in run.steps]
 
 
 def _described(kernel: Any, box: str) -> tuple[str, str | None]:

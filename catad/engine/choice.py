@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextvars import ContextVar
 from typing import Any
 
 from catad import errors
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU, WHOLE
+from catad.engine.cuda.engine import CUDA
+from catad.engine.in_force import AUTO
+from catad.engine.in_force import chosen as _chosen
 from catad.engine.reference import REFERENCE
 
-AUTO = "auto"
-_engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, REFERENCE)}
-_chosen: ContextVar[str | None] = ContextVar("engine", default=None)
+_engines: dict[str, Engine] = {engine.name: engine for engine in (WHOLE, CPU, CUDA, REFERENCE)}
+OWN = tuple(_engines)  # the names of what catad comes with
 
 
 def names() -> tuple[str, ...]:
@@ -42,7 +43,7 @@ def register(engine: Engine) -> None:
     missing += [what for what in ("runs", "steps") if getattr(type(engine), what, None) is getattr(Engine, what)]
     if missing:
         raise errors.EngineError(errors.no_engine(engine, missing))
-    if not isinstance(engine.name, str) or engine.name in (AUTO, CPU.name, WHOLE.name, REFERENCE.name, ""):
+    if not isinstance(engine.name, str) or engine.name in (AUTO, "", *OWN):
         raise errors.EngineError(errors.reserved_engine(engine.name))
     _engines[engine.name] = engine
 
@@ -74,14 +75,19 @@ def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
 
 def running(xp: Any) -> str:
     """A name for what runs arrays of a library now: the engine in force, or the library where only the array code runs it."""
-    known = any(engine.runs(xp) for engine in _engines.values() if engine is not REFERENCE)
-    name: str = chosen() if known else xp.__name__
+    for engine in _engines.values():
+        if engine is not REFERENCE and engine.runs(xp):
+            return _chosen.get() or chosen()
+    name: str = xp.__name__
     return name
 
 
-def compiling(language: str | None) -> Engine:
-    """The engine whose steps are compiled ahead or shown: that in force, or the first one that shows code in this language."""
-    engine = _engines.get(chosen(), REFERENCE)
+def compiling(language: str | None, name: str | None = None) -> Engine:
+    """The engine whose steps are compiled ahead or shown: that named, that in force, or the first one that shows code in this
+    language. Raises `EngineError` for a name that no engine has."""
+    if name is not None and name not in names():
+        raise errors.EngineError(errors.no_such_engine(name, names()))
+    engine = _engines.get(name or chosen(), REFERENCE)
     if engine is not REFERENCE and language in (None, engine.language):
         return engine
     return next(one for one in _engines.values() if one.language is not None and language in (None, one.language))
@@ -96,10 +102,10 @@ class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 
     "reference" is the array code that says what everything means. "cpu" compiles stages of NumPy programs with LLVM, whatever
-    their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "auto", the default,
-    takes "cpu" where the largest array of a program's boxes has at least 4096 numbers, "whole" for smaller programs whose calls
-    have run thousands of operations, and the array code before. Arrays that the engine does not run, such as those of CuPy on
-    the CPU, run on the array code. `ct.engine.register` adds names.
+    their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "cuda" makes code for
+    GPUs, which it shows and does not run yet. "auto", the default, takes "cpu" where the largest array of a program's boxes has
+    at least 4096 numbers, "whole" for smaller programs whose calls have run thousands of operations, and the array code before.
+    Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
     The choice holds in this thread. Raises `EngineError` for another name.
 
     >>> import catad as ct

@@ -37,8 +37,8 @@ class Program:
     """A wiring ready to run. `program(xp, leaves)` gives the leaves of the result, which callers may keep and write into.
 
     `program.inside(xp, leaves)` is for a kernel of another program: its results may be views of arguments and constants.
-    A program of many boxes that runs often counts as small, so that it is compiled as one function, up to `small` numbers in
-    its largest array.
+    A program of many boxes counts as small up to `small` numbers in its largest array: its first call compiles nothing, and when
+    it runs often it is compiled as one function.
     """
 
     __slots__ = ("_runs", "_weight", "boxes", "checked", "largest", "ran", "small", "wiring")
@@ -96,17 +96,17 @@ class Program:
                 return self.inside(xp, leaves)
         return self.ready(xp, leaves)(xp, leaves)
 
-    def engine(self, xp: Any) -> Engine:
-        """The engine that runs the program on arrays of a library now."""
-        largest = 0 if self.ran >= OFTEN and self.largest <= self.small else self.largest
+    def engine(self, xp: Any, first: bool = False) -> Engine:
+        """The engine that runs the program on arrays of a library now; `first` says that it has not run yet."""
+        largest = 0 if (first or self.ran >= OFTEN) and self.largest <= self.small else self.largest
         return engine_of(xp, largest, self.weight, self.ran)
 
     def ready(self, xp: Any, leaves: Sequence[Array]) -> Run:
         """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
-        self.ran += self.weight
-        engine = self.engine(xp)
+        first, self.ran = not self.ran, self.ran + self.weight
+        engine = self.engine(xp, first)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:

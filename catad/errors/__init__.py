@@ -13,6 +13,7 @@ from catad.errors.indexing import *  # noqa: F403
 from catad.errors.linear import *  # noqa: F403
 from catad.errors.planner import *  # noqa: F403
 from catad.errors.scalar import *  # noqa: F403
+from catad.errors.simt import *  # noqa: F403
 from catad.errors.solve import *  # noqa: F403
 from catad.errors.testing import *  # noqa: F403
 from catad.errors.traced import *  # noqa: F403

@@ -16,6 +16,13 @@ def no_llvm(why: str) -> str:
     )
 
 
+def no_gpu() -> str:
+    return text(
+        'the engine "cuda" makes code for NVIDIA\'s GPUs, but does not run it yet; arrays of CuPy run on their array code',
+        do='see the code with `f.source("ptx", ...)`',
+    )
+
+
 def llvm_failed(stage: str, said: str, saved: str) -> str:
     return text(
         f"LLVM could not {stage} a program",

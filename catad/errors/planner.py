@@ -393,7 +393,7 @@ def no_size_named(known: dict[str, int]) -> str:
     return text("what_if needs a size", expected=_sizes(known), do="name it with the lengths to try: plan.what_if(n=[10, 100])")
 
 
-def unknown_size(name: str, known: dict[str, int]) -> str:
+def no_such_size(name: str, known: dict[str, int]) -> str:
     return text(
         "the program has no such size",
         given=name,

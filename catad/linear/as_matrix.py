@@ -15,16 +15,20 @@ from catad.arrays import Array, apart, as_array, common_module
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.columns import check_numbers, common_dtype, mapped
+from catad.linear.dense_wires import matrix_on
 from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
-from catad.spaces import Tensor
+from catad.spaces import Product, Tensor
+from catad.wiring import Builder
 
 if TYPE_CHECKING:
     from catad.linear.map import LinearMap
 
 
 DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
+KEPT_BASIS = 256  # vectors of a basis that a program which writes a map out keeps
+SMALL = 1 << 18  # numbers in the largest array of such a program up to which all its boxes are better compiled as one function
 PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
 SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
 
@@ -39,11 +43,23 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     structure = linear.structure
     if structure.holds_matrix:
         return structure.dense(xp, linear.slots)
+    plain = isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor)
+    shape = (*structure.cod[0].shape, *structure.dom[0].shape) if plain else None
+    if xp is np and 0 < min(rows, columns) <= KEPT_BASIS:
+        made: Array = _written_out(structure, shape)(xp, linear.slots)[0]
+        return made
     # each column is the image of a unit vector, each row one under the transpose: the fewer are computed
     matrix = _columns(linear.T, xp) if rows < columns else _columns(linear, xp).T
-    if isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor):
-        return matrix.reshape((*linear.cod.shape, *linear.dom.shape))
-    return matrix
+    return matrix if shape is None else matrix.reshape(shape)
+
+
+@lru_cache(maxsize=128)
+def _written_out(structure: Structure, shape: tuple[int, ...] | None) -> Any:
+    """The program from the slots of a map to its array, with its basis; kept."""
+    b = Builder()
+    slots = tuple([b.wire(space) for space in structure.slots])
+    out = matrix_on(b, structure, slots, shape)
+    return late().Program(b.finish(Product(structure.slots), slots, (out,)), SMALL)
 
 
 def _cheaper(linear: LinearMap) -> LinearMap:

@@ -18,7 +18,7 @@ def renumbered(product: MapProduct, ls: Sequence[int], rs: Sequence[int]) -> Map
 
 def among(shared: Shared, ls: Sequence[int], rs: Sequence[int]) -> Shared:
     """The pairs of slots that two parts share, of those that their composites share."""
-    return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if (a, c) in shared)
+    return frozenset((i, j) for i, a in enumerate(ls) for j, c in enumerate(rs) if (a, c) in shared) if shared else shared
 
 
 def joined(first: Placed, second: Placed, shared: Shared) -> MapProduct:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad.boxes import Primitive, box
-from catad.linear import pairwise
+from catad.linear import looked_at, pairwise
 from catad.linear.block import row
 from catad.linear.structure import Rule, Structure, widest
 from catad.spaces import Tensor
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
 Labels = tuple[int, ...]
-MANY = 1 << 24  # multiplications of a product of matrices from which on a factor of zeros is looked for: 1% of its time at most
 
 
 @box
@@ -113,6 +112,7 @@ def _is_pointwise(operands: Sequence[Labels], out: Labels, sizes: Sequence[int])
     return all(tuple(labels) == out[len(out) - len(labels) :] for labels in operands)
 
 
+@lru_cache(maxsize=1024)
 def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
     """A kernel for one array: diagonals out, sums, transposition, broadcasting, diagonals in, in this order."""
     unique = tuple(dict.fromkeys(labels))
@@ -199,8 +199,8 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
     finish = place((*batch, *left, *right), out, sizes)
     n, m, k, p = lengths
     multiply = pairwise.matmul if k > pairwise.inner(m, p) else _matmul
-    if m * k * p >= MANY:
-        multiply = partial(_unless_zeros, multiply)
+    if m * k * p >= looked_at.MANY:
+        multiply = partial(looked_at.product, multiply)
 
     first_shape, second_shape = ((n, m, k), (n, k, p)) if batch else ((m, k), (k, p))
     plain = shape == (n, m, p)[not batch :] and len(left) == len(inner) == len(right) == 1
@@ -216,17 +216,6 @@ def _multiply(operands: tuple[Labels, ...], out: Labels, sizes: tuple[int, ...])
 
 def _matmul(xp: Any, x: Any, y: Any) -> Any:
     return xp.matmul(_in_rows(xp, x), _in_rows(xp, y))
-
-
-def _unless_zeros(multiply: Callable[..., Any], xp: Any, x: Any, y: Any) -> Any:
-    """The product: zeros where a factor has nothing else, as that of a branch never taken, and the other is finite."""
-    if xp is np and x.dtype.kind == y.dtype.kind == "f" and (_are_zeros(x, y) or _are_zeros(y, x)):
-        return np.zeros((*x.shape[:-1], y.shape[-1]), np.result_type(x, y))
-    return multiply(xp, x, y)
-
-
-def _are_zeros(x: Any, y: Any) -> bool:
-    return bool(x.size and not x.item(0) and not x.any() and np.isfinite(y).all())
 
 
 def _in_rows(xp: Any, x: Any) -> Any:

@@ -142,10 +142,10 @@ class Sweep(Nesting):
         k, g = len(self.state.leaves), len(self.given.leaves)
         flags = (*[True] * k, *flags[k:])
         state = [w if w.space != leaf else spread_over(b, w, size) for w, leaf in zip(ins[:k], self.state.leaves, strict=True)]
-        inputs = [_exchanged(b, w) if flag else w for w, flag in zip(ins[k + g :], flags[k + g :], strict=True)]
+        inputs = [exchanged(b, w) if flag else w for w, flag in zip(ins[k + g :], flags[k + g :], strict=True)]
         outs = b.add(self.mapped(size, flags), *state, *ins[k : k + g], *inputs)
         stacked = {w.number for w in self.results(outs)[1]}
-        return tuple([_exchanged(b, w) if w.number in stacked else w for w in outs])
+        return tuple([exchanged(b, w) if w.number in stacked else w for w in outs])
 
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
         """The sweep with one more leading axis on its state, its results, and the flagged leaves of the argument of a step."""
@@ -199,7 +199,7 @@ def wider(space: Space, size: int, flags: Sequence[bool] | None = None) -> Space
     return made
 
 
-def _exchanged(b: Builder, wire: Wire) -> Wire:
+def exchanged(b: Builder, wire: Wire) -> Wire:
     """The first two axes exchanged."""
     axes = tuple(range(wire.ndim))
     return contract(b, [axes], [wire], (1, 0, *axes[2:]), wire.shape)

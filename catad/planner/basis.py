@@ -17,13 +17,14 @@ from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.patterns import pattern_of
 from catad.linear.structure import Structure, widest
 from catad.planner.brackets import PULL, PUSH
-from catad.planner.cost import Model, identity_on, of_function, value_of
+from catad.planner.cost import Model, identity_on, of_function
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import fresh_numbers
 from catad.planner.factors import Part, Work, leaf, work_of, write_out
 from catad.planner.pushes import is_compressed
 
 BOTH = (PUSH, PULL)
+MANY = 4  # times as many vectors: no cheaper
 
 
 class Basis(NamedTuple):
@@ -33,19 +34,29 @@ class Basis(NamedTuple):
     how: int  # PUSH or PULL
     use: float  # what applying the result once costs
     stored: int  # numbers of the result
+    compiled: float  # the value where the program runs as one function: without a launch for each box
 
 
 def written(structure: Structure, model: Model, hows: Sequence[int] = BOTH) -> Basis | None:
     """The cheaper way to write a map out by a basis; None where its dense form would be too large for that."""
     if not structure.dom or not structure.cod:
         return None
-    found = [(value, how) for how in hows if (value := _value(structure, how, model)) is not None]
+    found = [(*values, how) for how in _short(structure, hows) if (values := _values(structure, how, model)) is not None]
     if not found:
         return None
+    value, compiled, how = min(found)
     pattern = pattern_of(structure) if is_compressed(structure) else None
     stored = structure.rows * (structure.columns if pattern is None else pattern.colours)
     work = ("matmul", len(structure.dom) * len(structure.cod), stored * widest(*structure.cod).itemsize, stored)
-    return Basis(*min(found), _used((work,), model), stored)
+    return Basis(value, how, _used((work,), model), stored, compiled)
+
+
+def _short(structure: Structure, hows: Sequence[int]) -> Sequence[int]:
+    """The ways that may be the cheaper one: not that of many more vectors, unless colours make them few."""
+    for how, own, other in ((PUSH, structure.columns, structure.rows), (PULL, structure.rows, structure.columns)):
+        if how in hows and MANY * own <= other and not is_compressed(structure):
+            return (how,)
+    return hows
 
 
 def use_of(structure: Structure, model: Model) -> float:
@@ -63,16 +74,22 @@ def is_larger(structure: Structure) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _value(structure: Structure, how: int, model: Model) -> float | None:
+def _values(structure: Structure, how: int, model: Model) -> tuple[float, float] | None:
+    """What a basis costs, with a launch for each box and without; None where the dense form is too large."""
     if not is_compressed(structure) and structure.rows * structure.columns > DENSE_LIMIT:
         return None
     if model is not None and not isinstance(model, CostProfile):
         first, second = identity_on(structure.dom), structure
-        return of_function(model, structure, identity_on(structure.cod)) if how == PULL else of_function(model, first, second)
+        said = of_function(model, structure, identity_on(structure.cod)) if how == PULL else of_function(model, first, second)
+        return said, said
+    work: Sequence[Work]
     if is_compressed(structure):  # reading the entries off takes boxes of its own
         state = leaf(Part(structure, tuple(range(len(structure.slots)))))
-        return value_of(write_out(state, how == PULL, fresh_numbers()).actions, model)
-    return _amount(_work(structure.T if how == PULL else structure, len(structure.dom)), model)
+        actions = write_out(state, how == PULL, fresh_numbers()).actions
+        work = [line for action in actions for line in action.found.work]
+    else:
+        work = _work(structure.T if how == PULL else structure, len(structure.dom))
+    return _amount(work, model), _amount([(name, 0, nbytes, operations) for name, _, nbytes, operations in work], model)
 
 
 def _amount(work: Sequence[Work], model: Model) -> float:

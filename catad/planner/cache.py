@@ -23,21 +23,27 @@ from catad.planner.bound import bound
 from catad.planner.bracketing import Bracketing
 from catad.planner.brackets import PULL, PUSH
 from catad.planner.chain import allowed, best, end, through_all
-from catad.planner.cost import least_of, short_of_memory
+from catad.planner.cost import Model, least_of, short_of_memory
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
-from catad.planner.factors import Factors, Part, factors_of, structure_of, terms
+from catad.planner.factors import Factors, Part, factors_of, lazy, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
+from catad.planner.network.thin import thinner
 from catad.planner.pushes import is_compressed
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
-STRUCTURED = 0.5  # of the seconds of a plan whose result stores less: those of a basis that is taken instead
-SHORTEST, LONGEST = 0.02, 0.1  # seconds of a search that has no budget
+STRUCTURED = 0.5  # of the seconds of a plan whose result stores much less: those of a basis that is taken instead
+SPARSER = 2  # times as many numbers: what a basis stores then
+LEAST, EACH_MAP, LONGEST = 4e-3, 3e-4, 0.1  # seconds of the searches without a budget: at least, for each map more; at most
+FEW_VERTICES, PROVEN = 15, 5  # vertices of which the best order is likely to be found, and times as much work for that
+BY_COUNT = 0.04  # at least where operations are counted
+WORTH = 2e-3  # seconds of work that may find something
+AFRESH = 2 * LONGEST  # the effort of a search that takes nothing from other sizes
 LARGER = "what costs less stores more than the dense form"
 KEPT = 1024  # strategies, and bracketings by kinds
 
@@ -54,13 +60,17 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
         return _by_elimination(structure, factors, request)
     made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
     _check_allowed(made, request)
-    return no_larger_than_dense(made, structure, factors, request)
+    made = no_larger_than_dense(made, structure, factors, request)
+    if request.mode != "auto" or request.result != "structured" or request.memory is not None or request.explicit:
+        return made
+    asked = request.model is None or isinstance(request.model, CostProfile)
+    return thinner(made, _graph(structure, factors), factors, request) if asked and has_forks(structure) else made
 
 
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
     graph = _graph(structure, factors)
-    found = cheapest(graph, factors, request)
+    found, _ = cheapest(graph, factors, request)
     if found is not None:
         return replace(found, mode="elimination")
     basis = None if request.budget is not None else written(structure_of(as_they_stand(factors))[0], request.model)
@@ -80,48 +90,96 @@ def _graph(structure: Structure, factors: Factors) -> LinearGraph:
 
 
 def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnable:
-    """The best of all bracketings, orders of elimination, and a basis through the whole map, each with one use of the result."""
-    bracketed: Runnable | None = None
-    error = None
+    """The best of a basis through the whole map, orders of elimination and bracketings, with one use of the result each.
+
+    The basis is priced first: it bounds what the searches look at, and how long.
+    """
     basis = written(structure_of(as_they_stand(factors))[0], request.model)
     graph = _graph(structure, factors) if has_forks(structure) else None
-    forks = graph is not None and not graph.is_path
-    asked = replace(request, effort=effort(basis, request)) if forks else request
-    try:
-        bracketed = _of_factors(factors, asked)
-    except errors.PlanError as found:
-        if least_of(found) is None or not forks:
-            raise
-        error = found
-    made = bracketed
-    if graph is not None and forks:
-        most = math.inf if basis is None else basis.value + basis.use
-        made = cheaper(graph, factors, asked, bracketed, error, most)
-    assert made is not None
+    size = len(factors.parts) if graph is None else len(graph.edges)
+    asked = request if request.effort is not None else replace(request, effort=effort(basis, request, size))
+    made: Runnable | None
+    if graph is None or graph.is_path or not graph.inner:
+        made = _of_factors(factors, asked)
+    else:
+        made = _of_graph(graph, factors, asked, basis)
+    if made is None:
+        assert basis is not None
+        found = through_basis(factors, request, basis.how)
+        return found if found is not None else _of_factors(factors, request)
     if request.result == "array":
         return _cheaper_array(made, basis, factors, request)
-    if basis is None or made.cost.value <= basis.value or made.execution.result.is_lazy:
+    if basis is None or made.execution.result.is_lazy:
         return made
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
-        spent *= MARGIN if basis.stored <= made.execution.result.stored else STRUCTURED
+        spent *= MARGIN if basis.stored <= SPARSER * made.execution.result.stored else STRUCTURED
     through = through_basis(factors, request, basis.how) if basis.value + basis.use < spent else None
     if through is None:
         return made
     return replace(through, exact=made.exact and basis.value <= made.cost.value, but=made.but, stopped=made.stopped)
 
 
-def effort(basis: Basis | None, request: Request) -> float | None:
-    """The seconds that each search of a program with forks may take, counted as work: what `USES` uses of a basis would take.
+def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Basis | None) -> Runnable | None:
+    """The cheaper of the best order and the best bracketing; None where both are found to be no better than the basis.
 
-    None leaves it to the budget, which was given, or counts in a unit of the user's.
+    Bracketings are looked at where the search for an order did not end, with the work that it left. Where it found nothing, they
+    must be worth the work.
+    """
+    order: EliminationOrder | None = None
+    error: errors.PlanError | None = None
+    most = math.inf if basis is None else basis.value + basis.use
+    left, least = request.effort, floor(request.model, len(graph.edges))
+    try:
+        share = None if left is None else left / 2 if request.model is None else max(least, left / 2)
+        if basis is not None and share is not None and len(graph.inner) <= FEW_VERTICES:
+            proven = min(LONGEST, PROVEN * USES * basis.compiled) if request.model is not None else 0.0
+            share, left = max(share, proven), max(left or 0.0, proven)
+        order, rest = cheapest(graph, factors, replace(request, effort=share), most)
+        left = None if left is None or share is None or rest is None else left - share + rest
+    except errors.PlanError as found:
+        if least_of(found) is None:
+            raise
+        error = found
+    if left is not None and error is None:
+        free = any(lazy(edge.state) for edge in graph.edges)  # bracketings may leave more of what is matrix-free as it is
+        if order is not None and (order.exact or left < WORTH) and not free:
+            return order
+        if order is None and basis is not None and left < (WORTH if request.model is None else least):
+            return None
+    try:
+        bound_of_both = most if order is None else min(most, order.cost.value)
+        bracketed = _bracketing(factors, replace(request, effort=left), math.inf if left is None else bound_of_both)
+    except errors.PlanError as found:
+        needed = least_of(found)
+        if needed is None or (order is None and (error is None or needed < (least_of(error) or 0))):
+            raise
+        if order is None:
+            assert error is not None
+            raise error from None
+        return replace(order, exact=False)
+    if bracketed is None:
+        return order
+    return cheaper(order, bracketed, request)
+
+
+def effort(basis: Basis | None, request: Request, size: int) -> float | None:
+    """The seconds that both searches may take together, counted as work: each what `USES` uses of a basis would take.
+
+    They may take about what linearizing takes in any case, by the `size` of the program: its maps; by operations, which are no
+    time, more. None leaves it to the budget, which was given, or counts in a unit of the user's.
     """
     model = request.model
     if request.budget is not None or (model is not None and not isinstance(model, CostProfile)):
         return None
     if basis is None:
         return LONGEST
-    return min(LONGEST, max(SHORTEST, USES * basis.value * (OPERATION if model is None else 1.0)))
+    return min(LONGEST, max(floor(model, size), 2 * USES * basis.compiled * (OPERATION if model is None else 1.0)))
+
+
+def floor(model: Model, size: int) -> float:
+    """The seconds that the searches may take in any case."""
+    return BY_COUNT if model is None else LEAST + EACH_MAP * size
 
 
 def _cheaper_array(made: Runnable, basis: Basis | None, factors: Factors, request: Request) -> Runnable:
@@ -145,24 +203,29 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
 
 
 def no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
-    """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form."""
+    """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form.
+
+    This is a basis through all factors; by operations, and where that does not fit, others are looked at, too.
+    """
     if made.mode == "by hand" or not is_larger(made.execution.result):
         return made
     hows = {"forward": (PUSH,), "reverse": (PULL,)}.get(made.mode, BOTH)
     basis = written(structure_of(as_they_stand(factors))[0], request.model, hows)
-    tried: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
-    if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
-        last = len(factors.parts) + len(made.tree) - 1
-        tried += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
-    if request.mode == "auto":
-        for mode in ("forward", "reverse"):
-            with suppress(errors.PlanError):  # it does not fit the memory
-                tried.append(of_structure(structure, replace(request, mode=mode)))
-    fitting = [other for other in tried if other is not None and not is_larger(other.execution.result)]
+    found: list[Runnable | None] = [] if basis is None else [through_basis(factors, request, basis.how)]
+    timed = isinstance(request.model, CostProfile)
+    if found in ([], [None]) or (not timed and basis is not None and basis.value > made.cost.value):
+        if isinstance(made, Bracketing) and made.tree and terms(made.execution.result) <= FEW:
+            last = len(factors.parts) + len(made.tree) - 1
+            found += [_of_tree(factors, request, (*made.tree, (last, how))) for how in hows]
+        if request.mode == "auto":
+            for mode in ("forward", "reverse"):
+                with suppress(errors.PlanError):  # it does not fit the memory
+                    found.append(of_structure(structure, replace(request, mode=mode)))
+    fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
     if not fitting:
         return made
-    found = min(fitting, key=lambda other: (other.cost.value, other.cost.peak))
-    return replace(found, mode=made.mode, stopped=found.stopped or LARGER)
+    least = min(fitting, key=lambda other: (other.cost.value, other.cost.peak))
+    return replace(least, mode=made.mode, stopped=least.stopped or LARGER)
 
 
 def of_factors(factors: Factors, request: Request) -> Runnable:
@@ -197,10 +260,20 @@ def _order_of_factors(factors: Factors, request: Request) -> EliminationOrder:
 
 @lru_cache(maxsize=KEPT)
 def _of_factors(factors: Factors, request: Request) -> Bracketing:
+    found = _bracketing(factors, request, math.inf)
+    assert found is not None
+    return found
+
+
+def _bracketing(factors: Factors, request: Request, most: float) -> Bracketing | None:
+    """The bracketing that is found; None where the search finds none that costs no more than `most`."""
     n = len(factors.parts)
     model, memory, mode, exact = request.model, request.memory, request.mode, False
     if mode == "auto":
-        traced, exact = _cheapest(factors, request)
+        cheapest = _cheapest(factors, request, most)
+        if cheapest is None:
+            return None
+        traced, exact = cheapest
     elif mode in ("forward", "reverse"):
         tree, how = (brackets.forward(n), PUSH) if mode == "forward" else (brackets.reverse(n), PULL)
         traced = _from_one_end(factors, tree, how, request)
@@ -211,8 +284,8 @@ def _of_factors(factors: Factors, request: Request) -> Bracketing:
     if memory is not None and traced.peak > memory:
         raise short_of_memory(memory, traced.peak, False)
     if mode == "auto" and model is None and _shares(factors):
-        traced, execution, cheapest = _sharing(factors, traced, request)
-        exact = exact and cheapest
+        traced, execution, all_add_up = _sharing(factors, traced, request)
+        exact = exact and all_add_up
     else:
         execution = execute(factors, traced)
     exact, stopped = exact or not traced.tree, request.ended if mode == "auto" and not exact else ""
@@ -228,16 +301,19 @@ def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Requ
         return basis or end(factors, tree, request.model, request.explicit, (how,))
 
 
-def _cheapest(factors: Factors, request: Request) -> tuple[Traced, bool]:
-    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds."""
+def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, bool] | None:
+    """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds below `most`."""
     key = (tuple([part.structure.kind for part in factors.parts]), request)
     known = _bracketings.get(key)
     least = bound(factors, request.model)
-    if known is not None and least > 0 and request.memory is None and request.effort is None:
+    if known is not None and least > 0 and request.memory is None and request.effort != AFRESH:
         traced = trace(factors, known, request.model)
         if traced.value <= SLACK * least:
             return traced, traced.value <= least
-    traced, exact = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort)
+    found = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort, most)
+    if found is None:
+        return None
+    traced, exact = found
     _bracketings[key] = traced.tree
     _bracketings.move_to_end(key)
     while len(_bracketings) > KEPT:

@@ -71,10 +71,13 @@ class Dense(NamedTuple):
 
 
 class Search:
-    """The cells of a chain; with `pareto` every cell keeps all ways that no other beats in both value and peak."""
+    """The cells of a chain, of ways that cost `most` at most.
 
-    def __init__(self, factors: Factors, model: Model, pareto: bool, budget: int) -> None:
-        self.factors, self.model, self.pareto = factors, model, pareto
+    With `pareto` every cell keeps all ways that no other beats in both value and peak.
+    """
+
+    def __init__(self, factors: Factors, model: Model, pareto: bool, budget: int, most: float = math.inf) -> None:
+        self.factors, self.model, self.pareto, self.most = factors, model, pareto, most
         self.left = budget
         self.seen: set[Any] = set()  # pairs of products that were looked at
         n = len(factors.parts)
@@ -194,6 +197,8 @@ class Search:
             raise OverBudget
 
     def _keep(self, cell: Cell, state: State, way: Candidate) -> None:
+        if way.value > self.most:
+            return
         known = cell.setdefault(state, [])
         if not self.pareto:
             if not known:
@@ -215,7 +220,7 @@ class Search:
 
 EACH = 5e-6  # about the seconds of a product of maps that were met before
 NEW = 4  # what a product of maps that were not met before costs, in products of maps that were
-SUMS = 24  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
+SUMS = 10  # what looking at a product of sums or blocks costs for each pair of terms, in products of plain factors
 
 
 def tree_of(way: Candidate, n: int) -> Tree:
@@ -247,40 +252,51 @@ def best(
     budget: int | None,
     explicit: bool = False,
     effort: float | None = None,
-) -> tuple[Traced, bool]:
+    most: float = math.inf,
+) -> tuple[Traced, bool] | None:
     """The best bracketing under a memory limit in bytes, and whether it is known to be the best of all.
 
     With `explicit` the result must not be known by its application only. `effort` are the seconds that a search without a budget
-    may take, counted as products.
+    may take, counted as products. None where no bracketing is found that costs no more than `most`.
     """
     n = len(factors.parts)
     limit = budget if budget is not None else BUDGET if effort is None else int(effort / EACH)
     if n * (n * n - 1) // 6 <= limit:
         try:
-            search = Search(factors, model, memory is not None, limit)
+            search = Search(factors, model, memory is not None, limit, most)
         except OverBudget:
             pass
         else:
             ways = search.all(explicit)
             fitting = [way for way in ways if memory is None or way.peak + factors.nbytes <= memory]
-            if not fitting:
-                raise short_of_memory(memory, min(w.peak for w in ways) + factors.nbytes, True)
-            return trace(factors, tree_of(fitting[0], n), model), True
-    return _heuristic(factors, model, memory, explicit, None if effort is None else int(effort / (SUMS * EACH))), False
+            if fitting:
+                return trace(factors, tree_of(fitting[0], n), model), True
+            if most < math.inf:
+                return None
+            raise short_of_memory(memory, min(w.peak for w in ways) + factors.nbytes, True)
+    found = _heuristic(factors, model, memory, explicit, None if effort is None else int(effort / (SUMS * EACH)), most)
+    return None if found is None else (found, False)
 
 
-def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: bool, most: int | None) -> Traced:
+def _heuristic(
+    factors: Factors, model: Model, memory: float | None, explicit: bool, effort: int | None, most: float
+) -> Traced | None:
     """The best of forward, reverse and balanced, each also after merging neighbours that merge at no growth.
 
-    Where the products from both ends have too many terms all give way to a basis through the factors as they stand.
+    Where the products from both ends have too many terms all give way to a basis through the factors as they stand, or to what
+    costs `most`.
     """
     n = len(factors.parts)
-    tried = _within(factors, [forward(n), reverse(n)], model, explicit, most)
+    tried = _within(factors, [forward(n), reverse(n)], model, explicit, effort, most)
+    if not tried and most < math.inf:
+        return None
     if tried or (basis := through_all(factors, model)) is None:
         groups, merging = _merged(factors)
         trees = [merging + _over(groups, make(len(groups)), n + len(merging)) for make in (forward, reverse)] if merging else []
         trees.append(merging + _over(groups, balanced(len(groups)), n + len(merging)))
-        tried += _within(factors, trees, model, explicit, most)
+        if memory is None:
+            most = min([most, *[traced.value for traced in tried]])
+        tried += _within(factors, trees, model, explicit, effort, most)
     else:
         tried = [basis]
     if not tried:  # nothing else is left
@@ -291,13 +307,15 @@ def _heuristic(factors: Factors, model: Model, memory: float | None, explicit: b
     return min(fitting, key=lambda traced: (traced.value, traced.peak))
 
 
-def _within(factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool, most: int | None) -> list[Traced]:
-    """Some bracketings traced, those whose products have too many terms left out: more than `most`, or too many at all."""
+def _within(
+    factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool, effort: int | None, most: float
+) -> list[Traced]:
+    """Some bracketings traced: those whose products have few enough terms, by `effort` and at all, and cost at most `most`."""
     tried: list[Traced] = []
-    budget = allowed(factors) if most is None else min(most, allowed(factors))
+    budget = allowed(factors) if effort is None else min(effort, allowed(factors))
     for tree in trees:
         with suppress(OverBudget):
-            tried.append(end(factors, tree, model, explicit, budget=budget))
+            tried.append(end(factors, tree, model, explicit, budget=budget, most=most))
     return tried
 
 
@@ -314,10 +332,16 @@ def through_all(factors: Factors, model: Model, hows: Sequence[int] = BOTH) -> T
 
 
 def end(
-    factors: Factors, tree: Tree, model: Model, explicit: bool, hows: Sequence[int] = BOTH, budget: float = math.inf
+    factors: Factors,
+    tree: Tree,
+    model: Model,
+    explicit: bool,
+    hows: Sequence[int] = BOTH,
+    budget: float = math.inf,
+    most: float = math.inf,
 ) -> Traced:
     """A bracketing traced; with `explicit` its result is written out at the end where it is known by its application only."""
-    traced = trace(factors, tree, model, budget)
+    traced = trace(factors, tree, model, budget, most)
     n = len(factors.parts)
     last = traced.joins[-1].state if traced.joins else leaf(factors.parts[0])
     if not explicit or not lazy(last):

@@ -97,11 +97,11 @@ def as_they_stand(factors: Factors) -> State:
     return tuple([part for factor in factors.parts for part in leaf(factor)])
 
 
-def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = math.inf) -> Traced:
+def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = math.inf, most: float = math.inf) -> Traced:
     """Follow a bracketing over structures, its steps put in the order that needs least memory.
 
     Raises `OverBudget` where that would look at more products of terms than the budget, for each product that is none of two
-    plain maps.
+    plain maps, or cost more than `most`.
     """
     n = len(factors.parts)
     nodes: list[State] = [leaf(part) for part in factors.parts]
@@ -110,6 +110,7 @@ def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = mat
     joins: list[Joined] = []
     fresh = fresh_numbers()
     order: list[bool] = []
+    value: float = 0
     for left, right in tree:
         if left == ALL:
             joined = write_out(as_they_stand(factors), right == PULL, fresh)
@@ -124,12 +125,14 @@ def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = mat
                 raise OverBudget
             joined = join(nodes[left], nodes[right], fresh)
             peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
+        value += value_of(joined.actions, model)
+        if value > most:
+            raise OverBudget
         joins.append(joined)
         nodes.append(joined.state)
         peaks.append(peak)
         kept.append(held(joined.state) if joined.actions else kept[left] + kept[right])
         order.append(left_first)
-    value = sum(value_of(joined.actions, model) for joined in joins)
     if not is_plain(n, tree):
         tree, joins = _ordered(n, tree, joins, order)
     return Traced(tree, tuple(joins), peaks[-1] + factors.nbytes, value)
@@ -194,7 +197,11 @@ def _made(factors: Factors, tree: Tree) -> dict[str, Program]:
 
 def carry_out(b: Builder, action: Action, at: dict[int, Wire]) -> None:
     """Add the boxes of a product or sum; `at` has the wires of arrays by their numbers."""
-    outs = action.found.product.combine(b, [at[k] for k in action.left.ids], [at[k] for k in action.right.ids])
+    wiring = action.found.wiring
+    if wiring is not None:
+        outs = b.inline(wiring, [at[k] for k in dict.fromkeys((*action.left.ids, *action.right.ids))])
+    else:
+        outs = action.found.product.combine(b, [at[k] for k in action.left.ids], [at[k] for k in action.right.ids])
     at.update(zip(action.result.ids, outs, strict=True))
 
 

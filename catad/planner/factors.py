@@ -20,7 +20,7 @@ from catad.linear.products import MapProduct, cost_of_wiring, multiply
 from catad.linear.structure import Placed, Structure
 from catad.planner.pushes import accumulated, pulled, pushed
 from catad.spaces import Product, Tensor
-from catad.wiring import Builder, wire
+from catad.wiring import Builder, Wiring, wire
 
 
 class Part(NamedTuple):
@@ -64,6 +64,7 @@ class Multiplied(NamedTuple):
     computed: tuple[int, ...]  # the sizes of the computed arrays in bytes
     read: int  # the size of the arrays of both operands in bytes, each once
     work: tuple[Work, ...]
+    wiring: Wiring | None = None  # from the arrays of the operands to those of the result, where it is kept
 
 
 @lru_cache(maxsize=65536)
@@ -97,16 +98,16 @@ def _of_dense(product: MapProduct, first: Structure, second: Structure) -> Multi
 @lru_cache(maxsize=16384)
 def written_out(structure: Structure, ids: tuple[int, ...], backwards: bool) -> Multiplied:
     """A map written out by applying it, or its transpose, to a basis."""
-    return measured(accumulated(structure, backwards), structure, NOTHING, ids, ())
+    return measured(accumulated(structure, backwards), structure, NOTHING, ids, (), True)
 
 
 NOTHING = Zero((), ())  # stands for the factor that is not there
 
 
 def measured(
-    product: MapProduct, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]
+    product: MapProduct, first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...], keep: bool = False
 ) -> Multiplied:
-    """A product with what it costs."""
+    """A product with what it costs, and with its wiring where that is to be kept."""
     b = Builder()
     spaces = dict(zip((*ls, *rs), (*first.slots, *second.slots), strict=True))
     wires = [b.wire(spaces[k]) for k in range(len(spaces))]
@@ -117,13 +118,15 @@ def measured(
         if out.number not in number:
             computed.append(out.space.nbytes)
             number[out.number] = -len(computed)
-    boxes = b.finish(Product(tuple(spaces.values())), tuple(wires), tuple(outs)).boxes if computed else ()
+    wiring = b.finish(Product(tuple(spaces.values())), tuple(wires), tuple(outs)) if computed or keep else None
+    boxes = () if wiring is None else wiring.boxes
     work = work_of(
         [(p, tuple([b.spaces[k] for k in ins]), tuple([b.spaces[k] for k in ends])) for p, ins, ends in boxes if ins]
     )
     read = sum(space.nbytes for space in spaces.values())
     results = tuple([number[w.number] for w in outs])
-    return Multiplied(product, results, sum(line[3] for line in work), tuple(computed), read, work)
+    total = sum(line[3] for line in work)
+    return Multiplied(product, results, total, tuple(computed), read, work, wiring if keep else None)
 
 
 Spaced = tuple[Primitive, tuple[Tensor, ...], tuple[Tensor, ...]]  # a box with the spaces that it reads and writes

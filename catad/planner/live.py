@@ -59,4 +59,4 @@ def _inside(primitive: Nesting, wiring: Wiring, ins: tuple[int, ...], dead: list
     for _, term, dom in primitive.programs():
         held = frozenset([i for i, k in enumerate(ins) if k not in dead]) if call else frozenset(range(len(dom.leaves)))
         most = max(most, _peak(late().program_of(term, dom)[0].wiring, held) - shared)
-    return most
+    return most + primitive.held()

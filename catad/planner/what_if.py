@@ -105,7 +105,7 @@ def listed(axes: Axes, given: dict[str, Any]) -> tuple[list[str], list[tuple[int
     columns: dict[str, list[int]] = {}
     for name, value in given.items():
         if name not in known:
-            raise errors.PlanError(errors.unknown_size(name, known))
+            raise errors.PlanError(errors.no_such_size(name, known))
         values = value.tolist() if isinstance(value, np.ndarray) else value
         several = list(values) if isinstance(values, (list, tuple, range)) else [values]
         columns[name] = [_length(name, n) for n in several]
@@ -159,7 +159,7 @@ class _Sizes:
 
     def best(self, size: tuple[int, ...]) -> Runnable:
         subject = self.structure(size)
-        searched = replace(self.request, effort=cache.LONGEST)  # and not one for other sizes that is good enough
+        searched = replace(self.request, effort=cache.AFRESH)  # and not one for other sizes that is good enough
         return cache.of_factors(subject, searched) if isinstance(subject, Factors) else cache.of_structure(subject, searched)
 
     def priced(self, made: Runnable, size: tuple[int, ...]) -> sizes.Priced | None:

@@ -40,6 +40,11 @@ def rank(one: Type) -> int:
 
 def promote(types: Sequence[Type], real: np.dtype) -> Type:
     """The type in which values of these types meet; `real` is what weak floats are kept in."""
+    return _met(tuple(types), real)
+
+
+@lru_cache(4096)
+def _met(types: tuple[Type, ...], real: np.dtype) -> Type:
     strong = [one.dtype for one in types if not one.weak]
     top = max((rank(one) for one in types if one.weak), default=0)
     if not strong:

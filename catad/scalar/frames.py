@@ -7,6 +7,7 @@ import builtins
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -111,10 +112,7 @@ def enter(
     depth: int,
 ) -> Frame:
     """A fresh frame for a definition: of a Python function, or of a local one (then its frame is `parent`)."""
-    body = definition.body if isinstance(definition, ast.FunctionDef) else [definition.body]
-    args = definition.args
-    named = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
-    names = frozenset([*named, *names_bound(list(body))])
+    names = _names(definition)
     name = definition.name if isinstance(definition, ast.FunctionDef) else "<lambda>"
     if function is None:
         assert parent is not None
@@ -124,12 +122,21 @@ def enter(
     return Frame(name, function.__code__.co_filename, lines, names, outer, function.__globals__, None, depth)
 
 
+@lru_cache(1024)
+def _names(definition: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """The names that a definition binds."""
+    body = definition.body if isinstance(definition, ast.FunctionDef) else [definition.body]
+    args = definition.args
+    named = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if arg]
+    return frozenset([*named, *names_bound(list(body))])
+
+
 def look_up(frame: Frame, name: str) -> Any:
     """The meaning of a name: local, then enclosing functions, globals, builtins; Unbound or KeyError if nothing."""
     scope: Frame | None = frame
     while scope is not None:
         if name in scope.names:
-            return scope.env.get(name, Unbound("it has no value yet"))
+            return scope.env[name] if name in scope.env else Unbound("it has no value yet")
         if name in scope.outer:
             return lifted(scope.outer[name].cell_contents)
         last, scope = scope, scope.parent

@@ -19,6 +19,7 @@ import struct
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -88,6 +89,7 @@ def make_node(op: str, args: tuple[Node, ...], value: Any, kind: str) -> Node:
     return node
 
 
+@lru_cache(256, typed=True)
 def param(index: int) -> Node:
     """The argument number `index` of the function.
 

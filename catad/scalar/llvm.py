@@ -37,6 +37,9 @@ define dso_local void @catad_interrupt(i32 %signal, ptr %info, ptr %context) nou
 }}"""
 """The flag, and a signal handler that sets it and calls the one before it."""
 
+_FLAG = f"@{STOP_FLAG} = externally_initialized global i32 0"
+"""The flag on a GPU, where the host sets it."""
+
 LONG = 1 << 16
 """A loop of more trips looks at the flag."""
 
@@ -135,12 +138,12 @@ def operation(w: Writer, node: Node, work: np.dtype, refs: Sequence[str], dtypes
     dtypes = [work] * len(refs) if dtypes is None else dtypes
     simpler = composed(node.op, work, node.value)
     if simpler is not None:
-        order = "" if node.value is None else f".{node.value}"
-        near = call(w, simpler, f"catad.{node.op}{order}.{work.name}", dtypes, refs)
+        order = "" if node.value is None else f"_{node.value}"
+        near = call(w, simpler, f"catad_{node.op}{order}_{work.name}", dtypes, refs)
         bound = reach(node.op, work)
         if bound is None:
             return near
-        function, name = beyond_reach(node.op), f"catad.far.{node.op}"
+        function, name = beyond_reach(node.op), f"catad_far_{node.op}"
         asked = refs[0] if len(refs) == 1 else EMIT["div"](w, kind, *refs)
         return beyond(w, node.op, kind, asked, refs, near, bound, lambda w, x: call(w, function, name, [FLOAT] * len(x), x))
     if node.op in EMIT:
@@ -150,7 +153,7 @@ def operation(w: Writer, node: Node, work: np.dtype, refs: Sequence[str], dtypes
 
 def call(w: Writer, function: Function, name: str, dtypes: Sequence[np.dtype], refs: Sequence[str]) -> str:
     """A call of a scalar function of one result on numbers of these dtypes, printed once a module."""
-    printed = llvm_function(function, dtypes, name)
+    printed = llvm_function(function, dtypes, name, w.gpu)
     w.support.update(printed.support)
     w.support[name] = printed.text
     args = ", ".join([f"{ty} {ref}" for ty, ref in zip(printed.parameters, refs, strict=True)])
@@ -203,17 +206,17 @@ def print_loop(region: Region, node: Node) -> list[str]:
 
 def stopped(w: Writer) -> str:
     """True where somebody wants the loops of the module to end."""
-    w.support[STOP_FLAG] = _HANDLER
+    w.support[STOP_FLAG] = _FLAG if w.gpu else _HANDLER
     flag = w.set(f"load volatile i32, ptr @{STOP_FLAG}")
     return w.set(f"icmp ne i32 {flag}, 0")
 
 
-def llvm_function(function: Function, dtypes: Sequence[object], name: str) -> LlvmFunction:
+def llvm_function(function: Function, dtypes: Sequence[object], name: str, gpu: bool = False) -> LlvmFunction:
     """The text of a scalar function for params of these dtypes, as the LLVM function `@name`.
 
     It has no side effects and no undefined behaviour, and is inlined into its caller. A loop that may run for ever ends when the
-    module's variable `catad_stop` is set, with some result. Raises CannotPrint, naming the construct, for what has no machine
-    code; ScalarError for what cannot be typed.
+    module's variable `catad_stop` is set, with some result. What is printed for a GPU has no vectors. Raises CannotPrint, naming
+    the construct, for what has no machine code; ScalarError for what cannot be typed.
 
     >>> from .simplify import apply
     >>> twice = Function.make(1, [apply("add", param(0), param(0))])
@@ -225,13 +228,13 @@ def llvm_function(function: Function, dtypes: Sequence[object], name: str) -> Ll
       ret { float } %v2
     }
     """
-    return _printed(function, tuple([np.dtype(dtype) for dtype in dtypes]), name)  # type: ignore[call-overload]
+    return _printed(function, tuple([np.dtype(dtype) for dtype in dtypes]), name, gpu)  # type: ignore[call-overload]
 
 
 @lru_cache(1024)
-def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str) -> LlvmFunction:
+def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str, gpu: bool) -> LlvmFunction:
     _, real = typed(function, dtypes)
-    w = Writer()
+    w = Writer(gpu)
     w.label("entry")
     params = [f"%x{i}" for i in range(function.arity)]
     region = Region(w, function, params, [Type(dtype, dtype.kind == "b") for dtype in dtypes], real)

@@ -3,7 +3,7 @@
 A branch for each element keeps LLVM from vectorising the loop around it. So the choice is a call of a function that is not
 inlined and that has vector variants, which the loop vectoriser knows by the attribute `vector-function-abi-variant` (LLVM
 Language Reference Manual, "Call Site Attributes"; the mangling is that of the vector function ABI, with the ISA `_LLVM_`). A
-variant looks once whether any of its numbers is out of reach.
+variant looks once whether any of its numbers is out of reach. On a GPU the choice is a branch, and there are no variants.
 """
 
 from __future__ import annotations
@@ -20,6 +20,12 @@ DOUBLE = np.dtype(np.float64)
 RARE = "noinline optnone cold nounwind willreturn memory(none)"
 """Attributes of code that hardly ever runs: optimising it would take longer than all the rest of a kernel."""
 
+RARE_ON_GPU = "noinline cold nounwind willreturn memory(none)"
+"""On a GPU, code that is not optimised keeps its numbers in memory, and the kernel reserves that for every thread."""
+
+CHOICE = "weak_odr hidden", "noinline"
+"""Linkage and inlining of the choice: weak, so that LLVM drops none of its arguments, which the variants have, too."""
+
 Slow = Callable[[Writer, Sequence[str]], str]
 """(writer, float64 registers of the arguments) -> the register of the value."""
 
@@ -31,24 +37,27 @@ def beyond(
     w: Writer, op: str, kind: Kind, asked: str, args: Sequence[str], near: str, bound: float, slow: Slow
 ) -> str:
     """`near`, or what the slow function says of the arguments where |asked| is beyond the bound."""
-    name = f"catad.far.{op}.{kind.dtype.name}"
+    name = f"catad_far_{op}_{kind.dtype.name}"
     names = ["%x"] if list(args) == [asked] else [f"%x{k}" for k in range(len(args))]
     if name not in w.support:
-        inner = Writer()
+        inner = Writer(w.gpu)
         wide = [convert(inner, one, kind.dtype, DOUBLE) for one in names]
         result = convert(inner, slow(inner, wide), DOUBLE, kind.dtype)
         w.support |= inner.support
-        head = f"define internal {kind.ty} @{name}.one({_listed(kind.ty, names)}) {RARE} {{"
-        w.support[f"{name}.one"] = "\n".join([head, *inner.lines, f"  ret {kind.ty} {result}", "}"])
+        rare = RARE_ON_GPU if w.gpu else RARE
+        head = f"define internal {kind.ty} @{name}_one({_listed(kind.ty, names)}) {rare} {{"
+        w.support[f"{name}_one"] = "\n".join([head, *inner.lines, f"  ret {kind.ty} {result}", "}"])
         fabs = f"llvm.fabs.{kind.suffix}"
         w.support[fabs] = f"declare {kind.ty} @{fabs}({kind.ty})"
-        w.support[name] = _one(name, kind, bound, names)
-        for n in WIDTHS:
+        w.support[name] = _one(name, kind, bound, names, *(("internal", "alwaysinline") if w.gpu else CHOICE))
+        for n in () if w.gpu else WIDTHS:
             w.support |= _several(name, kind, bound, n, names)
     more = [] if names == ["%x"] else args
     letters = "v" * (2 + len(more))
-    variants = ",".join([f"_ZGV_LLVM_N{n}{letters}_{name}({name}.v{n})" for n in WIDTHS])
+    variants = ",".join([f"_ZGV_LLVM_N{n}{letters}_{name}({name}_v{n})" for n in WIDTHS])
     given = _listed(kind.ty, [asked, near, *more])
+    if w.gpu:
+        return w.set(f"call {kind.ty} @{name}({given})")
     return w.set(f'call {kind.ty} @{name}({given}) "vector-function-abi-variant"="{variants}"')
 
 
@@ -56,16 +65,16 @@ def _listed(ty: str, refs: Sequence[str]) -> str:
     return ", ".join([f"{ty} {ref}" for ref in refs])
 
 
-def _one(name: str, kind: Kind, bound: float, names: Sequence[str]) -> str:
-    """The choice for one number; weak, so that LLVM drops none of its arguments, which the variants have, too."""
+def _one(name: str, kind: Kind, bound: float, names: Sequence[str], linkage: str, inlined: str) -> str:
+    """The choice for one number."""
     ty = kind.ty
     taken = _listed(ty, ["%x", "%near", *[one for one in names if one != "%x"]])
-    return f"""define weak_odr hidden {ty} @{name}({taken}) noinline nounwind willreturn memory(none) {{
+    return f"""define {linkage} {ty} @{name}({taken}) {inlined} nounwind willreturn memory(none) {{
   %size = call {ty} @llvm.fabs.{kind.suffix}({ty} %x)
   %out = fcmp ogt {ty} %size, {kind.number(bound)}
   br i1 %out, label %far, label %done
 far:
-  %value = call {ty} @{name}.one({_listed(ty, names)})
+  %value = call {ty} @{name}_one({_listed(ty, names)})
   ret {ty} %value
 done:
   ret {ty} %near
@@ -78,7 +87,7 @@ def _several(name: str, kind: Kind, bound: float, n: int, names: Sequence[str]) 
     taken = _listed(many, ["%x", "%near", *[one for one in names if one != "%x"]])
     lanes = [f"%one{k}" if k else "%one" for k in range(len(names))]
     extracted = "\n".join([f"  {lane} = extractelement {many} {one}, i32 %k" for lane, one in zip(lanes, names, strict=True)])
-    head = f"define weak_odr hidden {many} @{name}.v{n}({taken})"
+    head = f"define weak_odr hidden {many} @{name}_v{n}({taken})"
     body = f"""{head} noinline minsize nounwind willreturn memory(none) {{
 entry:
   %size = call {many} @llvm.fabs.{suffix}({many} %x)
@@ -92,7 +101,7 @@ lane:
   br i1 %wanted, label %far, label %after
 far:
 {extracted}
-  %value = call {ty} @{name}.one({_listed(ty, lanes)})
+  %value = call {ty} @{name}_one({_listed(ty, lanes)})
   %put = insertelement {many} %sofar, {ty} %value, i32 %k
   br label %after
 after:
@@ -107,5 +116,5 @@ done:
     return {
         f"llvm.fabs.{suffix}": f"declare {many} @llvm.fabs.{suffix}({many})",
         f"llvm.vector.reduce.or.v{n}i1": f"declare i1 @llvm.vector.reduce.or.v{n}i1(<{n} x i1>)",
-        f"{name}.v{n}": body,
+        f"{name}_v{n}": body,
     }

@@ -68,10 +68,12 @@ class Writer:
     """The text of one LLVM function: its stack slots and its lines, and the block in which it goes on.
 
     `functions` are the scalar functions that the module calls, each printed once; `support` has the text of all other
-    declarations, constants and functions of the module, by name.
+    declarations, constants and functions of the module, by name. `gpu` tells that the module is for a GPU, where loops are not
+    made vector loops; names have no dots, which PTX refuses.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: bool = False) -> None:
+        self.gpu = gpu
         self.slots: list[str] = []
         self.lines: list[str] = []
         self.functions: dict[tuple[Function, tuple[np.dtype[Any], ...]], LlvmFunction] = {}
@@ -113,7 +115,7 @@ class Writer:
 
     def beside(self) -> Writer:
         """A writer of another function of the same module."""
-        other = Writer()
+        other = Writer(self.gpu)
         other.functions, other.support, other.hint = self.functions, self.support, self.hint
         return other
 
@@ -123,7 +125,7 @@ class Writer:
             self.support[name] = f"declare {result} @{name}({', '.join([arg.split()[0] for arg in args])})"
         return self.set(f"call {result} @{name}({', '.join(args)})")
 
-    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int = 1) -> None:
+    def loop(self, begin: str, end: str, body: Callable[[str], None], step: int | str = 1) -> None:
         """`for i in range(begin, end, step)`; the index is given to `body`."""
         at = self.slot("i64")
         head, inside, after = (self.name(stem) for stem in ("head", "body", "after"))

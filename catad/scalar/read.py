@@ -6,7 +6,7 @@ import ast
 import functools
 import inspect
 from collections.abc import Iterable, Sequence
-from types import FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from .. import errors
@@ -49,6 +49,7 @@ class Reader(Statements):
         self.path = TRUE
         self.depth = 0
         self.definition: Definition | None = None  # of the function itself
+        self.sources: dict[tuple[CodeType, int], tuple[Definition, tuple[str, ...]] | None] = {}  # of what it calls
 
     def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call anything the language knows."""
@@ -131,7 +132,10 @@ class Reader(Statements):
             raise ScalarError(errors.array_function(name))
         defaults = tuple(map(lifted, function.__defaults__ or ()))
         keywords = {name: lifted(value) for name, value in (function.__kwdefaults__ or {}).items()}
-        found = find_source(function)
+        key = (function.__code__, id(function.__globals__))
+        if key not in self.sources:
+            self.sources[key] = find_source(function)
+        found = self.sources[key]
         if found is None:
             return self.run_code(activation_of(function), defaults, keywords, args, kwargs)
         definition, lines = found
@@ -169,16 +173,21 @@ class Reader(Statements):
             if isinstance(definition, ast.Lambda):
                 return self.value(definition.body)
             self.block(definition.body)
-            if frame.env[RETURNED] is not TRUE:
-                with self.at(definition):
-                    raise ScalarError(errors.returns_nothing(frame.name, frame.env[RETURNED] is FALSE))
-            return frame.env[RESULT]
+            return self.returned(definition)
         except RecursionError as error:
             raise self.error(definition, "nested too deeply to be read", "use local variables, or a loop") from error
         finally:
             if caller is not None:
                 self.frame = caller
             self.depth -= 1
+
+    def returned(self, definition: ast.FunctionDef) -> Any:
+        """What the definition that was executed in the current frame returns."""
+        frame = self.frame
+        if frame.env[RETURNED] is not TRUE:
+            with self.at(definition):
+                raise ScalarError(errors.returns_nothing(frame.name, frame.env[RETURNED] is FALSE))
+        return frame.env[RESULT]
 
 
 def _make_range(*args: Any) -> Range:

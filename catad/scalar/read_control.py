@@ -30,9 +30,9 @@ Step = ast.stmt | Callable[[], None]
 Env = dict[str, Any]
 
 
-def _numeric(value: Any) -> bool:
+def numeric(value: Any) -> bool:
     """True where the value is made of numbers only, so that a loop can carry it."""
-    return isinstance(value, Node) or (isinstance(value, tuple) and all(map(_numeric, value)))
+    return isinstance(value, Node) or (isinstance(value, tuple) and all(map(numeric, value)))
 
 
 class Statements(Expressions):
@@ -163,11 +163,21 @@ class Statements(Expressions):
 
     def do_AugAssign(self, node: ast.AugAssign) -> None:
         if not isinstance(node.target, ast.Name):
-            raise self.error(node, "only variables can be changed", "assign the whole tuple anew")
+            self.change(node)
+            return
         load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
         old, new = self.value(load), self.value(node.value)
         with self.at(node):
             self.frame.env[node.target.id] = values.arithmetic(f"{BINARY[type(node.op)]}=", old, new)
+
+    def change(self, node: ast.AugAssign) -> None:
+        """Change what is no variable in place; here nothing can be."""
+        raise self.error(node, "only variables can be changed", "assign the whole tuple anew")
+
+    def store_into(self, target: ast.expr, value: Any) -> None:
+        """Store into what is no variable; here nothing can be stored into."""
+        with self.at(target):
+            raise ScalarError(errors.changed_in_place())
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a target: a name, or a tuple of targets with at most one star."""
@@ -175,8 +185,8 @@ class Statements(Expressions):
             self.frame.env[target.id] = value
             return
         if not isinstance(target, ast.Tuple | ast.List):
-            with self.at(target):
-                raise ScalarError(errors.changed_in_place())
+            self.store_into(target, value)
+            return
         parts, names = list(self.parts(target, value)), target.elts
         star = next((k for k, name in enumerate(names) if isinstance(name, ast.Starred)), None)
         if star is not None:
@@ -289,7 +299,7 @@ class Statements(Expressions):
         frame, before = self.frame, self.frame.env
         parts: list[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
         names = [name for name in names_bound(parts) if name in frame.names]
-        carried = [name for name in names if name in before and _numeric(before[name])]
+        carried = [name for name in names if name in before and numeric(before[name])]
         inside = self.fresh(before)
         for name in names:
             inside.setdefault(name, Unbound("the loop may not have given it a value"))
@@ -333,13 +343,13 @@ class Statements(Expressions):
         """Make a variable that the loop changes a state of it; returns the way to find it afterwards."""
         old, value = before.get(name), after.get(name)
         if name in carried:
-            if not _numeric(value) or tree_of(value) != tree_of(old):
+            if not numeric(value) or tree_of(value) != tree_of(old):
                 reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
                 raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
             return states.old(entry[name], old, value)
         if name in before and value is before[name]:
             return lambda finals: old
-        if sure and _numeric(value):
+        if sure and numeric(value):
             return states.new(value)
         gone = Unbound("only the body of a loop, which may make no trip, gives it a value")
         return lambda finals: gone
@@ -367,7 +377,7 @@ class _States:
 
     def new(self, step: Any) -> Callable[[Sequence[Node]], Any]:
         """A variable that the body gives its first value; the initial 0 is never looked at."""
-        if not _numeric(step):
+        if not numeric(step):
             step = tuple(map(scalar, leaves(step))) if isinstance(step, tuple) else scalar(step)
         flat = leaves(step)
         return self.old(

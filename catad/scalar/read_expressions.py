@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FunctionType
+from types import FunctionType, TracebackType
 from typing import Any
 
 from .. import errors
@@ -76,6 +76,22 @@ INSTEAD: dict[type[ast.AST], str] = {
 """The syntax that is no part of the language, as `errors.construct` names it."""
 
 
+class _At:
+    """The context of `Expressions.at`: entered for most pieces of a text, so it is no generator."""
+
+    __slots__ = ("node", "reader")
+
+    def __init__(self, reader: Expressions, node: ast.AST) -> None:
+        self.reader, self.node = reader, node
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is not None:
+            self.reader.place(self.node, error)
+
+
 class Expressions:
     """Evaluates expressions in the current frame; `path` is the condition under which the code is reached."""
 
@@ -107,17 +123,16 @@ class Expressions:
         head, _, do = errors.construct(INSTEAD.get(type(node), type(node).__name__), kind).partition("\n  do:")
         return self.error(node, head, do.strip())
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> _At:
         """Errors of what happens inside are given this place, unless they have one."""
-        try:
-            yield
-        except ScalarError as error:
-            if error.located:
-                raise
+        return _At(self, node)
+
+    def place(self, node: ast.AST, error: BaseException) -> None:
+        """Raise an error with a place instead of one that has none."""
+        if isinstance(error, ScalarError) and not error.located:
             head, _, rest = error.message.partition("\n  do:")
             raise self.error(node, head, rest.strip() or None, type(error)) from error
-        except RecursionError as error:
+        if isinstance(error, RecursionError):
             raise self.error(node, "nested too deeply to be read", "use local variables, or a loop") from error
 
     @contextmanager
@@ -274,7 +289,11 @@ class Expressions:
             return values.attribute(owner, node.attr)
 
     def read_Subscript(self, node: ast.Subscript) -> Any:
-        owner = self.items(node.value)
+        return self.subscript(node, self.value(node.value))
+
+    def subscript(self, node: ast.Subscript, value: Any) -> Any:
+        """The part of a value that a subscript names."""
+        owner = self.parts(node.value, value)
         if isinstance(node.slice, ast.Slice):
             ends = (node.slice.lower, node.slice.upper, node.slice.step)
             cut = owner[slice(*[None if end is None else self.whole(end) for end in ends])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from weakref import WeakKeyDictionary
 
 from .callables import DEGREES, RADIANS
 from .ir import Function, Node, param, postorder
@@ -87,6 +88,9 @@ vocabulary: Mapping[str, Word] = MappingProxyType(_words())
 """
 
 
+_counted: WeakKeyDictionary[Function, int] = WeakKeyDictionary()
+
+
 def operations(function: Function) -> int:
     """The number of scalar operations of one evaluation; a loop counts its body ten times, both sides of branches count.
 
@@ -94,9 +98,12 @@ def operations(function: Function) -> int:
     >>> operations(read(lambda x, y: x * y + y))
     2
     """
-    total = 0
-    for node in postorder(function.outputs):
-        total += node.op not in FREE
-        if node.op == "loop":
-            total += ASSUMED_TRIPS * (operations(node.value.condition) + operations(node.value.step))
+    total = _counted.get(function)
+    if total is None:
+        total = 0
+        for node in postorder(function.outputs):
+            total += node.op not in FREE
+            if node.op == "loop":
+                total += ASSUMED_TRIPS * (operations(node.value.condition) + operations(node.value.step))
+        _counted[function] = total
     return total

@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors
 from catad.arrays import array_module
+from catad.buffers import same_bits
 from catad.frozen import changes_itself, codes_of, names_of, users_class, written_by_user
 from catad.terms import D
 from catad.traced.rewrite import has_source
@@ -28,11 +29,11 @@ _DEEPEST = 6  # containers and objects within each other that are looked into
 class Entry:
     """One value: where it is looked up, under which name, and what it was."""
 
-    __slots__ = ("bits", "content", "key", "name", "owner", "value")
+    __slots__ = ("bits", "content", "frozen", "key", "name", "owner", "value")
 
     def __init__(self, owner: dict[str, Any] | CellType, key: str, name: str, value: Any) -> None:
         self.owner, self.key, self.name, self.value = owner, key, name, value
-        self.content = content(value)
+        self.content, self.frozen = content(value), _is_frozen(value)
         self.bits = value.tobytes() if type(value) is np.ndarray and value.nbytes <= _FEW else None
 
     @property
@@ -48,7 +49,7 @@ class Entry:
             return False
         if self.bits is not None:
             return bool(now.tobytes() == self.bits and now.shape == self.content.shape and now.dtype == self.content.dtype)
-        return _is_immutable(now) or _is_frozen(now) or same_content(self.content, now)
+        return _is_immutable(now) or (self.frozen and _is_frozen(now)) or same_content(self.content, now)
 
     @property
     def has_changed(self) -> bool:
@@ -59,7 +60,7 @@ class Entry:
         if now is _MISSING or not same_content(self.content, now):
             return True
         if now is not self.value:
-            self.value = now
+            self.value, self.frozen = now, _is_frozen(now)
             self.bits = now.tobytes() if type(now) is np.ndarray and now.nbytes <= _FEW else None
         return False
 
@@ -186,16 +187,17 @@ def content(value: Any, depth: int = 0) -> Any:
     parts = _parts(value) if depth < _DEEPEST else None
     if parts is None:
         return value
-    return _Parts(type(value), parts[0], [content(part, depth + 1) for part in parts[1]])
+    frozen = [part if _is_frozen(part) else _MISSING for part in parts[1]]
+    return _Parts(type(value), parts[0], frozen, [content(part, depth + 1) for part in parts[1]])
 
 
 class _Parts:
-    """The content of a container."""
+    """The content of a container, and those of its arrays to which nobody could write."""
 
-    __slots__ = ("keys", "kind", "parts")
+    __slots__ = ("frozen", "keys", "kind", "parts")
 
-    def __init__(self, kind: type, keys: Any, parts: list[Any]) -> None:
-        self.kind, self.keys, self.parts = kind, keys, parts
+    def __init__(self, kind: type, keys: Any, frozen: list[Any], parts: list[Any]) -> None:
+        self.kind, self.keys, self.frozen, self.parts = kind, keys, frozen, parts
 
 
 def _parts(value: Any) -> tuple[Any, list[Any]] | None:
@@ -223,7 +225,7 @@ def same_content(known: Any, now: Any) -> bool:
         return True
     if isinstance(known, _Parts):
         found = None if type(now) is not known.kind else _parts_as(known, now)
-        return found is not None and all(map(same_content, known.parts, found))
+        return found is not None and all(map(_same_part, known.parts, known.frozen, found))
     if type(known) is np.ndarray or array_module(known) is not None:
         same_kind = type(known) is type(now) and known.shape == now.shape and known.dtype == now.dtype
         return bool(same_kind and _same_numbers(known, now))
@@ -235,12 +237,14 @@ def same_content(known: Any, now: Any) -> bool:
         return False
 
 
+def _same_part(known: Any, frozen: Any, now: Any) -> bool:
+    """Whether a part of a container holds now what it held; an array to which nobody could write, nor can, does."""
+    return (now is frozen and _is_frozen(now)) or same_content(known, now)
+
+
 def _same_numbers(a: Any, b: Any) -> bool:
-    if isinstance(a, np.ndarray) and a.nbytes <= _FEW and a.tobytes() == b.tobytes():
-        return True
-    if isinstance(a, np.ndarray) and a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.kind == "f" and a.ndim:
-        kind = np.dtype(f"u{a.dtype.itemsize}")
-        return bool((a.view(kind) == b.view(kind)).all())
+    if isinstance(a, np.ndarray) and a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.kind in "fiub":
+        return same_bits(a, b)
     return bool(((a == b) | ((a != a) & (b != b))).all())
 
 

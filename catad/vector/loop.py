@@ -1,16 +1,14 @@
 """`iterate` and `while_loop`: a morphism applied to its result, a given number of times or while a condition holds.
 
 An iteration is a `Sweep`, whose derivative is a linear loop over stored coefficients. With `memory=k` only k states are kept
-and the steps between are computed again, in the order that needs the fewest steps (A. Griewank and A. Walther, Algorithm
-799: revolve, 2000). A while loop is an iteration that counts its steps on the data while it takes them. A program is
-compiled for a count, so another count compiles another program, which is cached as well. Mapped over a batch, the loop takes
-the steps of the longest lane, and the other lanes keep their states when they are done.
+(`revolve.py`). A while loop is an iteration that counts its steps on the data while it takes them. A program is compiled for
+a count, so another count compiles another program, which is cached as well. Mapped over a batch, the loop takes the steps of
+the longest lane, and the other lanes keep their states when they are done.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +20,6 @@ from catad.late import late
 from catad.linear.block import diagonal_block, grid
 from catad.linear.delta import delta, identity
 from catad.linear.gather import spread_over
-from catad.linear.reindex import StridedCopy, axis, whole
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
 from catad.rearrange import it, proj
@@ -31,11 +28,12 @@ from catad.syntax import call
 from catad.terms import D, MorphismLike, fork, morphism
 from catad.trip_counts import UNKNOWN, TripCountChanged, trip_count
 from catad.vector.batching import element_of, first_of
-from catad.vector.checkpoint import Call
 from catad.vector.choose import Chosen
 from catad.vector.index import Integers
 from catad.vector.looped import looped
 from catad.vector.map import mapped
+from catad.vector.revolve import Revolved
+from catad.vector.segments import laid_out, segments, share_of
 from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
@@ -43,21 +41,6 @@ if TYPE_CHECKING:
 
 
 GUESS = 1000  # steps of a loop of which nothing is known
-
-
-@cache
-def revolve(n: int, kept: int) -> tuple[int, int]:
-    """(steps taken again, first split) of the cheapest way to reverse n steps with `kept` states in memory.
-
-    `t(n, c) = min over k of k + t(n - k, c - 1) + t(k, c)`, `t(1, c) = 0`; the minimum is convex in k.
-    """
-    if n <= 1:
-        return 0, 0
-    if kept < 1:
-        return 10**18, 0
-    if kept == 1:
-        return n * (n - 1) // 2, n - 1
-    return min((k + revolve(n - k, kept - 1)[0] + revolve(k, kept)[0], k) for k in range(1, n))
 
 
 @share
@@ -85,7 +68,7 @@ class Iterate(D):
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
-            return self._revolved(b, state, given)
+            return self._bounded(b, state, given, step)
         dom = Product((space, Unit, input_))
         with at_point(dom, lambda: _first_step(b, state, given)):
             body = fork(fork(proj(0), proj(2)) >> step, it, it)
@@ -101,18 +84,18 @@ class Iterate(D):
             raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[1]), self))
         return x
 
-    def _revolved(self, b: Builder, state: Any, given: Any) -> Any:
-        """The first k steps as one box that keeps its argument, then the others with one state less to keep."""
+    def _bounded(self, b: Builder, state: Any, given: Any, step: D) -> Any:
+        """In bounded memory: in segments, or as one box."""
         assert self.memory is not None
-        k = revolve(self.n, self.memory)[1]
-        f = self.children[0]
-        head, tail = (_steps(b, given, 0, k, self.n), _steps(b, given, k, self.n, self.n))
-        first = iterate(f, k, inputs=self.inputs, memory=min(self.memory, k))
-        x = (state, head) if self.inputs else state
-        dom = b.space(x)
-        middle = rebuild(b.space(state), b.add(Call(first, dom), *flatten(x)))
-        rest = iterate(f, self.n - k, inputs=self.inputs, memory=max(1, min(self.memory - 1, self.n - k)))
-        return b.apply(rest, (middle, tail) if self.inputs else middle)
+        share = share_of(step, Product((b.space(state), element_of(b.space(given)))), self.n)
+        found = None if share is None else segments(self.n, self.memory, share)
+        if share is None or found is None:
+            return b.apply(Revolved(self), (state, given) if self.inputs else state)
+        return laid_out(b, self, found, state, given, share)
+
+    def of(self, f: D, n: int, memory: int | None) -> Iterate:
+        """So many steps of another morphism, with inputs as here."""
+        return Iterate(f, n, self.inputs, memory)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(iterate, name, part(self.children[0]), n=self.n, inputs=self.inputs, memory=self.memory)
@@ -122,17 +105,6 @@ def _first_step(b: Builder, state: Any, given: Any) -> Any:
     """The state and the inputs of the first step, where they are known."""
     start, inputs = b.values(flatten(state)), first_of(b, flatten(given))
     return None if start is None or inputs is None else (start[0], [*start[1], *inputs[1]])
-
-
-def _steps(b: Builder, given: Any, start: int, stop: int, n: int) -> Any:
-    """The inputs of some of the steps."""
-    m = stop - start
-
-    def cut(w: Wire) -> Wire:
-        axes = (axis(n, m, start, 1, 0, 1, m), *[whole(size) for size in w.shape[1:]])
-        return b.add(StridedCopy(axes), w)[0]
-
-    return rebuild(b.space(given), [cut(w) for w in flatten(given)])
 
 
 @constructor(morphisms="f")

@@ -1,12 +1,12 @@
 """Jacobians of seven programs: catad beside JAX's three ways, on one core.
 
-The programs: four residual blocks, four residual blocks with three units in the middle, attention, a recurrent network, four
-steps of a heat equation, bundle adjustment and a hand that is tracked. JAX compiles `jacfwd`, `jacrev`, and forward mode
-compressed by colours: columns without a common row are pushed as one, as in A. Gebremedhin, F. Manne, A. Pothen, What color
-is your Jacobian? (2005), with the pattern of the entries known. catad takes `ct.jacobian` in the form that is asked for: an
-array, or a map with its structure, as JAX's compressed columns have it. All get the same numbers; how far they differ is
-printed. Times are the least of several calls made in turn. Without JAX only catad runs. Prints a table, and writes it as
-JSON too:
+The programs: four residual blocks, the same with weights that nobody can write to, four residual blocks with three units in the
+middle, attention, a recurrent network, four steps of a heat equation, bundle adjustment and a hand that is tracked. JAX compiles
+`jacfwd`, `jacrev`, and forward mode compressed by colours: columns without a common row are pushed as one, as in A. Gebremedhin,
+F. Manne, A. Pothen, What color is your Jacobian? (2005), with the pattern of the entries known. catad takes `ct.jacobian` in the
+form that is asked for: an array, or a map with its structure, as JAX's compressed columns have it. All get the same numbers; how
+far they differ is printed. Times are the least of several calls made in turn, after as many as it takes until small programs are
+compiled. Without JAX only catad runs. Prints a table, and writes it as JSON too:
 
     python examples/experiments/jacobians.py [--json FILE] [--rounds N] [--only NAME ...]
 """
@@ -40,6 +40,7 @@ except ImportError:
 
 
 Form = Literal["array", "structured"]
+CALLS, WARM = 1500, 0.5  # calls before any is measured, at most so many seconds of them
 
 
 class Case(NamedTuple):
@@ -56,10 +57,15 @@ def both(make: Callable[[Any], Callable[[Any], Any]], x: Any, result: Form = "ar
     return Case(ct.function(make(np)), make(np if jax is None else jnp), x, result)
 
 
-def residual(n: int, inner: int, blocks: int, last: int | None, result: Form) -> Case:
+def residual(n: int, inner: int, blocks: int, last: int | None, result: Form, frozen: bool = False) -> Case:
+    """With `frozen` weights: catad compares those that can be written to at each call, and JAX copies them at the first."""
     rng = np.random.default_rng(0)
     pairs = [(rng.standard_normal((inner, n)) / n, rng.standard_normal((n, inner)) / n) for _ in range(blocks)]
     end = None if last is None else rng.standard_normal((last, n))
+    for weights in [*pairs, (end,)] if frozen else []:
+        for one in weights:
+            if one is not None:
+                one.flags.writeable = False
 
     def make(xp: Any) -> Callable[[Any], Any]:
         def f(x: Any) -> Any:
@@ -177,6 +183,7 @@ def tracked(points: int) -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "ResNet 128 -> 10": lambda: residual(128, 128, 4, 10, "array"),
+    "ResNet, read-only weights": lambda: residual(128, 128, 4, 10, "array", frozen=True),
     "four low-rank blocks, 400": lambda: residual(400, 3, 4, None, "structured"),
     "attention 12x8": attention,
     "RNN 4 steps, 64 -> 3": recurrent,
@@ -226,9 +233,13 @@ def least(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     best = dict.fromkeys(runs, np.inf)
     for name, run in runs.items():
         start = time.perf_counter()
+        for _ in range(CALLS):
+            run()
+            if time.perf_counter() - start > WARM:
+                break
+        start = time.perf_counter()
         run()
-        run()
-        best[name] = (time.perf_counter() - start) / 2
+        best[name] = time.perf_counter() - start
     for _ in range(rounds):
         for name, run in runs.items():
             for _ in range(max(1, min(10, int(1e-2 / best[name])))):

@@ -26,10 +26,10 @@ def no_cosine(monkeypatch):
     """A printer that has no code for the cosine."""
     printed = numbers.llvm_function
 
-    def refuse(function, dtypes, name):
+    def refuse(function, *given):
         if "cos" in repr(function):
             raise CannotPrint("the function cos", "this printer was told so")
-        return printed(function, dtypes, name)
+        return printed(function, *given)
 
     monkeypatch.setattr(numbers, "llvm_function", refuse)
     printed_anew(monkeypatch)

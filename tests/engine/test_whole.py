@@ -203,6 +203,7 @@ with ct.use_engine("whole"):
         "ct.while_loop(ct.map(lambda x: x > 0.0), step, max_steps=10**15)",
         "ct.iterate(step, 10**12)",
         "ct.iterate(ct.iterate(ct.iterate(step, 10**4), 10**4), 10**4)",
+        "lambda x: ct.reverse_differential(ct.iterate(step, 10**8, memory=3))(x, x)",
     ],
 )
 def test_ctrl_c_ends_a_loop(loop: str) -> None:

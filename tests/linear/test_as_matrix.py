@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.linear.as_matrix import _written_out
 from catad.linear.delta import delta
 from catad.testing import check_linear_map
 
@@ -27,3 +28,21 @@ def test_axes_of_the_coefficients_alone_are_summed_over(out: tuple, ins: tuple, 
     if len(set(out)) == len(out):
         x = np.arange(1.0, 3.0, dtype=F32)
         assert np.array_equal(linear(x), np.einsum(values, slot, x, ins, out))
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 4)])
+def test_a_map_is_written_out_by_one_program(shape: tuple[int, ...]) -> None:
+    """The program is kept with the structure: other numbers, the same program; arrays are new at each call."""
+    _written_out.cache_clear()
+    size = int(np.prod(shape))
+    f = ct.reshape((size,)) >> ct.scan(lambda a, b: a * b + b, 1.0) >> ct.fork(ct.id, ct.flip(0)) >> ct.add >> ct.reshape(shape)
+    for k in range(3):
+        x = np.random.default_rng(k).standard_normal(shape)
+        L = ct.linearize(f, x)[1]
+        first, second = L.todense(), L.todense()
+        assert first.shape == (*shape, *shape) and np.array_equal(first, second)
+        columns = [L(np.eye(size)[j].reshape(shape)).reshape(-1) for j in range(size)]
+        assert np.allclose(first.reshape(size, size), np.array(columns).T, rtol=1e-13, atol=1e-15)
+        first[...] = 7.0
+        assert np.array_equal(L.todense(), second)
+    assert _written_out.cache_info().misses == 1

@@ -86,14 +86,16 @@ def test_the_best_of_all_orders(start: int) -> None:
 
 
 def test_some_programs_are_planned_exactly_and_some_by_orders() -> None:
+    """An order that is known to be the best is taken without a look at bracketings, so it may cost as much as one of them."""
     exact = cheaper = 0
     for seed in range(40):
         f, point = random_program(seed, 6, MULTIPLIED)
         exact += elimination(Program(f, point)).exact
         chosen = plan(f, *point, cost="operations")
         if chosen.kind == "order":
-            cheaper += 1
-            assert chosen.cost.operations < chosen.edited("auto").cost.operations
+            bracketed = chosen.edited("auto")
+            cheaper += chosen.cost.operations < bracketed.cost.operations
+            assert chosen.cost.operations <= bracketed.cost.operations
     assert exact >= 5 and cheaper >= 3
 
 

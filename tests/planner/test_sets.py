@@ -83,10 +83,12 @@ def test_a_bug_that_counts_a_sum_twice_is_found(monkeypatch: pytest.MonkeyPatch)
     """Sums that a set takes with what is around it, added when the set is solved and again when it is used."""
     plain = sets.Sets._last
 
-    def twice(self: sets.Sets, v: int, inside: int, cost: float, ways: tuple[sets.Option, ...]) -> sets.Option:
-        made = plain(self, v, inside, cost, ways)
-        edges = {(p, s): (kind,) for p, side in enumerate(self.after) for s, kind in side.items()}
-        return made._replace(cost=made.cost + sum([self._put(edges, p, s, terms) for p, s, terms in made.left]))
+    def twice(
+        self: sets.Sets, v: int, inside: int, cost: float, ways: tuple[sets.Option, ...]
+    ) -> tuple[float, sets.Left]:
+        cost, left = plain(self, v, inside, cost, ways)
+        edges = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
+        return cost + sum([self._add(edges, (p, s), kind, (p, s)) for p, s, kind in left]), left
 
     def wrong() -> int:
         found = 0

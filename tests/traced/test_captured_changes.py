@@ -122,3 +122,50 @@ def test_a_list_that_the_function_fills_is_a_log() -> None:
         f(np.ones(n))
     seen.clear()
     np.testing.assert_array_equal(f(np.ones(2)), [2.0, 2.0])
+
+
+# -- arrays that nobody can write to
+
+
+def read_only(*numbers: float) -> Any:
+    made = np.array(numbers)
+    made.flags.writeable = False
+    return made
+
+
+def test_arrays_that_nobody_can_write_to_are_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    from catad.traced import captured
+
+    weights = [read_only(1.0, 2.0, 3.0), np.ones(3)]
+    f = ct.jacobian(ct.function(lambda x: weights[0] * weights[1] * x), result="array")
+    for _ in range(2):
+        assert np.array_equal(f(X), np.diag(weights[0]))
+    compared, original = [], captured.same_bits
+    monkeypatch.setattr(captured, "same_bits", lambda a, b: compared.append(b) or original(a, b))
+    f(X)
+    assert [one is weights[1] for one in compared] == [True]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_an_array_that_changes_and_is_closed_then_is_named(which: int) -> None:
+    """What was written before an array was closed, or stands in its place, is no old result."""
+    weights = [read_only(1.0, 2.0, 3.0), np.ones(3)]
+    f = ct.jacobian(ct.function(lambda x: weights[0] * weights[1] * x), result="array")
+    f(X), f(X)
+    if which:
+        weights[1][0] = 7.0
+        weights[1].flags.writeable = False
+    else:
+        weights[0] = read_only(1.0, 2.0, 4.0)
+    with pytest.raises(ct.TraceError, match="weights"):
+        f(X)
+
+
+def test_one_array_that_changes_and_is_closed_then_is_named() -> None:
+    w = np.ones(1 << 14)
+    f = ct.jacobian(ct.function(lambda x: w[:3] * x), result="array")
+    f(X), f(X)
+    w[2] = 5.0
+    w.flags.writeable = False
+    with pytest.raises(ct.TraceError, match="w"):
+        f(X)

@@ -768,7 +768,7 @@ def p68(x):
 """
 
 MADE = module(TEXT)
-REFUSED = {"p39": "needs a number", "p61": "x.view has no meaning", "p68": "cannot repeat"}
+REFUSED = {"p61": "x.view has no meaning", "p68": "cannot repeat"}
 
 
 def flat(value: Any) -> list[Any]:

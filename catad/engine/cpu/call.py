@@ -11,13 +11,13 @@ import numpy as np
 
 from catad.buffers import address
 from catad.engine.cpu.nests.blocks import Blocks, Totals
-from catad.engine.cpu.nests.cascade import folded
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import Nest
 from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import code_of
 from catad.engine.stages.layout import BLOCKS, FOLDS, LINE, TOTALS, Layout
 from catad.engine.stages.table import Table
+from catad.engine.text.cascade import folded
 
 GRAIN = 1 << 16  # below this many indices one thread is faster (measured on 2-core x86-64 machines)
 _NESTS: dict[str, type[Nest]] = {FOLDS: Folds, TOTALS: Totals, BLOCKS: Blocks}
@@ -32,10 +32,10 @@ class Call:
     __slots__ = ("code", "rows", "sizes", "states", "table", "tiled", "units", "work")
 
     def __init__(self, how: Layout, place: Sequence[int], units: int = 1) -> None:
-        self.code = code_of(_NESTS.get(how.kernel.kind, Nest), how.kernel)
-        self.table = Table(how, place)
         self.sizes = [loop.size for loop in how.loops]
         self.work = math.prod(self.sizes)
+        self.code = code_of(_NESTS.get(how.kernel.kind, Nest), how.kernel, self.work)
+        self.table = Table(how, place)
         self.rows = math.prod(self.sizes[: how.kernel.outer])
         self.tiled = how.kernel.kind in (FOLDS, TOTALS)
         self.states = len(folded(how.kernel.body))
@@ -71,11 +71,11 @@ class Call:
 
     def start(self, table: array[int]) -> None:
         """Does all of the work, in threads where it is large."""
-        self.code.run("kernel", table, self.ranges())
+        self.code.run("kernel", table, self.ranges(), self.work)
 
     def finish(self, table: array[int]) -> None:
         """Joins the totals once all tiles have left them."""
-        self.code.run("finish", table, [(0, self.rows, 0, 0)])
+        self.code.run("finish", table, [(0, self.rows, 0, 0)], 0)
 
     def ranges(self) -> list[tuple[int, int, int, int]]:
         """The work of each thread: a range of rows, or of the units of all rows, and a range of the innermost loop."""

@@ -25,10 +25,12 @@ from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
 from catad.vector.loop import Counted
+from catad.vector.revolve import BoundedPullback
 
 _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
     Sweep: loop,
     Counted: loop,
+    BoundedPullback: loop,
     ScatterAdded: scatter,
     ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,

@@ -41,8 +41,22 @@ class Element:
 
     def run(self, first: bool, anew: bool = False) -> None:
         """Writes all of the work; the first step takes states from the elements, and so do folds that begin anew."""
+        self.compute(first, anew)
+        self.write()
+
+    def read(self) -> None:
+        """Loads all that is loaded whatever happens, apart from what an index or a guard decides about."""
+        for k, source in enumerate(self.body.sources):
+            if source.by < 0 and (source.guard < 0 or self.inside is None):
+                self.value(k)
+
+    def compute(self, first: bool, anew: bool = False) -> None:
+        """Everything but the stores of results at this index."""
         for k, op in enumerate(self.body.ops):
             self._do(k, op, first or (anew and op.kind == "fold"))
+
+    def write(self) -> None:
+        """The stores of results at this index."""
         for j, sink in enumerate(self.body.sinks):
             if not isinstance(sink.value, FoldResult):
                 self._store(len(self.body.sources) + j, self._cast(sink.value, np.dtype(sink.dtype)), np.dtype(sink.dtype))

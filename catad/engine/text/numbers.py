@@ -22,7 +22,7 @@ def called(w: Writer, function: Function, dtypes: Sequence[np.dtype[Any]], args:
     key = (function, tuple(dtypes))
     printed = w.functions.get(key)
     if printed is None:
-        printed = w.functions[key] = llvm_function(function, dtypes, f"f{len(w.functions)}")
+        printed = w.functions[key] = llvm_function(function, dtypes, f"f{len(w.functions)}", w.gpu)
         w.support.update(printed.support)
     given = ", ".join(f"{kind} {arg}" for kind, arg in zip(printed.parameters, args, strict=True))
     struct = "{" + ", ".join(printed.results) + "}"

@@ -21,12 +21,12 @@ from catad.scalar.llvm_writer import Writer
 class Places:
     """The text of a kernel while it is being written, which reads its table through the register %t."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    def __init__(self, kernel: Kernel, gpu: bool = False) -> None:
         self.kernel, self.body, self.loops = kernel, kernel.body, kernel.loops
         self.arrays: list[Source | Sink] = [*self.body.sources, *self.body.sinks]
         self.guards = range(self.body.guards)
         self.indexed = [j for j, source in enumerate(self.body.sources) if source.by >= 0]
-        self.w = Writer()
+        self.w = Writer(gpu)
 
     @property
     def length(self) -> int:

@@ -9,7 +9,7 @@ from catad.planner.cost import Cost, Model, moved
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import WRITTEN, Execution, carry_out, operations_of
 from catad.planner.factors import Action, spaces_text, work_of
-from catad.planner.network.eliminate import Eliminated, Entry, Order, Write, result_of
+from catad.planner.network.eliminate import Eliminated, Entry, Order, Write, result_of, vertex_of
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.strategy import times
 from catad.spaces import Product
@@ -19,7 +19,7 @@ LISTED = 8  # neighbours of a vertex that a line lists
 
 
 class Elimination(NamedTuple):
-    """One step of an order: a vertex, its space, and those before and after it then, or an edge written out.
+    """One step of an order: a vertex that goes or stays, its space, and those before and after it then, or an edge written out.
 
     `products` and `sums` are how many are carried out, `kept` how many products stay chains since no rule fits; `operations` and
     `bytes` what the step adds to the program.
@@ -40,12 +40,19 @@ class Elimination(NamedTuple):
         """`vertex 3, f64[30], between 0, 2 and 6, 5: 4 products, 270 operations, 1,512 bytes`."""
         spent = f"{self.operations:,} operations, {self.bytes:,} bytes"
         if not isinstance(self.entry, int):
+            if len(self.entry) == 2:
+                return kept_text(self.entry[1], self.space, self.before, self.after)
             return f"{written_text(self.entry)}: {spent}"
         kept = "1 product kept as it is" if self.kept == 1 else f"{self.kept} products kept as they are"
         work = ((self.products, times(self.products, "product")), (self.sums, times(self.sums, "sum")), (self.kept, kept))
         done = ", ".join([text for n, text in work if n]) or "nothing"
         between = f"between {_listed(self.before)} and {_listed(self.after)}"
         return f"vertex {self.entry}, {self.space}, {between}: {done}, {spent}"
+
+
+def kept_text(v: int, space: str, before: tuple[int, ...], after: tuple[int, ...]) -> str:
+    """The step of an order that keeps a vertex."""
+    return f"vertex {v}, {space}, between {_listed(before)} and {_listed(after)}: kept, since the result is smaller with it"
 
 
 def _listed(vertices: tuple[int, ...]) -> str:
@@ -100,5 +107,6 @@ def _step(graph: LinearGraph, step: Eliminated, operations: int) -> Elimination:
     actions = [action for joined in joins for action in joined.actions]
     sums = sum([action.adds for action in actions])
     kept = sum([not joined.actions for joined in joins])
-    space = spaces_text(graph.spaces[entry]) if isinstance(entry, int) else ""
+    v = vertex_of(entry)
+    space = "" if v is None else spaces_text(graph.spaces[v])
     return Elimination(entry, space, before, after, len(joins) - kept - sums, sums, kept, operations, moved(actions))

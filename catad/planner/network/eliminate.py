@@ -4,24 +4,27 @@ Each pair of an edge p -> v and an edge v -> s becomes a product, which is added
 (A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 9). The plan does so on partial products (`Arrays`, here), the
 search on numbers of kinds of edges (`catad.planner.network.kinds`); an order means the same in both. An order is a list of
 vertices; between them `("push", p, s)` and `("pull", p, s)` write out the edge from p to s, which is known by its application
-only.
+only, and `("keep", v)` says that v stays. What is left then is a smaller graph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeVar
 
 from catad.linear.block import Zero, assemble
-from catad.linear.structure import Structure
+from catad.linear.network import Network, Node
+from catad.linear.structure import Placed, Structure
 from catad.planner.cost import Model, value_of
 from catad.planner.execute import fresh_numbers
 from catad.planner.factors import Joined, State, held, join, lazy, structure_of, write_out
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.sums import plus
+from catad.spaces import Tensor
 
 Write = tuple[str, int, int]  # "push" or "pull", and the edge
-Entry = int | Write
+Keep = tuple[str, int]  # "keep", and the vertex
+Entry = int | Write | Keep
 E = TypeVar("E")
 Side = list[dict[int, E]]
 
@@ -87,10 +90,19 @@ def take_step(before: Side[E], after: Side[E], entry: Entry, algebra: Algebra[E]
     if isinstance(entry, int):
         eliminate(before, after, entry, algebra)
         return
+    if len(entry) == 2:
+        return
     how, p, s = entry
     edge = after[p].get(s)
     if edge is not None:
         _set(before, after, p, s, algebra.write(edge, how))
+
+
+def vertex_of(entry: Entry) -> int | None:
+    """The vertex that an entry of an order eliminates or keeps; None where it writes an edge out."""
+    if isinstance(entry, int):
+        return entry
+    return entry[1] if len(entry) == 2 else None
 
 
 class Arrays:
@@ -185,7 +197,8 @@ def follow(graph: LinearGraph, order: Sequence[Entry], model: Model = None, expl
 
     def take(entry: Entry) -> None:
         start = len(arrays.joins)
-        around = (tuple(before[entry]), tuple(after[entry])) if isinstance(entry, int) else ((), ())
+        v = vertex_of(entry)
+        around = ((), ()) if v is None else (tuple(before[v]), tuple(after[v]))
         take_step(before, after, entry, arrays)
         steps.append(Eliminated(entry, *around, tuple(arrays.joins[start:])))
 
@@ -214,20 +227,57 @@ def cheaper_way(edge: State, model: Model) -> str:
 
 
 def result_of(graph: LinearGraph, after: Side[State]) -> tuple[Structure, tuple[int, ...]]:
-    """The edges from inputs to outputs as one map, with the numbers of the arrays in its slots."""
-    dom = tuple([leaf for v in range(graph.inputs) for leaf in graph.spaces[v]])
-    cod = tuple([leaf for v in graph.ends for leaf in graph.spaces[v]])
+    """The edges from inputs to outputs as one map, with the numbers of the arrays in its slots; a network where vertices stay."""
+    left = [v for v in graph.inner if after[v]]
     names: dict[int, int] = {}
-    spaces: list[Any] = []
-    rows: list[list[Any]] = [[None] * len(dom) for _ in cod]
-    for r, s in enumerate(graph.ends):
-        for c in range(graph.inputs):
-            if s in after[c]:
-                structure, ids = structure_of(after[c][s])
-                for k, space in zip(ids, structure.slots, strict=True):
-                    if k not in names:
-                        names[k] = len(names)
-                        spaces.append(space)
-                rows[r][c] = structure, tuple([names[k] for k in ids])
-    found = assemble(rows, dom, cod, spaces)
+    spaces: list[Tensor] = []
+    starts = range(graph.inputs)
+    rows = {s: _row(graph, after, [*starts, *left], s, names, spaces) for s in (*left, *graph.ends)}
+    dom = tuple([leaf for v in starts for leaf in graph.spaces[v]])
+    cod = tuple([leaf for v in graph.ends for leaf in graph.spaces[v]])
+    found: Structure
+    if left:
+        found = _network(graph, [*starts, *left], rows, tuple(spaces))
+    else:
+        found = assemble([rows[s] for s in graph.ends], dom, cod, spaces)
     return (Zero(dom, cod), ()) if found.is_zero else (found, tuple(names))
+
+
+def _row(
+    graph: LinearGraph, after: Side[State], sources: Sequence[int], s: int, names: dict[int, int], spaces: list[Tensor]
+) -> list[Placed | None]:
+    """The maps from some vertices to one; the arrays in their slots are numbered in the order in which they are met."""
+    row: list[Placed | None] = []
+    for p in sources:
+        if s not in after[p]:
+            row.append(None)
+            continue
+        structure, ids = structure_of(after[p][s])
+        for k, space in zip(ids, structure.slots, strict=True):
+            if k not in names:
+                names[k] = len(names)
+                spaces.append(space)
+        row.append((structure, tuple([names[k] for k in ids])))
+    return row
+
+
+def _network(
+    graph: LinearGraph, sources: Sequence[int], rows: Mapping[int, Sequence[Placed | None]], slots: tuple[Tensor, ...]
+) -> Network:
+    """The maps between vertices of one leaf each, those of `sources` and the outputs, as a network: a node for each vertex."""
+    wire = {v: k for k, v in enumerate([*sources, *graph.ends])}
+    wires = tuple([graph.spaces[v][0] for v in wire])
+    nodes = []
+    for s, row in rows.items():
+        there = [(wire[p], cell) for p, cell in zip(sources, row, strict=True) if cell is not None]
+        numbers = sorted({k for _, (_, own) in there for k in own})
+        local = {k: i for i, k in enumerate(numbers)}
+        cells = [[(structure, tuple([local[k] for k in own])) for _, (structure, own) in there]]
+        dom = [wires[k] for k, _ in there]
+        if there:
+            part = assemble(cells, dom, (wires[wire[s]],), [slots[k] for k in numbers])
+            nodes.append(Node((part, tuple(numbers)), tuple([k for k, _ in there]), (wire[s],)))
+    made = {k for node in nodes for k in node.outs}
+    outputs = tuple([wire[s] if wire[s] in made else -1 for s in graph.ends])
+    ends = tuple([graph.spaces[s][0] for s in graph.ends])
+    return Network(wires, tuple(range(graph.inputs)), tuple(nodes), outputs, ends, slots)

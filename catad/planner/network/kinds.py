@@ -18,8 +18,8 @@ from catad.planner.network.eliminate import Side, gathered
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.sums import plus
 
-NEW = 60.0  # work for a product of kinds that were not met before, one of kinds that were being 1
-TERMS = 12.0  # and for each pair of the plain maps that they are made of
+NEW = 40.0  # work for a product of kinds that were not met before, one of kinds that were being 1
+TERMS = 8.0  # and for each pair of the plain maps that they are made of
 MOST_TERMS = 400  # plain maps in one edge; an order that makes more is no use
 
 

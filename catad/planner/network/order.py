@@ -14,7 +14,7 @@ from catad.linear.apply import applying
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Structure
 from catad.planner.chain import BUDGET
-from catad.planner.cost import Model, amount, least_of, short_of_memory, value_of
+from catad.planner.cost import Model, amount, short_of_memory, value_of
 from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, fresh_numbers
 from catad.planner.factors import Factors, lazy, spaces_text, write_out
@@ -23,7 +23,7 @@ from catad.planner.graph_picture import draw
 from catad.planner.heuristics import Work
 from catad.planner.network.bound import bound
 from catad.planner.network.carry import Elimination, carried, executed, written_text
-from catad.planner.network.eliminate import Arrays, Entry, Order, Side, Write, follow, gathered, take_step
+from catad.planner.network.eliminate import Arrays, Entry, Keep, Order, Side, Write, follow, gathered, take_step
 from catad.planner.network.kinds import Kinds
 from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import PRODUCT, search
@@ -44,8 +44,8 @@ EACH_ONCE, ORDERS_ONLY = "each product counted once", "among orders of eliminati
 class EliminationOrder(Runnable):
     """The order in which the vertices of a linear graph are eliminated.
 
-    `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out;
-    `added` is how many pairs of parallel edges are added first.
+    `entries` are the vertices, with `("push", p, s)` or `("pull", p, s)` where the map from vertex p to s is written out, and
+    `("keep", v)` for those that stay; `added` is how many pairs of parallel edges are added first.
     """
 
     kind = "order"
@@ -63,7 +63,9 @@ class EliminationOrder(Runnable):
 
     @property
     def subject(self) -> str:
-        return f"{self.ends}, {times(len(self.graph.inner), 'vertex')} eliminated"
+        gone = len([entry for entry in self.entries if isinstance(entry, int)])
+        stay = len(self.graph.inner) - gone
+        return f"{self.ends}, {times(gone, 'vertex')} eliminated" + (f", {stay} kept" if stay else "")
 
     @property
     def sized(self) -> Graph:
@@ -131,8 +133,10 @@ class EliminationOrder(Runnable):
         return rejected(step, own, [(cost(v), v) for v in left], lambda value: amount(value, model, "operations"))
 
 
-def _why_written(chosen: Write, after: Side[Any], model: Model) -> str:
+def _why_written(chosen: Write | Keep, after: Side[Any], model: Model) -> str:
     """The two ways of writing an edge out."""
+    if len(chosen) == 2:
+        return f"vertex {chosen[1]} is kept"
     head, (own, p, s) = written_text(chosen), chosen
     edge = after[p].get(s)
     if edge is None or not lazy(edge):
@@ -148,12 +152,17 @@ def is_bracketing(value: Any) -> bool:
     """True where a value is nested pairs and not a flat list of an order."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         return False
-    return any(isinstance(half, (list, tuple)) and not is_write(half) for half in value) or value[0] in WAYS
+    return any(isinstance(half, (list, tuple)) and not (is_write(half) or is_keep(half)) for half in value) or value[0] in WAYS
 
 
 def is_write(value: Any) -> bool:
     """True where a value is `("push", p, s)` or `("pull", p, s)`."""
     return isinstance(value, (list, tuple)) and len(value) == 3 and value[0] in WAYS
+
+
+def is_keep(value: Any) -> bool:
+    """True where a value is `("keep", v)`."""
+    return isinstance(value, (list, tuple)) and len(value) == 2 and value[0] == "keep"
 
 
 def checked_order(graph: LinearGraph, order: Any) -> tuple[Entry, ...]:
@@ -170,12 +179,13 @@ def checked_order(graph: LinearGraph, order: Any) -> tuple[Entry, ...]:
                     raise errors.PlanError(errors.missing_vertex(v, len(graph.spaces), f"step {k}"))
             found.append((how, p, s))
             continue
-        if isinstance(entry, bool) or not isinstance(entry, int) or entry not in graph.inner:
-            raise errors.PlanError(errors.not_eliminable(entry, k))
-        if entry in seen:
-            raise errors.PlanError(errors.eliminated_twice(entry, k))
-        seen.add(entry)
-        found.append(entry)
+        v = entry[1] if is_keep(entry) else entry
+        if isinstance(v, bool) or not isinstance(v, int) or v not in graph.inner:
+            raise errors.PlanError(errors.not_eliminable(v, k))
+        if v in seen:
+            raise errors.PlanError(errors.eliminated_twice(v, k))
+        seen.add(v)
+        found.append(("keep", v) if is_keep(entry) else v)
     skipped = [v for v in graph.inner if v not in seen]
     if skipped:
         raise errors.PlanError(errors.skipped_vertices(skipped, len(found)))
@@ -212,7 +222,7 @@ def laid_out(graph: LinearGraph, order: tuple[Entry, ...], model: Model, explici
 
 def eliminated(graph: LinearGraph, chain: Factors, request: Request) -> EliminationOrder:
     """The cheapest order that is found; raises `PlanError` where none fits the memory."""
-    found = cheapest(graph, chain, request)
+    found, _ = cheapest(graph, chain, request)
     if found is None:  # not even looked at: the orders of the program and back
         inner = tuple(graph.inner)
         found = _fitting([by_hand(graph, chain, request, order) for order in (inner, inner[::-1])], request)
@@ -228,43 +238,25 @@ def _fitting(orders: Sequence[EliminationOrder], request: Request) -> Eliminatio
     return min(fitting, key=lambda own: (own.cost.value, own.cost.peak))
 
 
-def cheaper(
-    graph: LinearGraph,
-    chain: Factors,
-    request: Request,
-    bracketed: Runnable | None,
-    error: errors.PlanError | None,
-    most: float = math.inf,
-) -> Runnable:
-    """The cheaper of the best bracketing, if there is one (else `error` says why), and the best order.
-
-    Orders are of use only where they cost less than `most`.
+def cheaper(order: EliminationOrder | None, bracketed: Runnable, request: Request) -> Runnable:
+    """The cheaper of the best bracketing and the best order, if there is one.
 
     An order is no cheaper where the Jacobian that it leaves takes more to apply: it would only put work off. By time it must be
     cheaper by more than what profiles are off.
     """
-    if not graph.inner or (bracketed is not None and bracketed.cost.value == 0):
-        return _bracketed(bracketed, error, True)
-    try:
-        found = cheapest(graph, chain, request, math.inf if bracketed is None else bracketed.cost.value, most)
-    except errors.PlanError as other:
-        needed, least = least_of(other), None if error is None else least_of(error)
-        if needed is None:
-            raise
-        if bracketed is None and (least is None or needed < least):
-            raise
-        found = None
-    if found is None or bracketed is None:
-        return _bracketed(bracketed, error, False) if found is None else replace(found, exact=False)
+    if bracketed.cost.value == 0:
+        return bracketed
+    if order is None:
+        return replace(bracketed, exact=False)
     known = executed(bracketed.execution.wiring, request.model, bracketed.cost.value)
     margin = MARGIN if isinstance(request.model, CostProfile) else 1.0
-    if found.cost.value < margin * known and _applying(found.execution.result) <= _applying(bracketed.execution.result):
-        return _reserved(found, found, bracketed)
-    if known > (found.cost.value if found.exact else found.bound):
-        if found.exact and found.cost.value >= margin * known:
-            return replace(bracketed, exact=True, but=(*found.but, ORDERS_ONLY, WITHIN), bound=found.cost.value)
-        return replace(bracketed, exact=False, bound=found.bound, stopped=LEFT if found.exact else bracketed.stopped)
-    return _reserved(bracketed, found, bracketed)
+    if order.cost.value < margin * known and _applying(order.execution.result) <= _applying(bracketed.execution.result):
+        return _reserved(order, order, bracketed)
+    if known > (order.cost.value if order.exact else order.bound):
+        if order.exact and order.cost.value >= margin * known:
+            return replace(bracketed, exact=True, but=(*order.but, ORDERS_ONLY, WITHIN), bound=order.cost.value)
+        return replace(bracketed, exact=False, bound=order.bound, stopped=LEFT if order.exact else bracketed.stopped)
+    return _reserved(bracketed, order, bracketed)
 
 
 def _reserved(chosen: Runnable, order: EliminationOrder, bracketed: Runnable) -> Runnable:
@@ -275,41 +267,32 @@ def _reserved(chosen: Runnable, order: EliminationOrder, bracketed: Runnable) ->
     return replace(chosen, exact=True, but=(*order.but, ORDERS_ONLY))
 
 
-def _bracketed(made: Runnable | None, error: errors.PlanError | None, no_order_is_cheaper: bool) -> Runnable:
-    """The bracketing; if there is none, the error that says why."""
-    if made is None:
-        assert error is not None
-        raise error
-    return replace(made, exact=made.exact and no_order_is_cheaper)
-
-
 def _applying(structure: Structure) -> int:
     """The operations of applying a map once."""
     return cost_of_wiring(applying(structure)[0])
 
 
 def cheapest(
-    graph: LinearGraph, chain: Factors, request: Request, known: float = math.inf, most: float = math.inf
-) -> EliminationOrder | None:
-    """The cheapest order within the budget; None where that does not suffice to look at any.
+    graph: LinearGraph, chain: Factors, request: Request, most: float = math.inf
+) -> tuple[EliminationOrder | None, float | None]:
+    """The cheapest order within the budget, and the seconds of work that are left of `request.effort`, if that was given.
 
-    An order is laid out only if by its price it costs less than `most`, and of a large graph less than `known`; else None, too.
-    Raises `PlanError` where none of those that were laid out fits the memory.
+    None where the budget does not suffice to look at any order, or none costs less than `most`. Raises `PlanError` where none of
+    those that were laid out fits the memory.
     """
     budget = request.budget if request.budget is not None else BUDGET if request.effort is None else request.effort / PRODUCT
     room = None if request.memory is None else request.memory - graph.nbytes
-    found = search(graph, Kinds(graph, request.model, Work(budget)), room, request.explicit, request.budget is None)
-    if found is None:
-        return None
-    large = len(graph.inner) > LARGE
-    if found.orders[0][0] >= (min(known, most) if large else most):
-        return None
+    work = Work(budget)
+    found = search(graph, Kinds(graph, request.model, work), room, request.explicit, request.budget is None, most)
+    left = None if request.effort is None else max(0.0, work.left * PRODUCT)
+    if found is None or found.orders[0][0] >= most:
+        return None, left
     made = []
-    for value, order in found.orders[: 1 if large else LAID_OUT]:
+    for value, order in found.orders[: 1 if len(graph.inner) > LARGE or found.apart else LAID_OUT]:
         exact = found.exact and value == found.orders[0][0]
         own = _made(graph, chain, request, order, "auto", exact, found.bound)
         made.append(replace(own, exact=exact, but=() if found.apart and own.execution.additive else (EACH_ONCE,)))
     best = _fitting(made, request)
     reached = best.cost.value <= best.bound
     exact, but = best.exact or reached, () if reached and not best.exact else best.but
-    return replace(best, exact=exact, but=but, stopped="" if exact else SUMS if found.ended else request.ended)
+    return replace(best, exact=exact, but=but, stopped="" if exact else SUMS if found.ended else request.ended), left

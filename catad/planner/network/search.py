@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from catad.planner.cost_profile import CostProfile
-from catad.planner.heuristics import Work, greedy_order
+from catad.planner.heuristics import greedy_order
 from catad.planner.network.bound import bound
 from catad.planner.network.eliminate import Entry, Side, eliminate, take_step
 from catad.planner.network.kinds import Kinds, OutOfWork, Priced
@@ -25,9 +25,8 @@ from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 64  # vertices up to which the exact search is tried
-SMALL, PROOF = 15, 25_000  # vertices for which the exact search ends in nearly all programs, and the work that this takes
 SUBSETS = 8  # vertices up to which sets of vertices that are gone are searched, where the order of sums matters
-ROUNDING = 1e-12
+OF_EXACT = 0.8  # of the work that is left then
 WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
@@ -57,7 +56,6 @@ class Search:
         self.written: list[Entry] = []  # edges that are written out before anything is eliminated
         self.start = kinds.begun()
         self.ended = False  # the exact search, without a proof
-        self.proof = 0.0  # the work that it may do at least for a few vertices
 
     def price(self, order: Sequence[Entry], most: float = math.inf) -> float:
         """The cost of an order, after `written`; anything above `most` once it is more, or once the work is spent."""
@@ -140,19 +138,13 @@ class Search:
 
     def best(self, most: float) -> tuple[list[int], bool] | None:
         """The cheapest order by kinds, if it costs less than `most`, and whether no way was left out. Raises `OutOfWork`."""
-        before, after, begun = self._fresh()
+        before, after, _ = self._fresh()
         inner = list(self.graph.inner)
-        found = Sets(self.kinds, before, after, inner, most)
-        order = found.best()
-        if not found.exact or found.in_any_order:
-            return order or [], found.exact
-        if len(inner) <= SUBSETS:
-            return self._by_subsets(most) or [], True
-        late = Sets(self.kinds, before, after, inner, most, late=True)
-        least = late.best()
-        tried = [(self.price(own), own) for own in (order, least) if own is not None]
-        value, own = min(tried, default=(math.inf, []))
-        return own if value < most else [], late.exact and min(value, most) <= late.value + begun.value + ROUNDING * most
+        sets = Sets(self.kinds, before, after, inner, most)
+        order = sets.best()
+        if not sets.exact or sets.in_any_order:
+            return order or [], sets.exact
+        return (self._by_subsets(most) or [], True) if len(inner) <= SUBSETS else (order or [], False)
 
     def _by_subsets(self, most: float) -> list[int] | None:
         """The cheapest order, sums added as it adds them: the best way to each set of vertices that are gone and its edges."""
@@ -199,9 +191,14 @@ class Search:
 
 
 def search(
-    graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool, within_reason: bool = False
+    graph: LinearGraph,
+    kinds: Kinds,
+    memory: float | None,
+    explicit: bool,
+    within_reason: bool = False,
+    most: float = math.inf,
 ) -> Found | None:
-    """Cheap orders of a graph; None where the work does not suffice to price any.
+    """Cheap orders of a graph; None where the work does not suffice to price any, or none is found that costs less than `most`.
 
     The exact search comes first; where it does not end, orders by rules, of which the best is improved by windows. With
     `within_reason` these take no more than what may be saved by them.
@@ -211,26 +208,25 @@ def search(
     least: float = 0
     try:
         own = Search(graph, kinds, memory, explicit)
-        own.proof = PROOF if within_reason else 0.0
         for order in (list(graph.inner)[::-1], list(graph.inner)):
             if not kinds.work.spent:
-                _offer(tried, own, order, own.price(order))
+                _offer(tried, own, order, own.price(order, most))
         least = bound(graph, kinds.model)
-        exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried)
+        exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried, most)
         for written in [] if exact or kinds.work.spent else _written_first(own):
             own.written = written
             for order in own.portfolio():
-                _offer(tried, own, order, own.price(order))
+                _offer(tried, own, order, own.price(order, most))
                 if kinds.work.spent:
                     break
     except OutOfWork:
         if not tried:
             return None
-    if min(tried.values()) == math.inf:
+    if min(tried.values()) >= most:
         return None
     if not exact and len(graph.inner) > 1 and min(tried.values()) > least:
         _by_windows(own, tried, _worth(own, tried, least) if within_reason else math.inf)
-    ranked = [(value, list(order)) for value, order in _sorted(tried) if value < math.inf]
+    ranked = [(value, list(order)) for value, order in _sorted(tried) if value < most]
     return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph), own.ended)
 
 
@@ -244,19 +240,17 @@ def _is_for_sets(own: Search) -> bool:
     return own.memory is None and not own.kinds.work.spent and len(own.graph.inner) <= EXACT
 
 
-def _exactly(own: Search, tried: dict[tuple[Entry, ...], float]) -> bool:
-    """Search exactly with half the work that is left, for few vertices with more; True where the best order is known then."""
+def _exactly(own: Search, tried: dict[tuple[Entry, ...], float], most: float) -> bool:
+    """Search exactly with most of the work that is left; True where the best order below `most` is known then."""
     work = own.kinds.work
-    least, own.written = min(tried.values()), []
-    lent = own.kinds.work = work.lend(work.left / 2)
-    granted = max(0.0, own.proof - lent.left) if len(own.graph.inner) <= SMALL else 0.0
-    lent.left += granted
+    least, own.written = min(most, *tried.values()), []
+    own.kinds.work = work.lend(work.left * OF_EXACT)
     try:
         found = own.best(least)
     except OutOfWork:
         return False
     finally:
-        work.take_back(Work(max(0.0, lent.left - granted)))
+        work.take_back(own.kinds.work)
         own.kinds.work = work
     if found is None:
         return False

@@ -31,11 +31,11 @@ class Pass:
         self.folds, self.printer = tuple(folds), printer
         self.kept: dict[int, Code] = {}
 
-    def code(self, lanes: int) -> Code:
-        """The machine code, where so many pieces advance together."""
+    def code(self, lanes: int, work: int) -> Code:
+        """The machine code, where so many pieces advance together and a call runs so many indices."""
         found = self.kept.get(lanes)
         if found is None:
-            found = self.kept[lanes] = code_of(self.printer, self._what(lanes))
+            found = self.kept[lanes] = code_of(self.printer, self._what(lanes), work)
         return found
 
     def _what(self, lanes: int) -> tuple[Bins, ...]:
@@ -43,7 +43,7 @@ class Pass:
 
     def prepared(self, m: int, widths: Sequence[int]) -> str:
         """Compile for so many elements of so many numbers each; the LLVM text."""
-        return self.code(self._cut(m, widths)[1]).text
+        return self.code(self._cut(m, widths)[1], m).text
 
     @property
     def seconds(self) -> tuple[float, ...]:
@@ -60,17 +60,18 @@ class Pass:
         m = len(given[0].index)
         widths = [math.prod(one.rest) for one in given]
         groups, lanes = self._cut(m, widths)
-        code = self.code(lanes)
+        work = m * max(*widths, 1)
+        code = self.code(lanes, work)
         runs = [
             _Run(fold, one, width, -(-m // groups), groups * lanes)
             for fold, one, width in zip(self.folds, given, widths, strict=True)
         ]
         table = packed([number for run in runs for number in run.table])
         parts = [(g, g + 1) for g in range(groups)] if groups <= MOST else threads.chunks(groups, 1, 1)
-        code.run("kernel", table, parts)
+        code.run("kernel", table, parts, max(work, 1))
         for k, run in enumerate(runs):
             if run.merged:
-                code.run(f"merge{k}", table, threads.chunks(run.size, WRITTEN))
+                code.run(f"merge{k}", table, threads.chunks(run.size, WRITTEN), 0)
         return [[out for out in run.outs if out is not None] for run in runs]
 
 

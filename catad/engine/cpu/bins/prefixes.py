@@ -106,7 +106,7 @@ class PrefixKernel:
     @cached_property
     def code(self) -> Code:
         """The machine code."""
-        return code_of(_Prefixes, self.what)
+        return code_of(_Prefixes, self.what, 0)
 
     def __call__(self, index: Any, values: Sequence[Any], rest: tuple[int, ...]) -> list[Any]:
         m, width = len(index), math.prod(rest)
@@ -115,5 +115,5 @@ class PrefixKernel:
         states = [buffers.empty((2 * stride,), d) for d in self.states]
         flags = np.empty(2 * stride, np.uint8)
         table = table_of((m, width, self.bins, m, 1, stride), (index, flags, *values, *states, *outs))
-        self.code.run("kernel", packed(table), [(0, 1), (1, 2)])
+        self.code.run("kernel", packed(table), [(0, 1), (1, 2)], max(m * width, 1))
         return outs

@@ -93,7 +93,7 @@ class ScatterKernel(Compiled):
     @cached_property
     def sparse(self) -> Code:
         """The machine code that touches only the places that elements go to."""
-        return code_of(_Sparse, self.fold.what)
+        return code_of(_Sparse, self.fold.what, 0)
 
     @property
     def seconds(self) -> tuple[float, ...]:
@@ -137,7 +137,7 @@ class ScatterKernel(Compiled):
 
         def run(name: str, flags: Any, sums: Any) -> None:
             table = table_of((count, math.prod(rest), bins, count, 1, size), (index, flags, v, sums, out))
-            self.sparse.run(name, packed(table), parts)
+            self.sparse.run(name, packed(table), parts, count * math.prod(rest))
 
         if self.total == self.dtype:
             run("kernel", out, out)

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from catad.engine.cpu.nests.cascade import neighbours
 from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.bins import Bins
 from catad.engine.stages.unswitch import usual
 from catad.engine.text import binned
+from catad.engine.text.cascade import neighbours
 from catad.engine.text.numbers import called, cast, load, memory_type, store
 from catad.scalar.llvm_writer import Writer, llvm_type
 

@@ -122,7 +122,7 @@ class _Kernel(Compiled):
     @property
     def code(self) -> Code:
         """The machine code, made when it is needed."""
-        self._code = self._code or code_of(WrittenText, self.what)
+        self._code = self._code or code_of(WrittenText, self.what, 0)
         return self._code
 
     @property
@@ -136,7 +136,7 @@ class _Kernel(Compiled):
 
     def run(self, name: str, arrays: Sequence[Any], numbers: Sequence[int], parts: Sequence[tuple[int, int]]) -> None:
         """A function on three arrays."""
-        self.code.run(name, packed([*map(buffers.address, arrays), *numbers]), parts)
+        self.code.run(name, packed([*map(buffers.address, arrays), *numbers]), parts, numbers[0] * numbers[2] * numbers[3])
 
 
 class WrittenKernel(_Kernel):

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.nests.cascade import copy, join
 from catad.engine.cpu.nests.folds import TILE, Folds
 from catad.engine.cpu.nests.nest import METADATA, Nest
 from catad.engine.cpu.nests.streaming import BLOCK, stream
 from catad.engine.stages.body import Body
 from catad.engine.stages.joins import joins
+from catad.engine.text.cascade import copy, join
 from catad.scalar.llvm_writer import llvm_type
 
 PIECES, LITTLE = 2, 64  # pieces of a block, unless an element is more work than so many operations

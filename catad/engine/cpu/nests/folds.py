@@ -12,27 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from catad import scalar
-from catad.engine.cpu.nests.cascade import LEAF, Numbers, copy, folded, join, leaves, neighbours, rounds
 from catad.engine.cpu.nests.nest import METADATA, Nest
-from catad.engine.stages.body import state_dtypes
 from catad.engine.stages.stage import FoldResult
+from catad.engine.text.cascade import LEAF, Numbers, commute, copy, folded, join, leaves, neighbours, rounds
 from catad.engine.text.numbers import store
-from catad.scalar import Function
 from catad.scalar.llvm_writer import llvm_type
 
 TILE = 8384  # indices of a tile: not a power of two, or its pieces would meet in the same lines of a cache
 WIDTH = 64  # states of a commutative operator
 CHAINS = 8  # states of any other one
 State = Callable[[str], Numbers]  # the numbers of a lane or chain
-
-
-def _commutes(op: Function, dtypes: Sequence[np.dtype]) -> bool:
-    """True where elements may be folded in any order."""
-    ordered = (
-        scalar.recognise(op) in ("min", "max") and dtypes[0].kind in "iu"
-    )  # of floats, what Python chooses among zeros and NaN is not
-    return ordered or scalar.commutes(op)
 
 
 class Folds(Nest):
@@ -48,7 +37,7 @@ class Folds(Nest):
 
     @property
     def commutes(self) -> bool:
-        return all(_commutes(op.data, state_dtypes(self.body, op)) for op in self.body.ops if op.kind == "fold")
+        return commute(self.body)
 
     def text(self) -> str:
         row = self._row()

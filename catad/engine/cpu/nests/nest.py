@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from catad import scalar
-from catad.engine.cpu.nests.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.cpu.nests.streaming import BLOCK, VECTOR, settle, stream
 from catad.engine.cpu.run.target import SPEED
 from catad.engine.stages.body import Sink, Source, state_dtypes
 from catad.engine.stages.layout import LANES, LINE, POINTS, Kernel
 from catad.engine.stages.stage import FoldResult
 from catad.engine.stages.unswitch import MOST, choice, unread
+from catad.engine.text.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import called, memory_type, store
 from catad.engine.text.places import Places, is_index

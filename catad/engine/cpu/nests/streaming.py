@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from catad.scalar.llvm_writer import Writer
 
-BLOCK = 512  # indices whose results are held in a cache before they are written to memory
+BLOCK = 128  # indices whose results are held in a cache before they are written: work on the next block hides short bursts only
 VECTOR = 64  # bytes of one streaming store
 _PAST = f"""
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)

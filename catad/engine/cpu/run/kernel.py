@@ -6,67 +6,93 @@ import ctypes
 import time
 from array import array
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakValueDictionary
 
-from catad.engine.cpu.run import target
+from catad.engine.cpu.run import target, tiers
 from catad.engine.cpu.run.stop import run_all, stop_of
+from catad.engine.cpu.run.tiers import Printer
 from catad.engine.keys import key_of
 
 FOLDERS = ("engine/cpu", "engine/cpu/nests", "engine/cpu/bins", "engine/cpu/run")  # the files that decide about a text
 
 
-class Printer(Protocol):
-    """Writes a module of functions of a table and a part of the work, which is given by `bounds` integers."""
-
-    bounds: int
-    level: int  # of LLVM's pipeline
-
-    def __init__(self, what: Any) -> None: ...
-
-    @property
-    def entries(self) -> Sequence[str]: ...
-
-    def text(self) -> str: ...
-
-
 class Code:
-    """The functions of a module as machine code, and how long it took to have it."""
+    """The functions of a module as machine code, and how long it took to have it.
 
-    __slots__ = ("__weakref__", "calls", "module", "printer", "seconds", "stop", "what")
+    `left` are the indices that quick code may run still, 0 once the code is compiled in full. A call that somebody else makes at
+    that time goes on in the old code, so that is kept.
+    """
 
-    def __init__(self, printer: type[Printer], what: Any) -> None:
+    __slots__ = ("__weakref__", "calls", "left", "modules", "printer", "runs", "seconds", "stop", "users", "what")
+
+    def __init__(self, printer: type[Printer], what: Any, work: int) -> None:
         begun = time.perf_counter()
         self.printer, self.what = printer, what
+        self.modules: list[target.Module] = []
+        self.users = self.runs = 0
         made = printer(what)
-        self.module = target.compiled(made.text, tuple(made.entries), key_of(printer, what, FOLDERS), made.level)
-        self.stop = stop_of(self.module)
-        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * made.bounds)
-        self.calls = {name: call(self.module.address(name)) for name in made.entries}
+        found = tiers.module_of(made, key_of(printer, what, FOLDERS), work)
+        self.left = found.indices
+        self._use(found.module, made)
         self.seconds = time.perf_counter() - begun
+
+    def _use(self, module: target.Module, made: Printer) -> None:
+        self.modules.append(module)
+        self.stop = stop_of(module)
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * made.bounds)
+        self.calls = {name: call(module.address(name)) for name in made.entries}
 
     @property
     def text(self) -> str:
         """The LLVM text."""
         return self.printer(self.what).text()
 
-    def run(self, name: str, table: array[int], parts: Sequence[tuple[int, ...]]) -> None:
-        """A function on each part of its work, in threads where there are several; `table` has numbers of 64 bits."""
+    def complete(self) -> None:
+        """Compile in full, where that was not done yet."""
+        if self.left:
+            begun, made = time.perf_counter(), self.printer(self.what)
+            key = key_of(self.printer, self.what, FOLDERS)
+            self._use(target.compiled(made.text, tuple(made.entries), key, made.level), made)
+            self.seconds += time.perf_counter() - begun
+            self.left = 0
+
+    def run(self, name: str, table: array[int], parts: Sequence[tuple[int, ...]], work: int) -> None:
+        """A function on each part of its work, in threads where there are several; `table` has numbers of 64 bits.
+
+        `work` are the indices that it runs, 0 where this belongs to the run of another function.
+        """
+        if self.left and work:
+            self._account(work)
         where = table.buffer_info()[0]
         if self.stop is None and len(parts) == 1:
             self.calls[name](where, *parts[0])
         else:
             run_all(self.calls[name], self.stop, where, parts)
 
+    def _account(self, work: int) -> None:
+        """Count a run of quick code; compile in full instead where that pays."""
+        self.runs += 1
+        if work >= self.left or self.runs > tiers.RUNS * self.users or not tiers.is_wanted():
+            self.complete()
+        else:
+            self.left -= work
+
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it
 
 
-def code_of(printer: type[Printer], what: Any) -> Code:
-    """The machine code of what a printer writes, made once in a process."""
+def code_of(printer: type[Printer], what: Any, work: int) -> Code:
+    """The machine code of what a printer writes, made once in a process, for one more that runs it.
+
+    `work` are the indices of a run.
+    """
     found = _codes.get((printer, what))
     if found is None:
-        found = _codes[printer, what] = Code(printer, what)
+        found = _codes[printer, what] = Code(printer, what, work)
+    elif found.left and (work >= found.left or not tiers.is_wanted()):
+        found.complete()
+    found.users += 1
     return found
 
 

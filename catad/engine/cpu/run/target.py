@@ -1,6 +1,6 @@
-"""The machine that programs are compiled for, and LLVM, which compiles them. The only place that imports llvmlite.
+"""The processor that programs are compiled for, and LLVM, which compiles them. Nothing else of the CPU imports llvmlite.
 
-    text of LLVM IR --parse, verify--> module --O3 pipeline--> module --code generator--> object code --load--> addresses
+    text of LLVM IR --parse, verify--> module --pipeline--> module --code generator--> object code --load--> addresses
 
 Object code is kept on disk (`store`) under a key of the text, the versions, the processor and the options; loaded code is
 kept in the process for as long as somebody holds it, and the most recent programs a while longer. A process that finds all its
@@ -15,7 +15,6 @@ import itertools
 import os
 import platform
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter, OrderedDict
@@ -27,6 +26,7 @@ from weakref import WeakValueDictionary
 from catad import errors
 from catad.engine import store
 from catad.engine.cpu.run import objects
+from catad.engine.llvm import lock, saved, with_module
 from catad.engine.notices import notice
 from catad.scalar import STOP_FLAG
 from catad.version import __version__
@@ -34,10 +34,14 @@ from catad.version import __version__
 KEPT = 512  # programs kept loaded though nobody holds them
 SPEED = 3  # the level of LLVM's pipeline and of its code generator
 SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
+QUICK = 0  # what translates a text as it stands, in a tenth to a twentieth of the time (`tiers.py`)
 UNROLLED = (SHORT,)  # levels that unroll loops: kernels over arrays run as fast without, and compile in half the time
 OPTIONS = f"O{SPEED} vectorize unroll {UNROLLED} interleave pic small no gather"  # part of the key: change it with `_optimise`
+PASSES: dict[int, tuple[str, ...]] = {QUICK: ("sroa", "simplify_cfg")}
+ALLOWANCE = "catad_indices"  # a variable of quick code (`tiers.py`)
 
-counts: Counter[str] = Counter()  # "compiled" by LLVM, "loaded" from disk, "reused" in the process: tests count these
+counts: Counter[str] = Counter()
+"""What tests count: modules "compiled" by LLVM, and those "quick"ly, "loaded" from disk, "reused" in the process."""
 
 
 class _Loaded(Protocol):
@@ -81,12 +85,9 @@ class Module:
         return f"<compiled code of {', '.join(self.names)}: {self.origin}, {1e3 * self.seconds:.1f} ms>"
 
 
-# LLVM's own state is global in places (its command line, its registries), and llvmlite locks single calls only: one thread
-# at a time compiles. The lock is held over a fork, so that no child starts from a half-way state.
-_lock = threading.RLock()
 _keeping = threading.Lock()  # for what is kept: finding a program again does not wait for a compilation
 if hasattr(os, "register_at_fork"):
-    for _each in (_keeping, _lock):  # the last is acquired first, as everywhere
+    for _each in (_keeping, lock):  # the last is acquired first, as everywhere: no child starts from a half-way state
         os.register_at_fork(before=_each.acquire, after_in_parent=_each.release, after_in_child=_each.release)
 
 _modules: WeakValueDictionary[bytes, Module] = WeakValueDictionary()
@@ -130,16 +131,25 @@ def compiled(text: str | Callable[[], str], names: Sequence[str], key: str | Non
     >>> ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(module.address("half"))(3.0)
     1.5
     """
-    wanted = tuple(names)
     if key is None:
         text = key = text if isinstance(text, str) else text()
-    known = hashlib.sha256("\0".join((key, str(level), *wanted)).encode()).digest()
+    module = _module(text, tuple(names), key, level)
+    assert module is not None
+    return module
+
+
+def found(names: Sequence[str], key: str, level: int) -> Module | None:
+    """What `compiled` gives for this key without compiling: loaded already, or on disk; else None."""
+    return _module(None, tuple(names), key, level)
+
+
+def _module(text: str | Callable[[], str] | None, names: tuple[str, ...], key: str, level: int) -> Module | None:
+    known = hashlib.sha256("\0".join((key, str(level), *names)).encode()).digest()
     module = _found(known)
     if module is None:
-        with _lock:
-            module = _found(known)  # somebody else may have compiled it meanwhile
-            if module is None:
-                module = _made(text, wanted, key, level)
+        with lock:
+            module = _found(known) or _made(text, names, key, level)  # somebody else may have compiled it meanwhile
+            if module is not None:
                 with _keeping:
                     _modules[known] = _recent[known] = module
                     while len(_recent) > KEPT:
@@ -163,19 +173,21 @@ def forget() -> None:
         _recent.clear()
 
 
-def _made(text: str | Callable[[], str], names: tuple[str, ...], key: str, level: int) -> Module:
+def _made(text: str | Callable[[], str] | None, names: tuple[str, ...], key: str, level: int) -> Module | None:
     start = time.perf_counter()
     name = hashlib.sha256("\0".join((key, __version__, OPTIONS, str(level), *host())).encode()).hexdigest() + ".o"
     code = store.read(name)
     if code is not None:
         with contextlib.suppress(errors.EngineError):  # intact, but not the code of this name: compiled again
-            module = Module(_loaded(code, names, text), names, "disk", time.perf_counter() - start)
+            module = Module(_loaded(code, names, text or ""), names, "disk", time.perf_counter() - start)
             counts["loaded"] += 1
             return module
+    if text is None:
+        return None
     text = text if isinstance(text, str) else text()
     code = _object(text, level)
     module = Module(_loaded(code, names, text), names, "compiled", time.perf_counter() - start)
-    counts["compiled"] += 1
+    counts["quick" if level == QUICK else "compiled"] += 1
     store.write(name, code)
     return module
 
@@ -239,6 +251,7 @@ class _LLVM:
         from llvmlite import binding
 
         self.binding: Any = binding
+        self.passes = PASSES
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         binding.check_jit_execution()
@@ -246,9 +259,10 @@ class _LLVM:
         version = f"{llvmlite.__version__} LLVM {'.'.join(map(str, binding.llvm_version_info))}"
         features = binding.get_host_cpu_features().flatten()
         self.host = Host(version, self.target.triple, binding.get_host_cpu_name(), features)
-        self.machine = self.new_machine()
+        self.triple = self.host.triple
+        self.machine = self.new_machine(SPEED)
         self.layout = str(self.machine.target_data)
-        self.tunings = {level: self._tuning(level) for level in (SHORT, SPEED)}
+        self.tunings = {level: self._tuning(level) for level in (QUICK, SHORT, SPEED)}
 
     def _tuning(self, level: int) -> Any:
         tuning = self.binding.create_pipeline_tuning_options(speed_level=level)
@@ -260,9 +274,17 @@ class _LLVM:
 
     @cached_property
     def linker(self) -> Any:
-        return self.binding.create_lljit_compiler(self.new_machine())  # which says on stderr what symbol is missing
+        return self.binding.create_lljit_compiler(self.new_machine(SPEED))  # which says on stderr what symbol is missing
 
-    def new_machine(self) -> Any:
+    @cached_property
+    def _quick(self) -> Any:
+        return self.new_machine(QUICK)
+
+    def generator(self, level: int) -> Any:
+        """The code generator for a level of the pipeline."""
+        return self._quick if level == QUICK else self.machine
+
+    def new_machine(self, level: int) -> Any:
         """Vectors are as wide as LLVM's tables for this processor say. With 512 bits a polynomial took 0.7 of its time with
         256 (Zen 4); loops bound by memory took 1.0 to 1.1. Vectors are filled by single loads, not by x86's gather instructions,
         which the remedy for Gather Data Sampling (CVE-2022-40982) slows down: reads at an index took 1.3 to 2.4 times as long
@@ -270,18 +292,18 @@ class _LLVM:
         x86 = self.host.triple.startswith(("x86", "i386", "i686"))
         features = self.host.features + ",+prefer-no-gather" * x86
         return self.target.create_target_machine(
-            cpu=self.host.cpu, features=features, opt=SPEED, reloc="pic", codemodel="small", jit=True
+            cpu=self.host.cpu, features=features, opt=level, reloc="pic", codemodel="small", jit=True
         )
 
 
 @cache
 def _llvm() -> _LLVM:
-    with _lock:
+    with lock:
         return _LLVM()
 
 
 def _object(text: str, level: int = SPEED) -> bytes:
-    code: bytes = _with_module(text, lambda llvm, module: llvm.machine.emit_object(module), level)
+    code: bytes = _with_module(text, lambda llvm, module: llvm.generator(level).emit_object(module), level)
     return code
 
 
@@ -306,52 +328,7 @@ def assembly(text: str) -> str:
 
 
 def _with_module(text: str, use: Any, level: int = SPEED) -> Any:
-    """Parse, verify and optimise in a context of its own, which is freed with all that was made in it."""
-    stage = "parse"
-    with _lock:
-        llvm = _llvm()
-        context = llvm.binding.create_context()
-        module = None
-        try:
-            module = llvm.binding.parse_assembly(text, context)
-            module.triple, module.data_layout = llvm.host.triple, llvm.layout
-            stage = "verify"
-            module.verify()
-            stage = "optimise"
-            _optimise(llvm, module, level)
-            stage = "generate code for"
-            return use(llvm, module)
-        except (RuntimeError, UnicodeError) as error:
-            raise errors.EngineError(errors.llvm_failed(stage, str(error), _saved(text))) from error
-        finally:
-            if module is not None:
-                module.close()
-            context.close()
-
-
-def _optimise(llvm: _LLVM, module: Any, level: int) -> None:
-    builder = llvm.binding.create_pass_builder(llvm.machine, llvm.tunings[level])
-    passes = builder.getModulePassManager()
-    try:
-        passes.run(module, builder)
-    finally:
-        # llvmlite (0.44 to 0.50) finds an empty `_dispose` first in the order of the base classes and frees nothing: 75 kB a
-        # program. Detached afterwards, so that a version that does free it cannot do so twice.
-        llvm.binding.newpassmanagers.NewPassManager._dispose(passes)
-        passes.detach()
-        builder.close()
-
-
-def _saved(text: str | Callable[[], str]) -> str:
-    """Write the text to a file in the temporary folder that stays there; its name."""
-    text = text if isinstance(text, str) else text()
-    try:
-        handle, name = tempfile.mkstemp(prefix="catad-", suffix=".ll")
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-    except OSError as error:
-        return f"no file: {error}"
-    return name
+    return with_module(text, _llvm, use, level)
 
 
 # ---- loading -------------------------------------------------------------------------------------------------------------
@@ -363,7 +340,7 @@ def _loaded(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) 
     except objects.Unplaceable:
         placed = None
     except objects.MissingSymbols as error:
-        raise errors.EngineError(errors.unknown_symbol(error.names, _saved(text))) from error
+        raise errors.EngineError(errors.unknown_symbol(error.names, saved(text))) from error
     if placed is None:
         return _linked(code, names, text)
     undefined = [name for name in names if name not in placed.names]
@@ -389,17 +366,19 @@ class _Linked:
 
 def _linked(code: bytes, names: tuple[str, ...], text: str | Callable[[], str]) -> _Linked:
     """Load through LLVM: every platform that it knows, at the price of importing it."""
-    with _lock:
+    with lock:
         llvm = _llvm()
         library = llvm.binding.JITLibraryBuilder().add_object_img(code).add_current_process()
         if STOP_FLAG.encode() in code:
             names = (*names, STOP_FLAG, "catad_before", "catad_interrupt")
+        if ALLOWANCE.encode() in code:
+            names = (*names, ALLOWANCE)
         for name in names:
             library.export_symbol(name)
         try:
             return _Linked(library.link(llvm.linker, f"catad{next(_libraries)}"), names)
         except RuntimeError as error:
-            raise errors.EngineError(errors.llvm_failed("load", str(error), _saved(text))) from error
+            raise errors.EngineError(errors.llvm_failed("load", str(error), saved(text))) from error
 
 
 _libraries = itertools.count()

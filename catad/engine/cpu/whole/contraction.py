@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.cpu.whole.tiles import Tiles
 from catad.engine.text.numbers import cast, load, store
 from catad.errors import CannotPrint
 from catad.linear.contract import Contract
@@ -17,6 +18,8 @@ from catad.scalar.llvm_writer import literal, llvm_type
 from catad.spaces import Tensor
 
 LARGE = 1 << 15  # multiplications from which on a product of matrices is one of BLAS
+TINY = 64  # multiplications below which LLVM keeps all numbers of plain loops in registers
+NEAR = 1 << 18  # bytes of an array that stays in a cache while a product reads it again and again
 LONG = 512  # terms of a sum that are added without a level above
 AT_ONCE = 4  # terms of a sum that are added to a row of the result between reading and writing it
 
@@ -58,12 +61,31 @@ class Contraction:
             self.text.clear(result.pointer, space.nbytes)
         elif not self.sums:
             self._points()
+        elif self._in_tiles():
+            return
         elif (found := self._as_matrices()) is not None:
             self._by_blas(found)
         elif self.outer and self._along_rows():
             self._rows()
         else:
             self._dots()
+
+    def _in_tiles(self) -> bool:
+        """Write a product of two arrays of floats in tiles of registers; False where none fits how they lie.
+
+        BLAS multiplies matrices that fit no cache.
+        """
+        if len(self.arrays) != 3 or self.dtype.kind != "f" or any(space.dtype != self.dtype for _, space in self.arrays):
+            return False
+        if math.prod(self.c.sizes) < TINY or len(set(self.c.out)) != len(self.c.out):
+            return False
+        if self._is_far() and self._as_matrices() is not None:
+            return False
+        pointers = [buffer.pointer for buffer, _ in self.arrays]
+        return Tiles(self.text, self.dtype, self.c.sizes, self.steps, pointers).write(self.outer, self.sums)
+
+    def _is_far(self) -> bool:
+        return min(space.nbytes for _, space in self.arrays) > NEAR
 
     def _as_matrices(self) -> _Matrices | None:
         """The contraction as a product of two matrices that is worth a call; None where it is another one."""

@@ -100,7 +100,7 @@ class LanesSweep(CompiledFunction):
         text.w.loop("%first", "%last", block, LANES)
         if text.room or text.errors:
             raise CannotPrint("a step with many numbers for each lane", "they do not fit the nearest cache")
-        self.printed = text.text("i64 %first", "i64 %last")
+        self.printed, self.work = text.text("i64 %first", "i64 %last"), text.work
         self.constants = text.constants
         self.rest = [*text.lengths, *map(address, text.constants)]
 
@@ -109,5 +109,5 @@ class LanesSweep(CompiledFunction):
         outs = [empty(space.shape, space.dtype) for space in self.outs]
         error = np.zeros(2, np.int64)
         table = packed([*map(address, given), *map(address, outs), address(error), address(error), *self.rest])
-        self.code.run("kernel", table, threads.chunks(self.size, LANES, LANES))
+        self.code.run("kernel", table, threads.chunks(self.size, LANES, LANES), self.work)
         return outs[0] if len(outs) == 1 else outs

@@ -29,15 +29,16 @@ class Printed:
 
 
 class CompiledFunction(Compiled):
-    """A function by its text, with so many integers after its table."""
+    """A function by its text, with so many integers after its table; `work` are the indices that a call runs."""
 
     printed: str
+    work: int
     bounds = 0
 
     @cached_property
     def code(self) -> Code:
         """The machine code."""
-        return code_of(Printed, (self.printed, self.bounds))
+        return code_of(Printed, (self.printed, self.bounds), self.work)
 
     @property
     def seconds(self) -> tuple[float, ...]:

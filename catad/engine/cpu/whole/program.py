@@ -19,6 +19,7 @@ from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_
 from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
 from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
+from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
@@ -96,7 +97,7 @@ class _Program:
         self, text: Text, wiring: Wiring, given: Sequence[Buffer], goals: Sequence[Buffer | None], loose: int
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
-        found = Partition(split(accumulated(without_shortcuts(wiring))))
+        found = Partition(split(transposed(accumulated(without_shortcuts(wiring)))))
         self.wiring, self.items = found.wiring, found.items
         wiring = self.wiring
         self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
@@ -301,6 +302,7 @@ class _Program:
             else:
                 self.at[k] = self.text.buffer(wires[k])
         made = [(self.at[k], wires[k]) for k in outs]
+        self.text.work += self.text.times * self._indices(item)
         if isinstance(item, Stage):
             self._stage(item, outs, self.same[g])
             return
@@ -319,6 +321,14 @@ class _Program:
 
         key = (item.primitive, tuple([space for _, space in arrays]))
         self.text.shared(key, [buffer.pointer for buffer, _ in arrays], body)
+
+    def _indices(self, item: Item) -> int:
+        """About the indices that an item runs, without programs in it; a part of an array is changed at those of the part."""
+        if isinstance(item, Stage):
+            return math.prod(item.shape)
+        if isinstance(item.primitive, Contract):
+            return math.prod(item.primitive.sizes)
+        return min([self.wiring.wires[k].size for k in (*item.ins, *item.outs)])
 
     def _stage(self, stage: Stage, outs: Sequence[int], same: dict[int, int]) -> None:
         wires = self.wiring.wires

@@ -14,7 +14,7 @@ from catad.engine.backend import Step
 from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
-from catad.engine.cpu.whole import nested as nested  # its writers are known by being imported
+from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
@@ -26,10 +26,17 @@ from catad.engine.run import Run
 from catad.errors import CannotPrint
 from catad.late import late
 from catad.linear.clear import Cleared, ClearedAt
+from catad.linear.recurrence import Recurred
 from catad.linear.reindex import Reshaped
 from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
+from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.by_bin import PrefixByBin
+from catad.vector.fold import Fold
+from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.revolve import BoundedPullback
+from catad.vector.scan import Scan
 from catad.wiring import Box, Wiring
 
 
@@ -45,7 +52,7 @@ class Whole(CompiledFunction):
         given = [Buffer(text.entry(), space.nbytes) for space in wiring.spaces(wiring.inputs)]
         goals = [Buffer(text.entry(), space.nbytes) for space in self.outs]
         write_program(text, wiring, given, goals)
-        self.printed, self.room = text.text(), text.room
+        self.printed, self.room, self.work = text.text(), text.room, text.work
         large = [space.nbytes >= buffers.LARGE for space in self.outs]
         self.made = [(buffers.empty if far else np.empty, s.shape, s.dtype) for s, far in zip(self.outs, large, strict=True)]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
@@ -61,7 +68,7 @@ class Whole(CompiledFunction):
         error = np.zeros(2, np.int64)
         room = buffers.empty((self.room,), _BYTES) if self.room else error
         places = [*map(address, given), *map(address, outs), address(room), address(error), *self.rest]
-        self.code.run("kernel", packed(places), [()])
+        self.code.run("kernel", packed(places), [()], self.work)
         if error[0]:
             if error[0] > 1:
                 self.errors[error[0] - 2](int(error[1]))
@@ -79,11 +86,11 @@ def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
     return Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
 
 
-def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
+def loop(primitive: Sweep | BoundedPullback, ins: tuple[Tensor, ...]) -> Compiled | None:
     """A loop as one function; None where a part has no code, or where a step that is not pointwise is long enough for threads."""
     try:
         if largest(primitive) >= THREADED:
-            return LanesSweep(primitive, ins, primitive.evaluate)
+            return LanesSweep(primitive, ins, primitive.evaluate) if isinstance(primitive, Sweep) else None
         return Whole(box_as_program(primitive, ins), primitive.evaluate)
     except CannotPrint:
         return None
@@ -92,13 +99,16 @@ def loop(primitive: Sweep, ins: tuple[Tensor, ...]) -> Compiled | None:
 def steps(wiring: Wiring) -> list[Step] | None:
     """One step for all of a wiring; where a part of it has no code, its boxes one by one, loops compiled.
 
-    None where there are too many boxes, with arrays that stages are worth compiling for.
+    None where stages are worth compiling: where there are too many boxes with large arrays, or the array code of a box goes from
+    element to element.
     """
     try:
         plain = Run(wiring.inputs, wiring.outputs, REFERENCE.steps(wiring), wiring.boxes)
         return [(Whole(wiring, _several(plain)), wiring.inputs, wiring.outputs)]
     except CannotPrint:
         own = [box for box in wiring.boxes if not isinstance(box.primitive, Nesting)]
+        if any(isinstance(box.primitive, SERIAL) for box in own):
+            return None
         if len(own) > BOXES and any(wiring.wires[k].size >= SMALL for box in own for k in (*box.ins, *box.outs)):
             return None
         return [_step(wiring, box) for box in wiring.boxes if box.ins]
@@ -114,7 +124,7 @@ def _several(plain: Run) -> Callable[..., Any]:
 
 def _step(wiring: Wiring, box: Box) -> Step:
     ins = wiring.spaces(box.ins)
-    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep) else None
+    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep | BoundedPullback) else None
     return made or box.primitive.kernel(ins), box.ins, box.outs
 
 
@@ -131,4 +141,5 @@ def largest(primitive: Nesting) -> int:
     return found
 
 
+SERIAL = (Scan, Fold, Recurred, PrefixByBin, FoldByBin, ArgExtremumByBin)
 IN_PLACE = (Added, Overwritten, OverwrittenAt, AddedAt, Cleared, ClearedAt, Reshaped)

@@ -60,6 +60,7 @@ class Text:
         self.errors: list[Callable[[int], None]] = []
         self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
+        self.work = 0  # indices that a run of the function takes, as far as that is known
         self.checks = False  # whether boxes of programs within check the values of the first call
         self._free: dict[int, list[int]] = {}
         self._start: list[str] = []  # addresses that are read from the table

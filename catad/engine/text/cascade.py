@@ -9,13 +9,16 @@ for every number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from catad import scalar
 from catad.engine.stages.body import Body, state_dtypes
 from catad.engine.text.numbers import called, cast
+from catad.scalar import Function
+from catad.scalar.ir import postorder
 from catad.scalar.llvm_writer import Writer, llvm_type
 
 LEAF = 32  # elements that one state folds
@@ -32,6 +35,18 @@ def folded(body: Body) -> list[tuple[int, int, np.dtype]]:
         if op.kind == "fold":
             found += [(k, i, dtype) for i, dtype in enumerate(state_dtypes(body, op))]
     return found
+
+
+def commute(body: Body) -> bool:
+    """True where the elements of all folds may be folded in any order."""
+    return all(_commutes(op.data, state_dtypes(body, op)) for op in body.ops if op.kind == "fold")
+
+
+def _commutes(op: Function, dtypes: Sequence[np.dtype]) -> bool:
+    ordered = (
+        scalar.recognise(op) in ("min", "max") and dtypes[0].kind in "iu"
+    )  # of floats, what Python chooses among zeros and NaN is not
+    return ordered or scalar.commutes(op)
 
 
 def rounds(body: Body) -> bool:
@@ -82,6 +97,11 @@ class Cascade:
         self.rooms = {(k, i): (w.slot(llvm_type(d), LEVELS * width), llvm_type(d)) for k, i, d in folded(body)}
         self.pushed = w.slot("i64")
         w.do(f"store i64 0, ptr {self.pushed}")
+        loops = any(node.op == "loop" for op in body.ops if op.kind == "fold" for node in postorder(op.data.outputs))
+        self.selects = w.gpu and not loops and width == 1  # joins with a level that is not set yet are then thrown away
+        if self.selects:
+            for (room, kind), k in itertools.product(self.rooms.values(), range(LEVELS)):
+                w.do(f"store {kind} zeroinitializer, ptr {w.set(f'getelementptr inbounds {kind}, ptr {room}, i64 {k}')}")
 
     def _level(self, level: str, lane: str) -> Numbers:
         w = self.w
@@ -108,7 +128,15 @@ class Cascade:
             w.when(whole, lambda: self._into(level, before, lambda lane: self._level(below, lane)))
 
         full = w.set(f"icmp eq i64 {w.set(f'and i64 {made}, {RADIX - 1}')}, 0")
-        w.when(full, lambda: w.loop("1", str(LEVELS), carry))
+        w.when(full, lambda: self._levels(1, carry))
+
+    def _levels(self, first: int, level: Callable[[str], None]) -> None:
+        """Some work for each level; on a GPU written out for each, so that levels are kept in registers."""
+        if not self.w.gpu:
+            self.w.loop(str(first), str(LEVELS), level)
+            return
+        for k in range(first, LEVELS):
+            level(str(k))
 
     def _into(self, level: str, before: str, source: Callable[[str], Numbers]) -> None:
         """Join into a level that has joined `before` totals since it began."""
@@ -122,8 +150,21 @@ class Cascade:
             join(w, self.body, goal, source(lane), goal)
 
         fresh = w.set(f"icmp eq i64 {before}, 0")
+        if self.selects:
+            self.each(lambda lane: self._chosen(fresh, source(lane), self._level(level, lane)))
+            return
         w.when(fresh, lambda: self.each(begin))
         w.when(w.set(f"xor i1 {fresh}, true"), lambda: self.each(more))
+
+    def _chosen(self, fresh: str, source: Numbers, goal: Numbers) -> None:
+        """As `_into`, without branches, which cost a GPU more than an operator does."""
+        w = self.w
+        own = {(k, i): w.set(f"load {llvm_type(d)}, ptr {source(k, i)}") for k, i, d in folded(self.body)}
+        join(w, self.body, goal, source, goal)
+        for k, i, d in folded(self.body):
+            kind = llvm_type(d)
+            joined = w.set(f"load {kind}, ptr {goal(k, i)}")
+            w.do(f"store {kind} {w.set(f'select i1 {fresh}, {kind} {own[k, i]}, {kind} {joined}')}, ptr {goal(k, i)}")
 
     def total(self) -> None:
         """Join all levels into the states."""
@@ -142,7 +183,7 @@ class Cascade:
 
             w.when(some, lambda: self.each(lane))
 
-        w.when(w.set(f"icmp ne i64 {count}, 0"), lambda: w.loop("0", str(LEVELS), level))
+        w.when(w.set(f"icmp ne i64 {count}, 0"), lambda: self._levels(0, level))
 
 
 def leaves(w: Writer, begin: str, end: str, leaf: Callable[[str, str], None], size: int = LEAF) -> None:

@@ -1,0 +1,158 @@
+"""Pullbacks of loops in bounded memory, within a whole program: steps forward and back in one compiled loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catad.engine.cpu.whole.nested import PIECE, Arrays, Loop, call
+from catad.engine.cpu.whole.program import WRITERS
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.scalar.llvm import stopped
+from catad.scalar.llvm_writer import Writer
+from catad.spaces import Tensor
+from catad.vector.revolve import BoundedLoop, BoundedPullback
+
+
+class Pullback:
+    """A `BoundedPullback` being written: `running` of the box, with the states that are kept in a stack.
+
+    The state stands at step `at`; the steps from `end` on are done. Kept are the states at `places`, the last one at `top`; the
+    first of them is the argument.
+    """
+
+    def __init__(self, text: Text, box: BoundedPullback, read: Arrays, made: Arrays) -> None:
+        self.text, self.w, self.most = text, text.w, box.memory
+        k, m = len(box.state.leaves), len(box.dom.leaves)
+        self.starts, inputs, ends = read[:k], read[k:m], read[m:]
+        self.rooms = [(text.buffer(space), space) for _, space in self.starts]
+        self.ahead = Loop(text, box.ahead, [*self.starts, *inputs], self.rooms)
+        self.back = Loop(text, box.back, [*ends, *self.starts, *inputs], made)
+        self.kept = [text.buffer(Tensor((self.most - 1, *space.shape), space.dtype)) for _, space in self.starts]
+        self.places = text.buffer(Tensor((self.most,), "int64"))
+        self.at, self.end, self.top = [self.w.slot("i64") for _ in range(3)]
+        self.n = box.loop.n
+
+    def write(self) -> None:
+        """Write all of it."""
+        w, text, outer = self.w, self.text, self.text.times
+        text.times *= self.n
+        for slot, value in ((self.at, "0"), (self.top, "0"), (self.end, text.length(self.n)), (self.places.pointer, "0")):
+            w.do(f"store i64 {value}, ptr {slot}")
+
+        def going() -> str:
+            more = w.set(f"icmp sgt i64 {self._load(self.end)}, 0")
+            return w.set(f"and i1 {more}, {w.set(f'xor i1 {stopped(w)}, true')}")
+
+        _while(w, going, self._turn)
+        text.times = outer
+        for one in self.back.carried:
+            one.finish()
+        for buffer in (*[one.other for one in self.ahead.carried], *[room for room, _ in self.rooms], *self.kept, self.places):
+            text.free(buffer)
+
+    def _load(self, slot: str) -> str:
+        return self.w.set(f"load i64, ptr {slot}")
+
+    def _turn(self) -> None:
+        """Some steps forward; where they have reached their goal, the state there is kept, or one step back is taken from it."""
+        w = self.w
+        top, end = self._load(self.top), self._load(self.end)
+        place = self._load(self.text.at(self.places.pointer, [top], [8]))
+        count = w.set(f"sub i64 {end}, {place}")
+        single, full = w.set(f"icmp eq i64 {count}, 1"), w.set(f"icmp eq i64 {top}, {self.most - 1}")
+        back, goal = w.set(f"or i1 {single}, {full}"), w.slot("i64")
+        w.do(f"store i64 {w.set(f'sub i64 {end}, 1')}, ptr {goal}")
+        free = w.set(f"sub i64 {self.most}, {top}")
+        w.when(self._not(back), lambda: w.do(f"store i64 {w.set(f'add i64 {place}, {_split(w, count, free)}')}, ptr {goal}"))
+        goal = self._load(goal)
+        at = self._load(self.at)
+        outside = w.set(f"or i1 {w.set(f'icmp slt i64 {at}, {place}')}, {w.set(f'icmp sgt i64 {at}, {goal}')}")
+        w.when(outside, lambda: self._restore(top, place))
+        at = self._load(self.at)
+        stop = w.least(goal, w.set(f"add i64 {at}, {PIECE}"))
+        w.loop(at, stop, self.ahead.step)
+        w.do(f"store i64 {stop}, ptr {self.at}")
+        there = w.set(f"icmp eq i64 {stop}, {goal}")
+        w.when(w.set(f"and i1 {there}, {self._not(back)}"), lambda: self._keep(top, goal))
+        w.when(w.set(f"and i1 {there}, {back}"), lambda: self._back(top, goal, single))
+
+    def _not(self, flag: str) -> str:
+        return self.w.set(f"xor i1 {flag}, true")
+
+    def _restore(self, top: str, place: str) -> None:
+        """Go back to the last state that is kept."""
+        first = self.w.set(f"icmp eq i64 {top}, 0")
+        below = self.w.set(f"sub i64 {top}, 1")
+        for one, (start, space), kept in zip(self.ahead.carried, self.starts, self.kept, strict=True):
+            one.begin()
+            inside = self.text.at(kept.pointer, [below], [space.nbytes])
+            source = self.w.set(f"select i1 {first}, ptr {start.pointer}, ptr {inside}")
+            self.text.copy(source, one.now.pointer, space.nbytes)
+        self.w.do(f"store i64 {place}, ptr {self.at}")
+
+    def _keep(self, top: str, goal: str) -> None:
+        """Keep the state as one more."""
+        for one, (_, space), kept in zip(self.ahead.carried, self.starts, self.kept, strict=True):
+            one.begin()
+            self.text.copy(one.now.pointer, self.text.at(kept.pointer, [top], [space.nbytes]), space.nbytes)
+        above = self.w.set(f"add i64 {top}, 1")
+        self.w.do(f"store i64 {above}, ptr {self.top}")
+        self.w.do(f"store i64 {goal}, ptr {self.text.at(self.places.pointer, [above], [8])}")
+
+    def _back(self, top: str, goal: str, single: str) -> None:
+        """Take one step back; the last state that is kept is no longer needed where it was the one before this step."""
+        for one in self.ahead.carried:
+            one.begin()
+        given = [Buffer(one.now.pointer, space.nbytes) for one, (_, space) in zip(self.ahead.carried, self.starts, strict=True)]
+        self.back.given = [(buffer, space) for buffer, (_, space) in zip(given, self.starts, strict=True)]
+        self.back.step(goal)
+        self.w.do(f"store i64 {goal}, ptr {self.end}")
+        gone = self.w.set(f"zext i1 {single} to i64")
+        self.w.do(f"store i64 {self.w.set(f'sub i64 {top}, {gone}')}, ptr {self.top}")
+
+
+def _while(w: Writer, going: Callable[[], str], body: Callable[[], None]) -> None:
+    head, inside, after = (w.name(stem) for stem in ("while", "turn", "after"))
+    w.do(f"br label %{head}")
+    w.label(head)
+    w.do(f"br i1 {going()}, label %{inside}, label %{after}")
+    w.label(inside)
+    body()
+    w.do(f"br label %{head}")
+    w.label(after)
+
+
+def _split(w: Writer, n: str, kept: str) -> str:
+    """The first split of `revolve`, for more than one state."""
+    r, reach = w.slot("i64"), w.slot("i64")
+    w.do(f"store i64 1, ptr {r}")
+    w.do(f"store i64 {w.set(f'add i64 {kept}, 1')}, ptr {reach}")
+
+    def short() -> str:
+        found = w.set(f"load i64, ptr {reach}")
+        return w.set(f"icmp slt i64 {found}, {n}")
+
+    def further() -> None:
+        times = w.set(f"add i64 {w.set(f'load i64, ptr {r}')}, 1")
+        found = w.set(f"load i64, ptr {reach}")
+        w.do(f"store i64 {times}, ptr {r}")
+        w.do(f"store i64 {_scaled(w, found, w.set(f'add i64 {kept}, {times}'), times)}, ptr {reach}")
+
+    _while(w, short, further)
+    times, found = w.set(f"load i64, ptr {r}"), w.set(f"load i64, ptr {reach}")
+    both = w.set(f"add i64 {kept}, {times}")
+    before = _scaled(w, found, times, both)
+    after = _scaled(w, before, kept, w.set(f"sub i64 {both}, 1"))
+    return w.least(before, w.set(f"sub i64 {n}, {after}"))
+
+
+def _scaled(w: Writer, number: str, times: str, parts: str) -> str:
+    return w.set(f"sdiv i64 {w.set(f'mul i64 {number}, {times}')}, {parts}")
+
+
+def pullback(text: Text, box: BoundedPullback, read: Arrays, made: Arrays) -> None:
+    """Write a `BoundedPullback`."""
+    Pullback(text, box, read, made).write()
+
+
+WRITERS |= {BoundedPullback: pullback, BoundedLoop: call}

@@ -1,0 +1,219 @@
+"""Folds of long lines on a GPU: a block folds a tile, and the totals of tiles are folded by a second launch.
+
+A tile has a fixed number of elements, whatever the GPU, so results are the same on all of them. Each thread folds some elements
+in its registers: consecutive ones, or, of an operator that commutes, pieces of 16 bytes that lie one row of threads apart. Then
+neighbouring threads are joined by shuffles, in their order, and warps through shared memory. So no number is added to more than
+`PER` others in a row, and sums lose few digits. A line of at most `ROW` elements is folded by one warp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from catad.engine.cuda.points import Points
+from catad.engine.cuda.simt import WARP, Simt
+from catad.engine.stages.layout import Kernel
+from catad.engine.stages.stage import FoldResult
+from catad.engine.text.cascade import Numbers, commute, folded, join
+from catad.engine.text.element import Element
+from catad.engine.text.numbers import load, memory_type, store
+from catad.scalar.llvm_writer import llvm_type
+
+ROW = 1024  # elements of a line up to which a warp folds it
+PER = 16  # elements of a thread
+
+
+class Tiled(NamedTuple):
+    """A kernel of tiles: how a thread reads (see `points.Wide`), and whether a line is one tile, whose total is the result."""
+
+    kernel: Kernel
+    width: int
+    pieces: tuple[bool, ...]
+    whole: bool
+
+
+class Folds(Points):
+    """The kernel of tiles, each in a block; the tile of a line gives its result, or else leaves totals in scratch memory."""
+
+    threads = 256
+    per = PER
+
+    def __init__(self, what: Tiled, words: type[Simt] = Simt) -> None:
+        super().__init__(what, words)  # type: ignore[arg-type]
+        self.whole, self.commutes = what.whole, commute(self.body)
+
+    @cached_property
+    def states(self) -> list[tuple[int, int, np.dtype]]:
+        """The numbers that are folded: operation, number, dtype."""
+        return folded(self.body)
+
+    @property
+    def tile(self) -> int:
+        """The elements of a tile."""
+        return self.threads * self.per
+
+    def _pointers(self) -> list[str]:
+        scratch = [] if self.whole else [f"ptr noalias %x{m}" for m in range(len(self.states))]
+        return [*super()._pointers(), *scratch]
+
+    def text(self) -> str:
+        """The module: `kernel(table, pointers, scratch)`."""
+        w = self.w
+        outer, n = [self.size(k) for k in range(self.kernel.outer)], self.size(self.loops - 1)
+        tiles = w.set(f"sdiv i64 {w.set(f'add nsw i64 {n}, {self.tile - 1}')}, {self.tile}")
+        every = tiles
+        for size in outer:
+            every = w.set(f"mul nsw i64 {every}, {size}")
+        self.thread, self.lane, self.warp = self.simt.thread(), self.simt.lane(), self.simt.warp()
+        self.state, self.other = self._slots(), self._slots()
+        self.shared = [
+            self.simt.shared(memory_type(d), self.threads // WARP) for _, _, d in self.states if self.threads > WARP
+        ]
+
+        def unit(u: str) -> None:
+            row, tile = w.set(f"udiv i64 {u}, {tiles}"), w.set(f"urem i64 {u}, {tiles}")
+            index = self.decoded(row, outer)
+            begin = w.set(f"mul nuw nsw i64 {tile}, {self.tile}")
+            count = w.least(w.set(f"sub nsw i64 {n}, {begin}"), str(self.tile))
+            bases = self._bases(index)
+            self._tile(begin, count, bases, self._flags(index))
+            self._join(count)
+            w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: self._leave(u, bases))
+            if self.shared:
+                self.simt.barrier()  # what is shared is read before the next tile writes it
+
+        w.loop(self.simt.block(), every, unit, self.simt.blocks())
+        return self._module()
+
+    def _slots(self) -> Numbers:
+        slots = {(k, i): self.w.slot(llvm_type(dtype)) for k, i, dtype in self.states}
+        return lambda k, i: slots[k, i]
+
+    # -- the elements of a thread
+
+    def _place(self, k: str) -> str:
+        """The place in a tile of element k of a thread."""
+        w, one = self.w, self.what.width
+        if not self.commutes:
+            return w.set(f"add nuw nsw i64 {w.set(f'mul nuw nsw i64 {self.thread}, {self.per}')}, {k}")
+        row = w.set(f"mul nuw nsw i64 {w.set(f'udiv i64 {k}, {one}')}, {self.threads * one}")
+        mine = w.set(f"add nuw nsw i64 {row}, {w.set(f'mul nuw nsw i64 {self.thread}, {one}')}")
+        return w.set(f"add nuw nsw i64 {mine}, {w.set(f'urem i64 {k}, {one}')}")
+
+    def _tile(self, begin: str, count: str, bases: list[str], flags: list[str]) -> None:
+        """The elements of a thread, folded into its state: pieces at once where the tile is whole, else one by one."""
+        w, loop = self.w, self.loops - 1
+        strides, end = self.inner_strides(loop), w.set(f"add nsw i64 {begin}, {count}")
+
+        def element(place: str, guarded: bool) -> Element:
+            i = w.set(f"add nuw nsw i64 {begin}, {place}")
+            return self.element(i, loop, bases, strides, flags, guarded, self.state)
+
+        full = w.set(f"icmp eq i64 {count}, {self.tile}")
+        for guard, flag in zip(self.guards, flags, strict=True):
+            low, high = self.interval(guard, loop)
+            own = w.set(f"and i1 {w.set(f'icmp sge i64 {begin}, {low}')}, {w.set(f'icmp sle i64 {end}, {high}')}")
+            full = w.set(f"and i1 {full}, {w.set(f'and i1 {flag}, {own}')}")
+        w.when(full, lambda: self._pieces(element))
+        w.when(w.set(f"xor i1 {full}, true"), lambda: self._one_by_one(element, count))
+
+    def _pieces(self, element: Callable[[str, bool], Element]) -> None:
+        w, one = self.w, self.what.width
+
+        def piece(k: str, first: bool) -> None:
+            start = self._place(k)
+            made = [element(w.set(f"add nuw nsw i64 {start}, {v}"), False) for v in range(one)]
+            for each in made:
+                each.read()
+            for v, each in enumerate(made):
+                each.compute(first and v == 0)
+            for each in made:
+                each.write()
+
+        piece("0", True)
+        w.loop(str(one), str(self.per), lambda k: piece(k, False), one)
+
+    def _one_by_one(self, element: Callable[[str, bool], Element], count: str) -> None:
+        w, guarded = self.w, bool(self.guards)
+
+        def at(k: str, first: bool) -> None:
+            place = self._place(k)
+            w.when(w.set(f"icmp slt i64 {place}, {count}"), lambda: element(place, guarded).run(first))
+
+        at("0", True)
+        w.loop("1", str(self.per), lambda k: at(k, False))
+
+    # -- joining threads
+
+    def _join(self, count: str) -> None:
+        """Join the states of all threads that have one, the first of them, into that of the first thread."""
+        w = self.w
+        each = self.what.width if self.commutes else self.per
+        some = w.least(w.set(f"sdiv i64 {w.set(f'add nsw i64 {count}, {each - 1}')}, {each}"), str(self.threads))
+        before = w.set(f"sub nsw i64 {some}, {w.set(f'mul nuw nsw i64 {self.warp}, {WARP}')}")
+        self._join_warp(WARP, before)
+        if not self.shared:
+            return
+        w.when(w.set(f"icmp eq i64 {self.lane}, 0"), self._share)
+        self.simt.barrier()
+
+        def rest() -> None:
+            warps = self.threads // WARP
+            self._take(w.least(self.lane, str(warps - 1)))
+            self._join_warp(warps, w.set(f"sdiv i64 {w.set(f'add nsw i64 {some}, {WARP - 1}')}, {WARP}"))
+
+        w.when(w.set(f"icmp eq i64 {self.warp}, 0"), rest)
+
+    def _join_warp(self, lanes: int, some: str) -> None:
+        """Join the first so many of some lanes that have a state, neighbours first, into the first lane."""
+        w, far = self.w, 1
+        while far < lanes:
+            lane = w.set(f"add nuw nsw i64 {self.lane}, {far}")
+            there = w.set(f"and i64 {lane}, {WARP - 1}")
+            for k, i, dtype in self.states:
+                kind = llvm_type(dtype)
+                given = self.simt.shuffle(w.set(f"load {kind}, ptr {self.state(k, i)}"), kind, there)
+                w.do(f"store {kind} {given}, ptr {self.other(k, i)}")
+            w.when(w.set(f"icmp slt i64 {lane}, {w.least(some, str(lanes))}"), self._join_two)
+            far *= 2
+
+    def _join_two(self) -> None:
+        join(self.w, self.body, self.state, self.other, self.state)
+
+    def _shared(self, m: int, at: str) -> str:
+        return self.w.set(f"getelementptr {memory_type(self.states[m][2])}, ptr {self.shared[m]}, i64 {at}")
+
+    def _share(self) -> None:
+        for m, (k, i, dtype) in enumerate(self.states):
+            value = self.w.set(f"load {llvm_type(dtype)}, ptr {self.state(k, i)}")
+            store(self.w, value, self._shared(m, self.warp), dtype)
+
+    def _take(self, at: str) -> None:
+        for m, (k, i, dtype) in enumerate(self.states):
+            value = load(self.w, self._shared(m, at), dtype)
+            self.w.do(f"store {llvm_type(dtype)} {value}, ptr {self.state(k, i)}")
+
+    def _leave(self, u: str, bases: list[str]) -> None:
+        """Write the results of a line, or the totals of a tile."""
+        w = self.w
+        if not self.whole:
+            for m, (k, i, dtype) in enumerate(self.states):
+                value = w.set(f"load {llvm_type(dtype)}, ptr {self.state(k, i)}")
+                store(w, value, w.set(f"getelementptr {memory_type(dtype)}, ptr %x{m}, i64 {u}"), dtype)
+            return
+        for j, sink in enumerate(self.body.sinks):
+            if isinstance(sink.value, FoldResult):
+                dtype = np.dtype(sink.dtype)
+                value = w.set(f"load {llvm_type(dtype)}, ptr {self.state(sink.value.op, sink.value.part)}")
+                store(w, value, bases[len(self.body.sources) + j], dtype)
+
+
+class FoldRows(Folds):
+    """The kernel of short lines, each in a warp."""
+
+    threads = WARP
+    per = ROW // WARP

@@ -1,0 +1,106 @@
+"""Kernels of a GPU, made once in a process, and what a device must have to run them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
+
+from catad.engine.cuda import target
+from catad.engine.cuda.simt import Simt
+from catad.engine.cuda.target import Ptx
+from catad.engine.keys import key_of
+
+FOLDERS = ("engine/cuda",)  # the files that decide about a text
+
+
+class Printer(Protocol):
+    """Writes a module with one kernel, in the words of a machine; a block has so many threads."""
+
+    threads: int
+
+    def __init__(self, what: Any, words: type[Simt]) -> None: ...
+
+    def text(self) -> str: ...
+
+
+class Code:
+    """A kernel: its LLVM text in the words of a machine, and its PTX."""
+
+    def __init__(self, printer: type[Printer], what: Any, words: type[Simt]) -> None:
+        self.printer, self.what, self.words = printer, what, words
+
+    @property
+    def threads(self) -> int:
+        """The threads of a block."""
+        return self.printer.threads
+
+    @cached_property
+    def llvm(self) -> str:
+        """The LLVM text; raises CannotPrint for what has none."""
+        return self.printer(self.what, self.words).text()
+
+    @cached_property
+    def ptx(self) -> Ptx:
+        """The PTX, found on disk without printing where it is there."""
+        return self.ptx_for(target.DEFAULT)
+
+    def ptx_for(self, architecture: str) -> Ptx:
+        """The PTX for an architecture of `target.ARCHITECTURES`."""
+        return target.ptx(
+            lambda: self.printer(self.what, Simt).text(), key_of(self.printer, self.what, FOLDERS), architecture
+        )
+
+
+_codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it
+
+
+def code_of(printer: type[Printer], what: Any, words: type[Simt]) -> Code:
+    """The kernel of what a printer writes, made once in a process."""
+    found = _codes.get((printer, what, words))
+    if found is None:
+        found = _codes[printer, what, words] = Code(printer, what, words)
+    return found
+
+
+class Device(Protocol):
+    """What runs kernels: a GPU, or what stands for one.
+
+    `dialect` are the words in which kernels are printed for it; `most` is the number of blocks of a launch beyond which each
+    thread takes several units of work.
+    """
+
+    most: int
+
+    @property
+    def dialect(self) -> type[Simt]: ...
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array whose numbers are not set yet."""
+        ...
+
+    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """The arrays as kernels expect them, in the memory of the device."""
+        ...
+
+    def address(self, array: Any) -> int:
+        """Where the first number of an array lies."""
+        ...
+
+    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
+        """Start a kernel on its table of numbers and on arrays at these addresses, after all that was started before."""
+        ...
+
+    def words(self, values: Sequence[int]) -> Any:
+        """An array of integers of 64 bits on the device that holds these."""
+        ...
+
+    def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
+        """Have `look` see what kernels have written into words, now or when the host next waits for them; it may raise."""
+        ...
+
+    def copy_bandwidth(self) -> float:
+        """Bytes per second, read and written, of copying a large array."""
+        ...

@@ -1,0 +1,74 @@
+"""A GPU as a machine that runs stages, compiled with LLVM. What has no kernel runs by its array code, with one notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad.boxes import Primitive
+from catad.engine.cuda.checks import InRangeCheck
+from catad.engine.cuda.kernel import Device
+from catad.engine.cuda.launch import unprinted, way_of
+from catad.engine.machine import Compiled, Machine, Way
+from catad.engine.stages.bins import Member
+from catad.engine.stages.layout import Ready
+from catad.spaces import Tensor
+from catad.vector.index import InRange
+
+
+def _unknown(array: Any) -> bool:
+    """Looking at numbers would make the host wait for them."""
+    return False
+
+
+class _NoKernel:
+    """What has no kernel: its array code runs."""
+
+    seconds: tuple[float, ...] = ()
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        raise unprinted(self.what)
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        raise unprinted(self.what)
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        return 0
+
+
+class GpuMachine(Machine):
+    """See the module."""
+
+    checks: Mapping[str, Callable[[Any], bool]] = {"normal": _unknown, "number": _unknown}
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+
+    def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
+        """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
+        return way_of(self.device, stage, place, arrays, outs)
+
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+        """A check of indices that does not make the host wait; the array code of all other boxes that no stage contains."""
+        return InRangeCheck(self.device, primitive.size, ins) if isinstance(primitive, InRange) else None
+
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
+        """The array code of folds by bin."""
+        return _NoKernel("a fold by bin")
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Memory of the device."""
+        return self.device.empty(shape, dtype)
+
+    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Arrays in the memory of the device."""
+        return self.device.prepared(arrays)
+
+    def copy_bandwidth(self) -> float:
+        """Bytes per second, read and written, of copying a large array."""
+        return self.device.copy_bandwidth()

@@ -1,0 +1,176 @@
+"""What a kernel that has been read consists of: arrays, sites, and statements in their order.
+
+The expressions are nodes of the scalar language over parameters: the coordinates of a thread (`T`, `B`, `LINEAR`, for x, y, z),
+numbers that are passed by value, and what the statements before have read. A statement is done by all threads, then the next one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from catad.scalar import Node, param
+
+T = tuple([param(k) for k in range(3)])
+"""threadIdx.x, .y and .z."""
+B = tuple([param(3 + k) for k in range(3)])
+"""blockIdx.x, .y and .z."""
+LINEAR = tuple([param(6 + k) for k in range(3)])
+"""blockIdx * blockDim + threadIdx, in x, y and z."""
+FIRST = 9
+"""The first parameter behind the coordinates."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a kernel; one in shared memory is there for each block, a local one for each thread."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    place: str = "global"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place in the source where an array is read or written: the cell, the condition to come there, line and text."""
+
+    array: Array
+    index: tuple[Node, ...]
+    path: Node
+    line: int = field(compare=False, default=0)
+    text: str = field(compare=False, default="")
+    file: str = field(compare=False, default="")
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Declare:
+    """A new array that nobody has written."""
+
+    array: Array
+
+
+@dataclass(frozen=True)
+class Load:
+    """What stands in a cell, as a new parameter."""
+
+    site: Site
+    out: int
+
+
+@dataclass(frozen=True)
+class Store:
+    """A number into a cell; of several threads the last one wins."""
+
+    site: Site
+    value: Node
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """`add`, `min` or `max` of a cell and a number, thread after thread; `out` is the number before, where it is used."""
+
+    site: Site
+    op: str
+    value: Node
+    out: int | None
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """`syncthreads`."""
+
+    path: Node
+    line: int = field(compare=False, default=0)
+    text: str = field(compare=False, default="")
+    file: str = field(compare=False, default="")
+
+    @property
+    def where(self) -> str:
+        """The place, for messages."""
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+@dataclass(frozen=True)
+class State:
+    """A number that a loop carries: its parameter in the body, its first value, the next one, its parameter after the loop."""
+
+    inside: int
+    init: Node
+    step: Node
+    after: int
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A loop with memory. `counter` is the number of the trip; `trips` the most trips that a thread makes, None in a `while`.
+
+    In a `while`, `alive` is the state that says whether a thread may still go on.
+    """
+
+    body: tuple[Any, ...]
+    states: tuple[State, ...]
+    counter: int
+    trips: Node | None
+    alive: int | None
+    where: str = field(compare=False, default="")
+
+
+Step = Declare | Load | Store | Atomic | Barrier | Repeat
+
+
+@dataclass(frozen=True)
+class Body:
+    """A kernel as it was read for arrays of given shapes: its statements, its arrays, and the numbers passed by value."""
+
+    steps: tuple[Step, ...]
+    arrays: tuple[Array, ...]
+    numbers: tuple[tuple[str, int], ...]
+    written: tuple[str, ...]
+
+
+def nodes_of(step: Step) -> list[Node]:
+    """The expressions of a statement, those inside included."""
+    match step:
+        case Load(site=site):
+            return [*site.index, site.path]
+        case Store(site=site, value=value) | Atomic(site=site, value=value):
+            return [*site.index, site.path, value]
+        case Barrier(path=path):
+            return [path]
+        case Repeat():
+            found = [node for part in step.body for node in nodes_of(part)]
+            found += [node for state in step.states for node in (state.init, state.step)]
+            return found if step.trips is None else [*found, step.trips]
+    return []
+
+
+def made_in(steps: tuple[Step, ...]) -> set[int]:
+    """The parameters that statements give a value to."""
+    found: set[int] = set()
+    for step in steps:
+        if isinstance(step, Load | Atomic) and step.out is not None:
+            found.add(step.out)
+        elif isinstance(step, Repeat):
+            found |= {step.counter, *made_in(step.body)}
+            found.update(k for state in step.states for k in (state.inside, state.after))
+    return found
+
+
+def touched(steps: tuple[Step, ...], written: bool) -> dict[Array, None]:
+    """The arrays that statements write into, or all that they touch; those that they declare are left out."""
+    found: dict[Array, None] = {}
+    own = {step.array for step in steps if isinstance(step, Declare)}
+    for step in steps:
+        if isinstance(step, Store | Atomic) or (isinstance(step, Load) and not written):
+            found[step.site.array] = None
+        elif isinstance(step, Repeat):
+            found |= touched(step.body, written)
+    return {array: None for array in found if array not in own}

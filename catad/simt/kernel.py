@@ -1,0 +1,221 @@
+"""`ct.kernel`: a Python function that every thread of a launch runs; `k[blocks, threads]` is a morphism."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.engine.notices import notice
+from catad.frozen import Frozen
+from catad.linear.contract import contract
+from catad.scalar.find_source import find_source
+from catad.simt.arrays import Barrier, Body, Declare, Repeat, Step, nodes_of
+from catad.simt.lanes import Lanes, lanes_of
+from catad.simt.loops import repeated
+from catad.simt.lower import Found, Lowering
+from catad.simt.read import Dims, read_kernel
+from catad.spaces import Space, Tensor, as_leaves, flatten
+from catad.terms import D
+from catad.vector.constant import Constant
+from catad.wiring import Builder, share
+
+if TYPE_CHECKING:
+    from catad.wiring import Wire
+
+MOST_THREADS = 1024
+
+
+class Kernel:
+    """What `ct.kernel` makes of a function: `k[blocks, threads]` is the morphism of a launch."""
+
+    def __init__(self, fn: FunctionType) -> None:
+        self.fn, self.frozen = fn, Frozen(fn)
+        self.names = tuple(inspect.signature(fn).parameters)
+        self.__name__, self.__doc__ = fn.__name__, fn.__doc__
+
+    def __getitem__(self, launch: Any) -> Launch:
+        parts = launch if isinstance(launch, tuple) else (launch,)
+        if not 2 <= len(parts) <= 4:
+            raise errors.ArgumentError(errors.bad_launch(self.__name__, launch))
+        grid, block = [self._sizes(part, launch) for part in parts[:2]]
+        if math.prod(block) > MOST_THREADS:
+            raise errors.ArgumentError(errors.too_many_threads(self.__name__, math.prod(block)))
+        if len(parts) > 2 and parts[2] is not None and parts[2] != 0:
+            notice(("stream", self.__name__), errors.ignored_stream(self.__name__), stacklevel=2)
+        return Launch(self, grid, block, ())
+
+    def _sizes(self, given: Any, launch: Any) -> tuple[int, int, int]:
+        sizes = given if isinstance(given, tuple | list) else (given,)
+        whole = all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n > 0 for n in sizes)
+        if not whole or not 1 <= len(sizes) <= 3:
+            raise errors.ArgumentError(errors.bad_launch(self.__name__, launch))
+        x, y, z = [*map(int, sizes), 1, 1][:3]
+        return x, y, z
+
+    def forall(self, n: int, block: int = 256) -> Launch:
+        """The launch with at least n threads, in blocks of the given size."""
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise errors.ArgumentError(errors.bad_launch(self.__name__, n))
+        return self[max(1, -(-int(n) // block)), block]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise errors.ArgumentError(errors.without_launch(self.__name__))
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__}({', '.join(self.names)})>"
+
+
+@share
+class Launch(D):
+    """A kernel at a launch: from all its parameters in order to the arrays that it writes, in order."""
+
+    __slots__ = ("block", "grid", "kernel", "made")
+
+    def __init__(
+        self, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int], made: tuple[tuple[str, str], ...]
+    ) -> None:
+        self.kernel, self.grid, self.block, self.made = kernel, grid, block, made
+
+    def data(self) -> Hashable:
+        return (self.kernel.frozen.key, self.grid, self.block, self.made)
+
+    def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
+        return _launched, (self.kernel.fn, self.grid, self.block, self.made)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        more = "".join([f".returning({n!r}, like={like!r})" for n, like in self.made])
+        return f"{name(self.kernel, self.kernel.__name__)}[{_short(self.grid)}, {_short(self.block)}]{more}"
+
+    def returning(self, name: str, like: str) -> Launch:
+        """The launch without the parameter `name`, whose array is zeros of the shape and dtype of `like`: it is overwritten."""
+        for one in (name, like):
+            if one not in self.kernel.names:
+                raise errors.ArgumentError(errors.no_such_parameter(self.kernel.__name__, one, self.kernel.names))
+        return Launch(self.kernel, self.grid, self.block, (*self.made, (name, like)))
+
+    @property
+    def passed(self) -> tuple[str, ...]:
+        """The names of the parameters that are passed."""
+        made = dict(self.made)
+        return tuple([name for name in self.kernel.names if name not in made])
+
+    def filled(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments of the kernel, those that the launch makes included."""
+        given = dict(zip(self.passed, args, strict=True))
+        for name, like in self.made:
+            given[name] = np.zeros_like(np.asarray(given[like]))
+        return [given[name] for name in self.kernel.names]
+
+    def body(self, spaces: Sequence[Tensor]) -> Body:
+        """The statements for arguments of these spaces."""
+        made = _read(self, tuple(spaces))
+        for said in made[1]:
+            notice(("kernel", said), said)
+        return made[0]
+
+    def written(self, *args: Any) -> tuple[str, ...]:
+        """The names of the parameters that are written for such arguments."""
+        return self.body([leaf if isinstance(leaf, Tensor) else _space(leaf) for leaf in args]).written
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        leaves = flatten(x)
+        if len(leaves) != len(self.passed):
+            space = b.space(x)
+            raise errors.SpaceError(errors.wrong_arguments(self.kernel.__name__, self.passed, space))
+        wires = dict(zip(self.passed, leaves, strict=True))
+        for name, like in self.made:
+            zero = b.add(Constant(np.zeros((), dtype=wires[like].dtype)))[0]
+            shape = wires[like].shape
+            wires[name] = contract(b, [()], [zero], tuple(range(len(shape))), shape)
+        return self._laid_out(b, [wires[name] for name in self.kernel.names], None)
+
+    def _laid_out(self, b: Builder, wires: Sequence[Wire], found: list[Found] | None) -> Any:
+        body = self.body([wire.space for wire in wires])
+        if not body.written:
+            raise errors.ScalarError(errors.writes_nothing(self.kernel.__name__))
+        low = Lowering(b, self.lanes(body), repeated, found)
+        at = dict(zip(self.kernel.names, wires, strict=True))
+        for name, k in body.numbers:
+            low.bind(k, at[name])
+        arrays = {array.name: array for array in body.arrays}
+        low.versions.update({array: at[name] for name, array in arrays.items()})
+        low.run(body.steps)
+        made = tuple([low.versions[arrays[name]] for name in body.written])
+        return made[0] if len(made) == 1 else made
+
+    def lanes(self, body: Body) -> Lanes:
+        """The axes of the threads."""
+        nodes = [node for step in body.steps for node in nodes_of(step)]
+        return lanes_of(Dims(self.grid, self.block), nodes, _of_blocks(body.steps))
+
+    def sites(self, spaces: Space) -> list[Found]:
+        """What became of each site at a space of arguments."""
+        b, found = Builder(), list[Found]()
+        leaves = dict(zip(self.passed, flatten(b.inputs(spaces)), strict=True))
+        for name, like in self.made:
+            leaves[name] = b.wire(leaves[like].space)
+        self._laid_out(b, [leaves[name] for name in self.kernel.names], found)
+        return found
+
+
+def _of_blocks(steps: Sequence[Step]) -> bool:
+    """Whether blocks matter: there are barriers, or arrays of blocks."""
+    for step in steps:
+        if isinstance(step, Barrier) or (isinstance(step, Declare) and step.array.place != "local"):
+            return True
+        if isinstance(step, Repeat) and _of_blocks(step.body):
+            return True
+    return False
+
+
+@lru_cache(256)
+def _read(launch: Launch, spaces: tuple[Tensor, ...]) -> tuple[Body, list[str]]:
+    return read_kernel(launch.kernel.frozen.ready(), Dims(launch.grid, launch.block), launch.kernel.names, spaces)
+
+
+def _space(value: Any) -> Tensor:
+    (leaf,) = as_leaves(value)
+    return Tensor(leaf.shape, leaf.dtype)
+
+
+def _short(sizes: tuple[int, int, int]) -> str:
+    x, y, z = sizes
+    return str(x) if y == z == 1 else f"({x}, {y})" if z == 1 else f"({x}, {y}, {z})"
+
+
+def _launched(fn: FunctionType, grid: Any, block: Any, made: Any) -> Launch:
+    return Launch(kernel(fn), grid, block, made)
+
+
+def kernel(fn: Callable[..., Any]) -> Kernel:
+    """A Python function that every thread of a launch runs, in the words of `ct.simt`; `k[blocks, threads]` is a morphism.
+
+    Its domain is the product of all parameters in order, arrays and numbers; its codomain are the arrays that it writes, in the
+    order of their parameters (one array, or a product). Arguments are never changed. Blocks and threads are positive integers or
+    tuples of up to three; `k.forall(n)` has at least n threads. The language is that of `ct.map`, with arrays, shared and local
+    memory, barriers, atomics and shuffles. Statements are in lockstep: all threads do a statement, then the next one; of several
+    threads that store into one cell the last one wins. Shapes and dtypes are those of the arrays. Differentiates to any order, in
+    both modes. Raises `ScalarError` with file, line and column for what cannot be read, `ArgumentError` for a bad launch,
+    `IndexRangeError` for an index that is out of range; negative ones do not wrap.
+
+    >>> import catad as ct, numpy as np
+    >>> @ct.kernel
+    ... def double(x, y):
+    ...     i = ct.simt.grid(1)
+    ...     if i < len(x):
+    ...         y[i] = 2.0 * x[i]
+    >>> double[2, 4](np.arange(5.0), np.zeros(5))
+    array([0., 2., 4., 6., 8.])
+    >>> ct.grad(double[2, 4] >> ct.square >> ct.sum())(np.arange(5.0), np.zeros(5))[0]
+    array([ 0.,  8., 16., 24., 32.])
+    """
+    if not isinstance(fn, FunctionType) or not inspect.signature(fn).parameters or find_source(fn) is None:
+        raise errors.ArgumentError(errors.not_a_kernel(fn))
+    return Kernel(fn)

@@ -1,0 +1,136 @@
+"""The axes of the threads of a launch: a coordinate and its block are one axis where the kernel asks for nothing else.
+
+The linear order of threads is that of CUDA: block after block, in each of them z, y, x, of which x is the fastest. Where axes are
+joined, `in_order` lays the threads out in this order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catad.scalar import Node, apply, const, param, postorder
+from catad.scalar.simplify import replace
+from catad.simt.arrays import LINEAR, Array, B, T
+from catad.simt.read import Dims
+from catad.vector.merge_axes import reshaped, transposed
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+Atom = tuple[str, int]  # "block", "thread" or "joined", and 0, 1, 2 for x, y, z
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """The axes of a launch, the outermost first; all are larger than 1."""
+
+    dims: Dims
+    atoms: tuple[Atom, ...]
+    asked: frozenset[int]
+
+    def size(self, atom: Atom) -> int:
+        """The size of an axis."""
+        kind, d = atom
+        grid, block = self.dims.grid[d], self.dims.block[d]
+        return grid if kind == "block" else block if kind == "thread" else grid * block
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return tuple([self.size(atom) for atom in self.atoms])
+
+    @property
+    def of_block(self) -> frozenset[int]:
+        """The axes along which whole blocks lie."""
+        return frozenset([k for k, (kind, d) in enumerate(self.atoms) if kind == "block" or self.dims.block[d] == 1])
+
+    @property
+    def coordinates(self) -> Mapping[Node, Node]:
+        """The coordinates of a thread as expressions over the axes."""
+        found: dict[Node, Node] = {}
+        for d in range(3):
+            at = {kind: param(k) for k, (kind, e) in enumerate(self.atoms) if e == d}
+            if "joined" in at:
+                found[LINEAR[d]] = at["joined"]
+                found[T[d]], found[B[d]] = at["joined"], at["joined"]
+                continue
+            t, b = at.get("thread", const(0)), at.get("block", const(0))
+            both = apply("add", apply("mul", b, self.dims.block[d]), t) if len(at) == 2 else t if "thread" in at else b
+            found |= {T[d]: t, B[d]: b, LINEAR[d]: both}
+        return found | {node: found[linear] for node, linear in joined(self.dims).items()}
+
+    def prefix(self, array: Array) -> list[int]:
+        """The axes of the threads that an array has in front of its own: those of the block, or of the thread."""
+        if array.place == "global":
+            return []
+        own = self.of_block if array.place != "local" else range(len(self.atoms))
+        return sorted(own)
+
+    def whole(self, array: Array) -> tuple[int, ...]:
+        """The shape of an array with the axes in front of its own."""
+        return (*[self.sizes[k] for k in self.prefix(array)], *array.shape)
+
+    def _apart(self) -> tuple[list[int], list[int]]:
+        """The sizes of all blocks' and threads' axes in the order of the axes, and the order that makes them linear."""
+        pieces: list[tuple[int, int, int]] = []  # size, 0 for blocks and 1 for threads, dimension
+        for kind, d in self.atoms:
+            if kind == "joined":
+                pieces += [(self.dims.grid[d], 0, d), (self.dims.block[d], 1, d)]
+            else:
+                pieces.append((self.size((kind, d)), int(kind == "thread"), d))
+        order = sorted(range(len(pieces)), key=lambda k: (pieces[k][1], -pieces[k][2]))
+        return [n for n, _, _ in pieces], order
+
+    def in_order(self, b: Builder, wire: Wire) -> Wire:
+        """The numbers of all threads on one axis, in linear order."""
+        sizes, order = self._apart()
+        return reshaped(b, transposed(b, reshaped(b, wire, sizes), order), (math.prod(sizes),))
+
+    def out_of_order(self, b: Builder, line: Wire) -> Wire:
+        """The numbers of all threads on their axes again."""
+        sizes, order = self._apart()
+        wire = reshaped(b, line, [sizes[k] for k in order])
+        return reshaped(b, transposed(b, wire, [order.index(k) for k in range(len(order))]), self.sizes)
+
+    def named(self, at: tuple[int, ...]) -> str:
+        """A thread, for messages: its block and its place in it."""
+        block, thread = [0, 0, 0], [0, 0, 0]
+        for (kind, d), k in zip(self.atoms, at, strict=True):
+            if kind == "joined":
+                block[d], thread[d] = divmod(k, self.dims.block[d])
+            else:
+                (block if kind == "block" else thread)[d] = k
+        return f"{tuple(thread)} of block {tuple(block)}"
+
+
+def joined(dims: Dims) -> dict[Node, Node]:
+    """What users write for the linear position, `blockIdx.x * blockDim.x + threadIdx.x` in any order, as `LINEAR`."""
+    found: dict[Node, Node] = {}
+    for d in range(3):
+        if dims.grid[d] > 1 and dims.block[d] > 1:
+            for product in (apply("mul", B[d], dims.block[d]), apply("mul", dims.block[d], B[d])):
+                found |= {apply("add", product, T[d]): LINEAR[d], apply("add", T[d], product): LINEAR[d]}
+    return found
+
+
+def lanes_of(dims: Dims, nodes: Iterable[Node], shared: bool) -> Lanes:
+    """The axes for a kernel with these expressions; `shared` where it has arrays of the block, or barriers."""
+    nodes = list(nodes)
+    seen = set(postorder(replace(nodes, joined(dims))))
+    asked = frozenset([node.value for node in postorder(nodes) if node.op == "param"])
+    outer, inner = list[Atom](), list[Atom]()
+    for d in (2, 1, 0):
+        grid, block = dims.grid[d], dims.block[d]
+        if grid > 1 and block > 1 and (shared or T[d] in seen or B[d] in seen):
+            outer.append(("block", d))
+            inner.append(("thread", d))
+        elif grid > 1 and block > 1:
+            outer.append(("joined", d))
+        elif grid > 1:
+            outer.append(("block", d))
+        elif block > 1:
+            inner.append(("thread", d))
+    return Lanes(dims, (*outer, *inner), asked)

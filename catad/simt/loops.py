@@ -1,0 +1,267 @@
+"""Loops with memory: a few trips one after the other, a known number of trips as a sweep, all others as a `while` loop.
+
+The state of a loop consists of the numbers that it carries, for all threads at once, and the versions of the arrays that it
+writes into. A thread that makes no further trip keeps its numbers and writes nothing. Numbers that are the same for all threads
+are carried as one number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import scalar
+from catad.scalar import Function, Node, apply, const, param
+from catad.scalar.simplify import FALSE
+from catad.simt.arrays import FIRST, Array, Repeat, State, made_in, nodes_of, touched
+from catad.simt.lanes import Lanes
+from catad.simt.lower import Found, Lowering
+from catad.spaces import Tensor
+from catad.terms import D
+from catad.vector.generate import Iota
+from catad.vector.loop import WhileLoop
+from catad.vector.reduce import any as any_of
+from catad.vector.reduce import max as max_of
+from catad.vector.sweep import Swept
+from catad.wiring import Builder, share
+
+if TYPE_CHECKING:
+    from catad.wiring import Wire
+
+FEW = 8
+"""So many trips are taken one after the other, as if they were written out."""
+MAX_STEPS = 1_000_000
+
+
+def repeated(low: Lowering, step: Repeat) -> None:
+    """Add the boxes of a loop."""
+    most = None if step.trips is None else most_trips(low, low.normal(step.trips))
+    if most is not None and most <= FEW:
+        written_out(low, step, most)
+    elif most is not None:
+        swept(low, step, most)
+    else:
+        going(low, step)
+
+
+def most_trips(low: Lowering, trips: Node) -> int | None:
+    """The most trips that a thread makes, where no data decide it."""
+    if any(j >= len(low.sizes) for j in scalar.parameters([trips])[0]):
+        return None
+    if trips.op == "const":
+        return max(0, int(trips.value))
+    axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(low.sizes))]) for k, n in enumerate(low.sizes)]
+    made = scalar.array_function(Function.make(len(axes), [trips]))(np, *axes)
+    return max(0, int(np.max(made[0] if isinstance(made, (tuple, list)) else made)))
+
+
+def written_out(low: Lowering, step: Repeat, trips: int) -> None:
+    """The trips one after the other; what is carried stays an expression."""
+    now = [low.normal(state.init) for state in step.states]
+    for k in range(trips):
+        low.map.update({param(state.inside): node for state, node in zip(step.states, now, strict=True)})
+        low.map[param(step.counter)] = const(k)
+        low.run(step.body)
+        now = [low.normal(state.step) for state in step.states]
+    low.map.update({param(state.after): node for state, node in zip(step.states, now, strict=True)})
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the body of a loop needs, and the spaces of the numbers that it carries."""
+
+    lanes: Lanes
+    step: Repeat
+    states: tuple[State, ...]
+    spaces: tuple[Tensor, ...]
+    fixed: tuple[tuple[int, Node], ...]
+    given: tuple[int, ...]
+    versions: tuple[Array, ...]
+    read: tuple[Array, ...]
+
+    def lowered(
+        self, b: Builder, state: Sequence[Wire], given: Sequence[Wire], counter: Wire, found: list[Found] | None = None
+    ) -> Lowering:
+        """The boxes of one trip."""
+        low = Lowering(b, self.lanes, repeated, found)
+        low.map.update({param(k): node for k, node in self.fixed})
+        numbers = len(self.states)
+        for one, wire in zip(self.states, state, strict=False):
+            low.bind(one.inside, wire)
+        for k, wire in zip(self.given, given, strict=False):
+            low.bind(k, wire)
+        low.versions.update(zip(self.versions, state[numbers:], strict=True))
+        low.versions.update(zip(self.read, given[len(self.given) :], strict=True))
+        low.bind(self.step.counter, counter)
+        low.run(self.step.body)
+        return low
+
+    def next(self, low: Lowering) -> tuple[Wire, ...]:
+        """The state after a trip."""
+        made = []
+        for one, space in zip(self.states, self.spaces, strict=True):
+            node = low.normal(one.step)
+            if low.dtype(node) != space.dtype:
+                node = scalar.cast(space.dtype, node)
+            made.append(low.spread(low.computed(node)[0], space.shape))
+        return (*made, *[low.versions[array] for array in self.versions])
+
+
+@share
+class Trip(D):
+    """One trip of a loop: (state, given, number of the trip) to (state, ())."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def data(self) -> Hashable:
+        return self.plan
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        state, given, counter = x
+        return self.plan.next(self.plan.lowered(b, state, given, counter)), ()
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Trip, 'Trip')}({name(self.plan, 'plan')})"
+
+
+@share
+class While(D):
+    """One trip of a loop of which nobody knows how many it makes: (number of the trip, limit, state, given) to the same."""
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+    def data(self) -> Hashable:
+        return self.plan
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        counter, limit, state, given = x
+        made = self.plan.next(self.plan.lowered(b, state, given, counter))
+        return counter + 1, limit, made, given
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(While, 'While')}({name(self.plan, 'plan')})"
+
+
+@share
+class GoesOn(D):
+    """Whether a thread may make a further trip: by a state of the loop, or by the number of the trip."""
+
+    __slots__ = ("alive",)
+
+    def __init__(self, alive: int | None) -> None:
+        self.alive = alive
+
+    def data(self) -> Hashable:
+        return self.alive
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        counter, limit, state, _ = x
+        return counter < limit if self.alive is None else b.apply(any_of(), state[self.alive])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(GoesOn, 'GoesOn')}({self.alive})"
+
+
+def planned(low: Lowering, step: Repeat) -> tuple[Plan, list[Wire], list[Wire]]:
+    """The plan of a loop, the wires of its state and what is given to each trip."""
+    inner = made_in((step,))
+    free = sorted({node for one in nodes_of(step) for node in scalar.parameters([one])[0]} - inner)
+    fixed, given, wires = list[tuple[int, Node]](), list[int](), list[Any]()
+    for k in [k for k in free if k >= FIRST]:
+        node = low.normal(param(k))
+        if all(j < len(low.sizes) for j in scalar.parameters([node])[0]):
+            fixed.append((k, node))
+        else:
+            given.append(k)
+            wires += low.computed(node)
+    for state in step.states:
+        if state.step is FALSE:
+            fixed.append((state.inside, FALSE))
+            low.map[param(state.after)] = FALSE
+    states = [state for state in step.states if state.step is not FALSE]
+    versions = [array for array in touched((step,), True) if array in low.versions]
+    read = [array for array in touched((step,), False) if array in low.versions and array not in versions]
+    wires += [low.versions[array] for array in read]
+    inits = [low.normal(state.init) for state in states]
+    firsts = [first_space(low, node) for node in inits]
+    parts = (tuple(fixed), tuple(given), tuple(versions), tuple(read))
+    spaces = settled(low, Plan(low.lanes, step, tuple(states), tuple(firsts), *parts), inits, wires)
+    plan = Plan(low.lanes, step, tuple(states), spaces, *parts)
+    start = [low.spread(low.computed(scalar.cast(s.dtype, node))[0], s.shape) for s, node in zip(spaces, inits, strict=True)]
+    return plan, [*start, *[low.versions[array] for array in versions]], wires
+
+
+def first_space(low: Lowering, node: Node) -> Tensor:
+    """The space of the first value of a state."""
+    dtype = low.dtype(node)
+    shapes = [low.wires[j].shape for j in scalar.parameters([node])[0]]
+    return Tensor(np.broadcast_shapes(*shapes) if shapes else (), dtype)
+
+
+def settled(low: Lowering, plan: Plan, inits: Sequence[Node], given: Sequence[Wire]) -> tuple[Tensor, ...]:
+    """The spaces of the numbers that a loop carries, widened until a trip keeps them."""
+    spaces = plan.spaces
+    for attempt in range(8):
+        b = Builder()
+        own = [b.wire(space) for space in spaces] + [b.wire(low.versions[array].space) for array in plan.versions]
+        inner = plan.lowered(b, own, [b.wire(w.space) for w in given], b.wire(Tensor((), np.int64)))
+        made = []
+        for one, space, init in zip(plan.states, spaces, inits, strict=True):
+            after = first_space(inner, inner.normal(one.step))
+            weak = init.op == "const" and not isinstance(init.value, np.generic) and attempt == 0
+            free = weak and after.dtype.kind == "f"
+            dtype = after.dtype if free else np.result_type(space.dtype, after.dtype)
+            made.append(Tensor(np.broadcast_shapes(space.shape, after.shape), dtype))
+        if tuple(made) == spaces:
+            return spaces
+        spaces = tuple(made)
+    return spaces
+
+
+def finished(low: Lowering, plan: Plan, end: Sequence[Wire]) -> None:
+    """What a loop leaves."""
+    for state, wire in zip(plan.states, end, strict=False):
+        low.bind(state.after, wire)
+    low.versions.update(zip(plan.versions, end[len(plan.states) :], strict=True))
+
+
+def noted(low: Lowering, plan: Plan, state: Sequence[Wire], given: Sequence[Wire]) -> None:
+    """Say what became of the sites in a body."""
+    if low.found is not None:
+        b = Builder()
+        own, more = [b.wire(w.space) for w in state], [b.wire(w.space) for w in given]
+        plan.lowered(b, own, more, b.wire(Tensor((), np.int64)), low.found)
+
+
+def swept(low: Lowering, step: Repeat, trips: int) -> None:
+    """A loop of a known number of trips."""
+    plan, state, given = planned(low, step)
+    noted(low, plan, state, given)
+    (count,) = low.b.add(Iota(trips))
+    end, _ = low.b.apply(Swept(Trip(plan), trips, False), (tuple(state), tuple(given), count))
+    finished(low, plan, end)
+
+
+def going(low: Lowering, step: Repeat) -> None:
+    """A loop whose trips the data decide."""
+    plan, state, given = planned(low, step)
+    noted(low, plan, state, given)
+    b = low.b
+    zero = low.computed(const(np.int64(0)))[0]
+    limit, alive = zero, None
+    if step.trips is None:
+        alive = next(k for k, one in enumerate(plan.states) if one.inside == step.alive)
+    else:
+        limit = b.apply(max_of(), low.computed(scalar.cast(np.int64, apply("maximum", low.normal(step.trips), 0)))[0])
+    loop = WhileLoop(GoesOn(alive), While(plan), MAX_STEPS)
+    _, _, end, _ = b.apply(loop, (zero, limit, tuple(state), tuple(given)))
+    finished(low, plan, end)

@@ -1,0 +1,420 @@
+"""A kernel that has been read, as boxes: threads are axes.
+
+A load is a view or a gather, a store makes the next version of its array, everything between is `Map`. A site whose index is
+affine in the coordinates of the threads is a view in both directions. The number that a store or an atomic writes is
+`select(path, v, 0)` in the `Map` that computes v: so neither NaN nor infinity of a thread whose path does not hold reaches
+anybody, forward or reverse. No rule for derivatives is here: the boxes have theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from catad import errors, scalar
+from catad.linear.contract import contract
+from catad.linear.gather import Gathered, ScatterAdded, rows_of
+from catad.linear.reindex import axis, whole
+from catad.scalar import Function, Node, apply, const, param
+from catad.scalar.simplify import FALSE, replace
+from catad.simt.affine import Form, Forms, both, conjuncts, injective, pins
+from catad.simt.arrays import Array, Atomic, Barrier, Declare, Load, Repeat, Site, Step, Store
+from catad.simt.lanes import Lanes
+from catad.simt.views import unwindow, viewable, window
+from catad.vector.by_bin import PrefixByBin
+from catad.vector.constant import Constant
+from catad.vector.fold_by_bin import FoldByBin
+from catad.vector.generate import Iota
+from catad.vector.index import InRange, LastWriter
+from catad.vector.known_indices import gathered
+from catad.vector.map import mapped
+from catad.vector.merge_axes import reshaped
+from catad.vector.monoid import Monoid, monoid_of
+from catad.vector.shape import moved
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire
+
+
+class Found(NamedTuple):
+    """What became of a site: the kind of statement, how it runs, how its reverse runs, and whether that needs no atomics."""
+
+    site: Site
+    kind: str
+    forward: str
+    reverse: str
+    free: bool
+    reason: str
+
+
+Loops = Callable[["Lowering", Repeat], None]  # what adds the boxes of a loop (`loops.py`, which lowers bodies in turn)
+
+
+class Lowering:
+    """Adds the boxes of statements to a builder; `wires` are the values of its parameters, the coordinates first."""
+
+    def __init__(self, b: Builder, lanes: Lanes, repeated: Loops, found: list[Found] | None = None) -> None:
+        self.b, self.lanes, self.sizes, self.repeated = b, lanes, lanes.sizes, repeated
+        self.forms = Forms(self.sizes)
+        self.wires: list[Wire] = []
+        for k, n in enumerate(self.sizes):
+            (own,) = b.add(Iota(n))
+            self.wires.append(reshaped(b, own, [n if j == k else 1 for j in range(len(self.sizes))]))
+        self.map: dict[Node, Node] = dict(lanes.coordinates)
+        self.versions: dict[Array, Wire] = {}
+        self.found = found
+
+    # -- expressions
+
+    def bind(self, k: int, wire: Wire) -> None:
+        """Give a parameter of the kernel the value on a wire."""
+        self.wires.append(wire)
+        self.map[param(k)] = param(len(self.wires) - 1)
+
+    def normal(self, node: Node) -> Node:
+        """An expression of the kernel over the wires, with what is the same for all threads decided."""
+        return self.forms.decided(replace([node], self.map)[0])
+
+    def computed(self, *nodes: Node) -> list[Wire]:
+        """The wires of some expressions over the wires."""
+        used = sorted({j for node in nodes for j in scalar.parameters([node])[0]})
+        if not used:
+            return [self.constant(node) for node in nodes]
+        small = replace(nodes, {param(j): param(i) for i, j in enumerate(used)})
+        wires = [self.wires[j] for j in used]
+        plain = [k for k, node in enumerate(small) if scalar.parameters([node])[0]]
+        made = iter(mapped(self.b, [small[k] for k in plain], wires))
+        return [next(made) if k in plain else self.constant(small[k]) for k in range(len(nodes))]
+
+    def constant(self, node: Node) -> Wire:
+        """An expression without parameters."""
+        if node.op != "const":
+            value = scalar.array_function(Function.make(0, [node]))(np)[0]
+            return self.b.add(Constant(np.asarray(value)))[0]
+        value = node.value
+        return self.b.add(Constant(np.asarray(value)))[0]
+
+    def dtype(self, node: Node) -> np.dtype[Any]:
+        """The dtype of an expression over the wires."""
+        return scalar.dtypes_alone([node], [wire.dtype for wire in self.wires] or [np.dtype(np.float64)])[0]
+
+    def full(self, wire: Wire) -> Wire:
+        """A wire that has a number for each thread."""
+        return self.spread(wire, self.sizes)
+
+    def spread(self, wire: Wire, shape: Sequence[int]) -> Wire:
+        """A wire of size 1 along some axes, repeated along them."""
+        if wire.shape == tuple(shape):
+            return wire
+        padded = (1,) * (len(shape) - wire.ndim) + wire.shape
+        kept = tuple([k for k, n in enumerate(padded) if n == shape[k]])
+        wire = reshaped(self.b, wire, [shape[k] for k in kept])
+        return contract(self.b, [kept], [wire], tuple(range(len(shape))), list(shape))
+
+    def varying(self, node: Node) -> bool:
+        """Whether threads of one block may differ in an expression over the wires."""
+        same = self.lanes.of_block
+        for j in scalar.parameters([node])[0]:
+            if j < len(self.sizes):
+                if j not in same:
+                    return True
+            elif self.wires[j].ndim and any(n > 1 and k not in same for k, n in enumerate(self.wires[j].shape)):
+                return True
+        return False
+
+    # -- statements
+
+    def run(self, steps: Sequence[Step]) -> None:
+        """Add the boxes of statements, in their order."""
+        for step in steps:
+            match step:
+                case Declare(array=array):
+                    self.versions[array] = self.poisoned(self.lanes.whole(array), array.dtype)
+                case Load(site=site, out=out):
+                    self.bind(out, self.load(site))
+                case Store(site=site, value=value):
+                    self.store(site, value)
+                case Atomic():
+                    self.atomic(step)
+                case Barrier(path=path):
+                    if self.varying(self.normal(path)):
+                        raise errors.ScalarError(errors.divergent_barrier(step.where))
+                case Repeat():
+                    self.repeated(self, step)
+
+    def poisoned(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Wire:
+        """An array that nobody has written: NaN, and 0 for integers."""
+        value = np.asarray(np.nan if dtype.kind == "f" else 0, dtype=dtype)
+        return self.spread(self.b.add(Constant(value))[0], shape)
+
+    def note(self, site: Site, kind: str, forward: str, reverse: str, free: bool, reason: str) -> None:
+        if self.found is not None:
+            self.found.append(Found(site, kind, forward, reverse, free, reason))
+
+    # -- where a site is
+
+    def place(self, site: Site) -> tuple[list[Node], Node]:
+        """The indices of a site in its array, those of its block or thread first, and its path."""
+        index = [self.normal(node) for node in site.index]
+        for node in index:
+            dtype = self.dtype(node)
+            if dtype.kind not in "iu":
+                raise errors.ScalarError(errors.float_index(site.array.name, dtype) + f"\n  where:    {site.where}")
+        own = [param(k) for k in self.lanes.prefix(site.array)]
+        return [*own, *index], self.normal(site.path)
+
+    def view_of(self, site: Site, index: Sequence[Node], path: Node) -> list[Form] | None:
+        """The forms of the indices, where all are affine and surely in range on the path; None otherwise.
+
+        Raises IndexRangeError where a thread is out of range, whatever the data.
+        """
+        forms = [self.forms.form(node) for node in index]
+        shape = self.lanes.whole(site.array)
+        if None in forms or not viewable([f for f in forms if f is not None], shape, self.sizes):
+            return None
+        made = [form for form in forms if form is not None]
+        if all(low >= 0 and high < n for (low, high), n in zip([f.bounds(self.sizes) for f in made], shape, strict=True)):
+            return made
+        known, unknown = self.conditions(path)
+        bad = self.out_of_range(made, shape, known)
+        if bad is None:
+            return made
+        if not unknown:
+            numbers = [self.value(form, bad) for form in made[len(self.lanes.prefix(site.array)) :]]
+            thread = self.lanes.named(bad)
+            message = errors.index_of_thread(site.array.name, numbers, site.array.shape, thread, site.where)
+            raise errors.IndexRangeError(message)
+        return None
+
+    @staticmethod
+    def value(form: Form, at: Sequence[int]) -> int:
+        return form.c + sum([s * at[v] for v, s in form.terms])
+
+    def conditions(self, path: Node) -> tuple[list[Node], list[Node]]:
+        """The parts of a path that the coordinates decide, and the others."""
+        known, unknown = list[Node](), list[Node]()
+        for part in conjuncts(path):
+            alone = all(j < len(self.sizes) for j in scalar.parameters([part])[0])
+            (known if alone else unknown).append(part)
+        return known, unknown
+
+    def out_of_range(self, forms: Sequence[Form], shape: Sequence[int], known: Sequence[Node]) -> tuple[int, ...] | None:
+        """The coordinates of the first thread on a path that is out of range."""
+        axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(self.sizes))]) for k, n in enumerate(self.sizes)]
+        outside = np.zeros((1,) * len(self.sizes), dtype=bool)
+        for form, n in zip(forms, shape, strict=True):
+            at = form.c + sum([s * axes[v] for v, s in form.terms], np.zeros((1,) * len(self.sizes), dtype=np.int64))
+            outside = outside | (at < 0) | (at >= n)
+        for part in known:
+            used = Function.make(len(axes), [part])
+            (holds,) = _several(scalar.array_function(used)(np, *axes))
+            outside = outside & holds
+        outside = np.broadcast_to(outside, self.sizes)
+        first = int(np.argmax(outside)) if outside.any() else -1
+        return None if first < 0 else tuple([int(k) for k in np.unravel_index(first, self.sizes)]) if self.sizes else ()
+
+    def flat(self, index: Sequence[Node], shape: Sequence[int], path: Node) -> Node:
+        """The position in the flattened array, -1 where the path does not hold or an index is out of range."""
+        flat: Node = const(0)
+        inside = [path]
+        for node, n in zip(index, shape, strict=True):
+            inside += [apply("ge", node, 0), apply("lt", node, n)]
+            flat = apply("add", apply("mul", flat, n), node)
+        return self.forms.decided(apply("select", both(inside), scalar.cast(np.int64, flat), const(-1)))
+
+    def checked(self, site: Site, index: Sequence[Node], path: Node) -> list[Node]:
+        """The indices, with a box for each that raises at run time where it is out of range on the path."""
+        shape = self.lanes.whole(site.array)
+        made = []
+        for node, n in zip(index, shape, strict=True):
+            form = self.forms.form(node)
+            low, high = form.bounds(self.sizes) if form is not None else (-1, n)
+            if low >= 0 and high < n:
+                made.append(node)
+                continue
+            (own,) = self.computed(apply("select", path, scalar.cast(np.int64, node), const(0)))
+            (safe,) = self.b.add(InRange(n), own)
+            self.wires.append(safe)
+            made.append(param(len(self.wires) - 1))
+        return made
+
+    # -- loads
+
+    def load(self, site: Site) -> Wire:
+        """What stands in the cells of a site."""
+        index, path = self.place(site)
+        x = self.versions[site.array]
+        if path is FALSE:
+            return self.b.add(Constant(np.zeros((), dtype=x.dtype)))[0]
+        forms = self.view_of(site, index, path)
+        if forms is not None:
+            self.note_view(site, forms)
+            return window(self.b, x, forms, self.sizes)
+        index = self.checked(site, index, path)
+        (at,) = self.computed(self.flat(index, x.shape, path))
+        self.note(site, "read", "gather", "by bin", False, "")
+        line = reshaped(self.b, x, (math.prod(x.shape),))
+        return gathered(self.b, rows_of(line.shape, at.shape), at, line)
+
+    def note_view(self, site: Site, forms: Sequence[Form]) -> None:
+        used = {v for form in forms for v, _ in form.terms}
+        alone = injective(forms, self.sizes, range(len(self.sizes)))
+        constant = not used
+        reason = "one thread a cell" if alone else "the same for all threads" if constant else "several threads a cell"
+        how = "broadcast" if constant else "view"
+        self.note(site, "read", how, "view" if alone else "fold", alone, reason)
+
+    # -- stores
+
+    def store(self, site: Site, value: Node) -> None:
+        """The next version of an array, with numbers stored into it."""
+        index, path = self.place(site)
+        if path is FALSE:
+            return
+        value = self.normal(value)
+        old = self.versions[site.array]
+        if site.array.place == "shuffle":
+            old = self.poisoned(old.shape, self.dtype(value))
+        forms = self.view_of(site, index, path)
+        if forms is not None:
+            fixed, rest = pins(self.forms, path)
+            pinned = [form.at(fixed) for form in forms]
+            free = [v for v in range(len(self.sizes)) if v not in fixed]
+            if injective(pinned, self.sizes, free):
+                self.note(site, "store", "view", "view", True, "one thread a cell")
+                self.versions[site.array] = self.stored(old, pinned, fixed, path, rest, value)
+                return
+        self.note(site, "store", "last writer", "gather", True, "the last thread wins")
+        self.versions[site.array] = self.last_written(old, index, path, value)
+
+    def written(self, path: Node, value: Node, dtype: np.dtype[Any]) -> Node:
+        """The number that a site writes, 0 where its path does not hold; one expression, so that no partial is multiplied."""
+        made = apply("select", path, value, const(0.0) if dtype.kind == "f" else const(0))
+        if dtype.kind == "b":
+            return apply("select", path, scalar.truth(value), FALSE)
+        return made if self.dtype(made) == dtype else scalar.cast(dtype, made)
+
+    def stored(
+        self, old: Wire, forms: Sequence[Form], fixed: dict[int, int], path: Node, rest: Sequence[Node], value: Node
+    ) -> Wire:
+        """A store at affine indices that differ."""
+        (v,) = self.computed(self.written(path, value, old.dtype))
+        v = self.cut(v, fixed)
+        sizes = [1 if k in fixed else n for k, n in enumerate(self.sizes)]
+        new = self.put(v, forms, old.shape, sizes)
+        mask: Wire | None = None
+        if rest or not self.covers(forms, old.shape, sizes):
+            (there,) = self.computed(both(rest)) if rest else [self.b.add(Constant(np.asarray(True)))[0]]
+            mask = self.put(self.cut(there, fixed), forms, old.shape, sizes)
+        if mask is None:
+            return new
+        chosen = apply("select", scalar.truth(param(0)), param(1), param(2))
+        return mapped(self.b, [chosen], [mask, new, old])[0]
+
+    def cut(self, wire: Wire, fixed: dict[int, int]) -> Wire:
+        """The numbers of the threads with some coordinates fixed, as axes of size 1."""
+        if not wire.ndim:
+            return wire
+        moves = []
+        for k, n in enumerate(wire.shape):
+            moves.append(axis(n, 1, fixed[k], 1, 0, 1, 1) if k in fixed and n > 1 else whole(n))
+        return moved(self.b, wire, moves)
+
+    def put(self, v: Wire, forms: Sequence[Form], shape: Sequence[int], sizes: Sequence[int]) -> Wire:
+        """The numbers of threads at their cells."""
+        v = self.spread(v, sizes)
+        kept = tuple([k for k in range(len(sizes)) if any(k == u for form in forms for u, _ in form.terms)])
+        v = contract(self.b, [tuple(range(len(sizes)))], [v], kept, list(sizes)) if len(kept) < len(sizes) else v
+        renamed = [Form(form.c, tuple([(kept.index(u), s) for u, s in form.terms])) for form in forms]
+        return unwindow(self.b, v, renamed, shape, [sizes[k] for k in kept])
+
+    @staticmethod
+    def covers(forms: Sequence[Form], shape: Sequence[int], sizes: Sequence[int]) -> bool:
+        """Whether the cells are all cells of the array; they differ."""
+        inside = all(low >= 0 and high < n for (low, high), n in zip([f.bounds(sizes) for f in forms], shape, strict=True))
+        return inside and math.prod(sizes) == math.prod(shape)
+
+    def last_written(self, old: Wire, index: Sequence[Node], path: Node, value: Node) -> Wire:
+        """A store at any indices: the last thread that comes to a cell wins."""
+        size = math.prod(old.shape)
+        at, v = self.computed(self.flat(index, old.shape, path), self.written(path, value, old.dtype))
+        at, v = self.in_order(at), self.in_order(v)
+        (writer,) = self.b.add(LastWriter(size), at)
+        (new,) = self.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
+        chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
+        return reshaped(self.b, mapped(self.b, [chosen], [writer, new, reshaped(self.b, old, (size,))])[0], old.shape)
+
+    def in_order(self, wire: Wire) -> Wire:
+        """The numbers of all threads on one axis, in their linear order."""
+        return self.lanes.in_order(self.b, self.full(wire))
+
+    # -- atomics
+
+    def atomic(self, step: Atomic) -> None:
+        """The next version of an array, with numbers added, or the smallest or largest ones; and the number before."""
+        site = step.site
+        index, path = self.place(site)
+        if path is FALSE:
+            self.bind_if(step.out, lambda: self.b.add(Constant(np.zeros((), dtype=site.array.dtype)))[0])
+            return
+        old, value = self.versions[site.array], self.normal(step.value)
+        v = self.written(path, value, old.dtype)
+        forms = self.view_of(site, index, path)
+        needed = step.out is not None and step.out in self.lanes.asked
+        if step.op == "add" and forms is not None and not needed:
+            alone = injective(forms, self.sizes, range(len(self.sizes)))
+            self.note(site, "atomic add", "view" if alone else "fold", "view", True, "")
+            total = self.put(self.computed(v)[0], forms, old.shape, self.sizes)
+            self.versions[site.array] = mapped(self.b, [apply("add", param(0), param(1))], [old, total])[0]
+            return
+        self.note(site, f"atomic {step.op}", "by bin", "gather", True, "")
+        size = math.prod(old.shape)
+        at, added = self.computed(self.flat(index, old.shape, path), v)
+        at, added = self.in_order(at), self.in_order(added)
+        line = reshaped(self.b, old, (size,))
+        if needed:
+            assert step.out is not None
+            self.bind(step.out, self.before(step.op, line, at, added))
+        if step.op == "add":
+            (total,) = self.b.add(ScatterAdded(rows_of((size,), at.shape)), at, added)
+        else:
+            (total,) = self.b.add(FoldByBin(self.monoid(step.op, old.dtype), size), at, added)
+        made = mapped(self.b, [_OPERATORS[step.op](param(0), param(1))], [line, total])[0]
+        self.versions[site.array] = reshaped(self.b, made, old.shape)
+
+    def bind_if(self, k: int | None, made: Any) -> None:
+        if k is not None:
+            self.bind(k, made())
+
+    def before(self, op: str, line: Wire, at: Wire, added: Wire) -> Wire:
+        """The number that each thread finds in its cell."""
+        (there,) = self.b.add(Gathered(rows_of(line.shape, at.shape)), at, line)
+        found, earlier, *_ = self.b.add(PrefixByBin(self.monoid(op, line.dtype), line.shape[0]), at, added)
+        node = apply("select", scalar.truth(param(0)), _OPERATORS[op](param(2), param(1)), param(2))
+        (made,) = mapped(self.b, [node], [found, earlier, there])
+        return self.lanes.out_of_order(self.b, made)
+
+    @staticmethod
+    def monoid(op: str, dtype: np.dtype[Any]) -> Monoid:
+        """The operator of an atomic with its neutral element."""
+        if op == "add":
+            return monoid_of(lambda a, b: a + b, 0.0 if dtype.kind == "f" else 0)
+        if dtype.kind == "f":
+            ends: tuple[Any, Any] = (-np.inf, np.inf)
+        else:
+            ends = (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        return monoid_of(np.maximum if op == "max" else np.minimum, ends[0] if op == "max" else ends[1])
+
+
+_OPERATORS = {
+    "add": lambda a, b: apply("add", a, b),
+    "max": lambda a, b: apply("maximum", a, b),
+    "min": lambda a, b: apply("minimum", a, b),
+}
+
+
+def _several(made: Any) -> Sequence[Any]:
+    return made if isinstance(made, (tuple, list)) else [made]

@@ -1,0 +1,386 @@
+"""Reading a kernel: the scalar reader, with arrays among the values, and statements that are recorded in their order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.errors import ScalarError
+from catad.scalar import Node, apply, const, param, truth
+from catad.scalar.callables import scalar
+from catad.scalar.frames import RESULT, RETURNED
+from catad.scalar.read_expressions import BINARY
+from catad.scalar.simplify import FALSE, TRUE
+from catad.scalar.values import arithmetic, attribute
+from catad.simt.arrays import (
+    LINEAR,
+    Array,
+    Atomic,
+    B,
+    Barrier,
+    Body,
+    Declare,
+    Load,
+    Site,
+    Store,
+    T,
+    touched,
+)
+from catad.simt.read_loops import LoopReader
+from catad.simt.words import WARP, Coordinates, Group, Lane, Word
+from catad.spaces import Tensor
+
+
+@dataclass(frozen=True)
+class Handle:
+    """An array, or a part of one: for each axis of the array a fixed index, or (start, length) of a free axis."""
+
+    array: Array
+    axes: tuple[Node | tuple[Node, int], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the part."""
+        return tuple([one[1] for one in self.axes if isinstance(one, tuple)])
+
+
+@dataclass(frozen=True)
+class Dims:
+    """The sizes of a launch, x first."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+
+
+def whole_of(array: Array) -> Handle:
+    """The whole array as a handle."""
+    return Handle(array, tuple([(const(0), n) for n in array.shape]))
+
+
+class KernelReader(LoopReader):
+    """Reads one kernel at one launch, for arrays of known shapes."""
+
+    def __init__(self, dims: Dims) -> None:
+        super().__init__()
+        self.dims = dims
+        self.arrays = 0
+        self.notices: list[str] = []
+        self.here: ast.AST | None = None
+
+    # -- what the scalar reader asks
+
+    def statement(self, node: ast.stmt) -> None:
+        self.here = node
+        super().statement(node)
+
+    def returned(self, definition: ast.FunctionDef) -> Any:
+        env = self.frame.env
+        if self.depth == 1:
+            if env.get(RESULT) is not None:
+                with self.at(definition):
+                    raise ScalarError(errors.returns_value(self.frame.name))
+            return None
+        if env[RETURNED] is FALSE or (RESULT in env and env[RESULT] is None):
+            return None
+        return super().returned(definition)
+
+    def do_Return(self, node: ast.Return) -> None:
+        if self.depth == 1 and node.value is not None and not _is_none(node.value):
+            with self.at(node):
+                raise ScalarError(errors.returns_value(self.frame.name))
+        value = None if node.value is None else self.value(node.value)
+        self.frame.env[RESULT], self.frame.env[RETURNED] = value, TRUE
+
+    def read_Name(self, node: ast.Name) -> Any:
+        return self.meant(super().read_Name(node))
+
+    def read_Attribute(self, node: ast.Attribute) -> Any:
+        owner = self.value(node.value)
+        if isinstance(owner, Coordinates) and node.attr in ("x", "y", "z"):
+            return self.coordinate(owner.name, "xyz".index(node.attr))
+        if isinstance(owner, Handle):
+            return self.fact(node, owner)
+        self._supported(node, owner)
+        with self.at(node):
+            return self.meant(attribute(owner, node.attr))
+
+    def _supported(self, node: ast.Attribute, owner: Any) -> None:
+        words = isinstance(owner, Group) or getattr(owner, "__name__", "") == "catad.simt"
+        if words and node.attr in UNSUPPORTED and not hasattr(owner, node.attr):
+            with self.at(node):
+                raise ScalarError(errors.no_such_word(node.attr, UNSUPPORTED[node.attr]))
+
+    def meant(self, value: Any) -> Any:
+        """A value that is asked of the thread, such as `laneid`."""
+        return apply("mod", self.linear_thread(), WARP) if isinstance(value, Lane) else value
+
+    def fact(self, node: ast.Attribute, handle: Handle) -> Any:
+        """`x.shape`, `x.ndim`, `x.size`, `x.dtype` of an array."""
+        facts: dict[str, Any] = {
+            "shape": tuple(map(const, handle.shape)),
+            "ndim": const(len(handle.shape)),
+            "size": const(int(np.prod(handle.shape, dtype=np.int64))),
+            "dtype": handle.array.dtype,
+        }
+        if node.attr not in facts:
+            raise self.error(node, f"an array of a kernel has no {node.attr}", "use shape, ndim, size, dtype and entries")
+        return facts[node.attr]
+
+    def store_into(self, target: ast.expr, value: Any) -> None:
+        if not isinstance(target, ast.Subscript):
+            super().store_into(target, value)
+            return
+        owner = self.value(target.value)
+        if not isinstance(owner, Handle):
+            with self.at(target):
+                raise ScalarError(errors.store_to_number(ast.unparse(target.value)))
+        site = self.site(target, owner, self.index(target))
+        with self.at(target):
+            self.steps.append(Store(site, self.entry(value)))
+
+    def change(self, node: ast.AugAssign) -> None:
+        target = node.target
+        if not isinstance(target, ast.Subscript):
+            super().change(node)
+            return
+        owner = self.value(target.value)
+        if not isinstance(owner, Handle):
+            with self.at(target):
+                raise ScalarError(errors.store_to_number(ast.unparse(target.value)))
+        index = self.index(target)
+        old = self.load(target, owner, index)
+        with self.at(node):
+            made = arithmetic(f"{BINARY[type(node.op)]}=", old, self.entry(self.value(node.value)))
+        self.steps.append(Store(self.site(target, owner, index), made))
+
+    def entry(self, value: Any) -> Node:
+        """A value that must be a number."""
+        if isinstance(value, Handle):
+            raise ScalarError(errors.array_as_number(value.array.name))
+        return scalar(value)
+
+    def subscript(self, node: ast.Subscript, value: Any) -> Any:
+        if not isinstance(value, Handle):
+            return super().subscript(node, value)
+        index = self.index(node)
+        if len(index) < len(value.shape) or any(isinstance(one, slice) for one in index):
+            return self.part(node, value, index)
+        return self.load(node, value, index)
+
+    def index(self, node: ast.Subscript) -> list[Any]:
+        """The indices of a subscript: numbers, and slices with known ends."""
+        parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        found: list[Any] = []
+        for part in parts:
+            if isinstance(part, ast.Slice):
+                found.append(slice(*[None if end is None else self.value(end) for end in (part.lower, part.upper, part.step)]))
+                continue
+            value = self.value(part)
+            found += list(value) if isinstance(value, tuple) else [value]
+        return found
+
+    def part(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Handle:
+        """A row or a slice of an array."""
+        given, axes = iter(index), list[Any]()
+        for one in handle.axes:
+            if not isinstance(one, tuple):
+                axes.append(one)
+                continue
+            chosen = next(given, slice(None))
+            if not isinstance(chosen, slice):
+                axes.append(apply("add", one[0], self.entry(chosen)))
+                continue
+            if chosen.step is not None:
+                raise self.error(node, "a slice with a step", "write indices with the step")
+            start = const(0) if chosen.start is None else self.entry(chosen.start)
+            length = apply("sub", const(one[1]) if chosen.stop is None else self.entry(chosen.stop), start)
+            if length.op != "const":
+                with self.at(node):
+                    raise ScalarError(errors.unknown_size("a slice"))
+            axes.append((apply("add", one[0], start), int(length.value)))
+        return Handle(handle.array, tuple(axes))
+
+    def site(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Site:
+        """The cell that an index names, where the reader stands."""
+        if len(index) != len(handle.shape) or any(isinstance(one, slice) for one in index):
+            with self.at(node):
+                raise ScalarError(errors.wrong_rank(handle.array.name, len(index), len(handle.shape)))
+        given = iter(index)
+        with self.at(node):
+            full = [apply("add", one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
+        line = getattr(node, "lineno", 0)
+        source = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
+        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file)
+
+    def load(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Node:
+        """The number in a cell."""
+        out = self.new()
+        self.steps.append(Load(self.site(node, handle, index), out))
+        return truth(param(out)) if handle.array.dtype.kind == "b" else param(out)
+
+    # -- words
+
+    def call_value(self, thing: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if isinstance(thing, Word):
+            try:
+                return getattr(self, "word_" + thing.__name__.replace(".", "_"))(*args, **kwargs)
+            except TypeError as error:
+                if isinstance(error, errors.CatadError):
+                    raise
+                raise ScalarError(f"ct.simt.{thing.__name__} is called with other arguments: {thing.__doc__}") from error
+        if thing is print:
+            where = f"{self.frame.file}:{getattr(self.here, 'lineno', 0)}"
+            self.notices.append(errors.skipped_print(where))
+            return None
+        if thing is len and len(args) == 1 and isinstance(args[0], Handle):
+            return const(args[0].shape[0])
+        if isinstance(thing, Tensor):
+            raise ScalarError(errors.array_as_number(repr(thing)))
+        return super().call_value(thing, args, kwargs)
+
+    def coordinate(self, name: str, d: int) -> Node:
+        grid, block = self.dims.grid[d], self.dims.block[d]
+        if name == "threadIdx":
+            return const(0) if block == 1 else LINEAR[d] if grid == 1 else T[d]
+        if name == "blockIdx":
+            return const(0) if grid == 1 else LINEAR[d] if block == 1 else B[d]
+        return const(block if name == "blockDim" else grid)
+
+    def linear_thread(self) -> Node:
+        """The number of the thread in its block."""
+        x, y, z = [self.coordinate("threadIdx", d) for d in range(3)]
+        m, n, _ = self.dims.block
+        return apply("add", apply("mul", apply("add", apply("mul", z, n), y), m), x)
+
+    def word_grid(self, n: Any) -> Any:
+        at = tuple([LINEAR[d] if self.dims.grid[d] * self.dims.block[d] > 1 else const(0) for d in range(_dims(n))])
+        return at[0] if len(at) == 1 else at
+
+    def word_gridsize(self, n: Any) -> Any:
+        sizes = tuple([const(self.dims.grid[d] * self.dims.block[d]) for d in range(_dims(n))])
+        return sizes[0] if len(sizes) == 1 else sizes
+
+    def word_syncthreads(self) -> None:
+        node = self.here
+        line = getattr(node, "lineno", 0)
+        self.steps.append(Barrier(self.path, line, self.frame.lines[line - 1].strip() if line else "", self.frame.file))
+
+    def word_syncwarp(self, mask: Any = None) -> None:
+        """Nothing to compute: a statement is done by all threads before the next one."""
+
+    def declared(self, place: str, shape: Any, dtype: Any) -> Handle:
+        sizes = [scalar(one) for one in (shape if isinstance(shape, tuple) else (shape,))]
+        if any(one.op != "const" or one.kind != "i" for one in sizes):
+            raise ScalarError(errors.unknown_size(f"an array in {place} memory"))
+        self.arrays += 1
+        name = f"{place} array {self.arrays}"
+        array = Array(name, tuple([int(one.value) for one in sizes]), dtype_of(dtype), place)
+        self.steps.append(Declare(array))
+        return whole_of(array)
+
+    def word_shared_array(self, shape: Any, dtype: Any) -> Handle:
+        return self.declared("shared", shape, dtype)
+
+    def word_local_array(self, shape: Any, dtype: Any) -> Handle:
+        return self.declared("local", shape, dtype)
+
+    def updated(self, op: str, array: Any, index: Any, value: Any) -> Node:
+        if not isinstance(array, Handle):
+            raise ScalarError(errors.store_to_number(repr(array)))
+        at = list(index) if isinstance(index, tuple) else [index]
+        out = self.new()
+        assert self.here is not None
+        self.steps.append(Atomic(self.site(self.here, array, at), op, self.entry(value), out))
+        return param(out)
+
+    def word_atomic_add(self, array: Any, index: Any, value: Any) -> Node:
+        return self.updated("add", array, index, value)
+
+    def word_atomic_sub(self, array: Any, index: Any, value: Any) -> Node:
+        return self.updated("add", array, index, apply("neg", self.entry(value)))
+
+    def word_atomic_min(self, array: Any, index: Any, value: Any) -> Node:
+        return self.updated("min", array, index, value)
+
+    def word_atomic_max(self, array: Any, index: Any, value: Any) -> Node:
+        return self.updated("max", array, index, value)
+
+    def exchanged(self, value: Any, source: Callable[[Node], Node]) -> Node:
+        """The value of another lane of the warp, through an array of the block."""
+        assert self.here is not None
+        number, threads = self.linear_thread(), int(np.prod(self.dims.block))
+        array = Array(f"shuffle {self.count}", (threads,), np.dtype(np.float64), "shuffle")
+        self.steps.append(Declare(array))
+        whole, value = whole_of(array), self.entry(value)
+        self.steps.append(Store(self.site(self.here, whole, [number]), value))
+        lane = apply("mod", number, WARP)
+        other = source(lane)
+        first = apply("sub", number, lane)
+        there = apply("add", first, other)
+        inside = apply("and", apply("ge", other, 0), apply("lt", other, WARP))
+        inside = apply("and", inside, apply("lt", there, threads))
+        read = self.load(self.here, whole, [apply("select", inside, there, number)])
+        return apply("select", inside, read, value)
+
+    def word_shfl_sync(self, mask: Any, value: Any, lane: Any) -> Node:
+        return self.exchanged(value, lambda own: apply("mod", self.entry(lane), WARP))
+
+    def word_shfl_up_sync(self, mask: Any, value: Any, delta: Any) -> Node:
+        return self.exchanged(value, lambda own: apply("sub", own, self.entry(delta)))
+
+    def word_shfl_down_sync(self, mask: Any, value: Any, delta: Any) -> Node:
+        return self.exchanged(value, lambda own: apply("add", own, self.entry(delta)))
+
+    def word_shfl_xor_sync(self, mask: Any, value: Any, bits: Any) -> Node:
+        return self.exchanged(value, lambda own: apply("bitxor", own, self.entry(bits)))
+
+
+UNSUPPORTED = {
+    "threadfence": "statements are in order already: leave it out",
+    "cas": "use atomic.add, atomic.min or atomic.max, or split the kernel in two launches",
+    "compare_and_swap": "use atomic.add, atomic.min or atomic.max, or split the kernel in two launches",
+    "cg": "use syncthreads, or two launches for a barrier of all blocks",
+    "const": "pass the array as an argument",
+}
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _dims(n: Any) -> int:
+    if not (isinstance(n, Node) and n.op == "const" and n.value in (1, 2, 3)):
+        raise ScalarError("grid and gridsize take 1, 2 or 3")
+    return int(n.value)
+
+
+def dtype_of(dtype: Any) -> np.dtype[Any]:
+    """The dtype that `np.float64`, `ct.f64` or `x.dtype` names."""
+    if isinstance(dtype, np.dtype):
+        return dtype
+    own = getattr(dtype, "dtype", None)
+    return own if isinstance(own, np.dtype) else np.dtype(dtype)
+
+
+def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor]) -> tuple[Body, list[str]]:
+    """The body of a kernel for arguments of these spaces, and what the user should know."""
+    reader = KernelReader(dims)
+    args: list[Any] = []
+    arrays, numbers = [], []
+    for name, space in zip(names, spaces, strict=True):
+        if space.ndim:
+            arrays.append(Array(name, space.shape, space.dtype))
+            args.append(whole_of(arrays[-1]))
+            continue
+        numbers.append((name, reader.new()))
+        args.append(truth(param(numbers[-1][1])) if space.dtype.kind == "b" else param(numbers[-1][1]))
+    reader.call_value(fn, args, {})
+    steps = tuple(reader.steps)
+    written = {array.name for array in touched(steps, True) if array.place == "global"}
+    body = Body(steps, tuple(arrays), tuple(numbers), tuple([name for name in names if name in written]))
+    return body, reader.notices

@@ -1,0 +1,231 @@
+"""Reading the loops of a kernel: those of numbers only are loops of the scalar language, the others are `Repeat` statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from catad.errors import ScalarError
+from catad.scalar import Node, apply, const, param, truth
+from catad.scalar.callables import scalar
+from catad.scalar.find_source import names_bound
+from catad.scalar.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
+from catad.scalar.ir import leaves, tree_of, unflatten
+from catad.scalar.read import Reader
+from catad.scalar.read_control import UNROLL_TRIPS, numeric
+from catad.scalar.simplify import FALSE, TRUE
+from catad.simt.arrays import FIRST, Repeat, State, Step
+
+
+class LoopReader(Reader):
+    """The part of the reader of kernels that reads loops; `steps` are the statements so far."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[Step] = []
+        self.count = FIRST
+
+    def new(self) -> int:
+        """The number of a new parameter."""
+        self.count += 1
+        return self.count - 1
+
+    def attempt(self, run: Callable[[], None]) -> bool:
+        """Read a loop as one of numbers only; False, and nothing has happened, where it touches memory."""
+        steps, env, path = len(self.steps), dict(self.frame.env), self.path
+        frame, depth, failed = self.frame, self.depth, None
+        try:
+            run()
+        except ScalarError as error:
+            failed = error
+        if len(self.steps) == steps:
+            if failed is not None:
+                raise failed
+            return True
+        del self.steps[steps:]
+        self.frame, self.depth, self.path = frame, depth, path
+        self.frame.env = env
+        return False
+
+    def counted(self, node: ast.For, items: Range, constant: bool) -> None:
+        if not self.attempt(lambda: super(LoopReader, self).counted(node, items, constant)):
+            self.repeat(node, items)
+
+    def do_While(self, node: ast.While) -> None:
+        if not isinstance(node.test, ast.Constant) and self.unrolled_while(node):
+            return
+        if not self.attempt(lambda: super(LoopReader, self).do_While(node)):
+            self.repeat(node, None)
+
+    def unrolled_while(self, node: ast.While) -> bool:
+        """Unroll a loop whose condition is known at each trip; False, and nothing has happened, where it is not."""
+        steps, env = len(self.steps), dict(self.frame.env)
+        left = UNROLL_TRIPS
+
+        def trip() -> None:
+            nonlocal left
+            test = self.condition(node.test)
+            if test is FALSE:
+                return
+            if test is not TRUE or left == 0:
+                raise _NotKnownError
+            left -= 1
+            self.block(node.body)
+            self.frame.env[CONTINUED] = FALSE
+            self.block([_nothing, trip])
+
+        frame, path, depth = self.frame, self.path, self.depth
+        try:
+            trip()
+        except _NotKnownError:
+            del self.steps[steps:]
+            self.frame, self.path, self.depth = frame, path, depth
+            frame.env = env
+            return False
+        self.after_loop(node.orelse)
+        return True
+
+    def repeat(self, node: ast.For | ast.While, items: Range | None) -> None:
+        """Read a loop with memory once, with parameters for the numbers that it carries."""
+        frame, before, outer_path, outer_steps = self.frame, self.frame.env, self.path, self.steps
+        parts: list[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
+        names = [name for name in names_bound(parts) if name in frame.names]
+        carried = [name for name in names if name in before and numeric(before[name])]
+        states = _Carried(self)
+        broken, returned = states.flag(FALSE), states.flag(FALSE)
+        alive = states.flag(outer_path) if items is None else None
+        inside = self.fresh(before)
+        for name in names:
+            inside.setdefault(name, Unbound("the loop may not have given it a value"))
+        for name in carried:
+            inside[name] = states.stand_in(before[name])
+        counter = self.new()
+        go = outer_path if alive is None else states.inside(alive)
+        go = apply("and", go, apply("and", apply("not", states.inside(broken)), apply("not", states.inside(returned))))
+        self.steps, frame.env, self.path = [], inside, go
+        item = None
+        if items is None:
+            assert isinstance(node, ast.While)
+            test = self.condition(node.test)
+        else:
+            item = apply("add", items.start, apply("mul", param(counter), items.step))
+            test = apply("lt" if items.step > 0 else "gt", item, items.stop)
+        self.path = go = apply("and", go, test)
+        if item is not None:
+            assert isinstance(node, ast.For)
+            self.assign(node.target, item)
+        self.block(node.body)
+        body, after = tuple(self.steps), frame.env
+        self.steps, self.path = outer_steps, outer_path
+        states.close(broken, go, after[BROKEN])
+        states.close(returned, go, after[RETURNED])
+        if alive is not None:
+            states.step(alive, apply("and", go, apply("not", apply("or", after[BROKEN], after[RETURNED]))))
+        sure = items is not None and items.start.op == items.stop.op == "const"
+        env = {**before}
+        for name in names:
+            env[name] = self.carry_over(node, states, go, name, before, after, carried, sure)
+        if after.get(RESULT) is not None and after[RETURNED] is not FALSE:
+            env[RESULT] = states.new_value(go, after[RESULT])
+        elif RESULT in after:
+            env[RESULT] = after[RESULT]
+        trips = None if items is None else _trips(items)
+        where = f"{frame.file}:{node.lineno}"
+        self.steps.append(Repeat(body, states.made(), counter, trips, None if alive is None else states.number(alive), where))
+        env[BROKEN], env[RETURNED] = states.after(broken), states.after(returned)
+        frame.env = env
+        self.after_loop(node.orelse)
+
+    def carry_over(
+        self, node: ast.AST, states: _Carried, go: Node, name: str, before: Any, after: Any, carried: list[str], sure: bool
+    ) -> Any:
+        """The value of a variable after a loop that binds it."""
+        value = after.get(name)
+        if name in carried:
+            if not numeric(value) or tree_of(value) != tree_of(before[name]):
+                reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
+                raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
+            return states.end(go, name, before[name], value)
+        if name in before and value is before[name]:
+            return value
+        if sure and numeric(value):
+            return states.new_value(go, value)
+        return Unbound("only the body of a loop, which may make no trip, gives it a value")
+
+
+class _NotKnownError(Exception):
+    """A condition that is not known while reading."""
+
+
+class _Carried:
+    """The numbers that a loop carries, while they are collected."""
+
+    def __init__(self, reader: LoopReader) -> None:
+        self.reader = reader
+        self.rows: list[list[Any]] = []  # parameter inside, first value, next value, parameter after the loop
+
+    def add(self, init: Node) -> int:
+        self.rows.append([self.reader.new(), init, None, self.reader.new()])
+        return len(self.rows) - 1
+
+    def flag(self, init: Node) -> int:
+        return self.add(init)
+
+    def inside(self, k: int) -> Node:
+        return truth(param(self.rows[k][0]))
+
+    def after(self, k: int) -> Node:
+        return truth(param(self.rows[k][3])) if self.rows[k][2] is not FALSE else FALSE
+
+    def number(self, k: int) -> int:
+        return int(self.rows[k][0])
+
+    def step(self, k: int, node: Node) -> None:
+        self.rows[k][2] = node
+
+    def close(self, k: int, go: Node, value: Node) -> None:
+        """The next value of a flag, which stays where the trip is not made."""
+        self.step(k, FALSE if value is FALSE else apply("select", go, value, self.inside(k)))
+
+    def stand_in(self, value: Any) -> Any:
+        """Parameters for the numbers of a value; it is finished by `end`, in the same order."""
+        ks = [self.add(scalar(leaf)) for leaf in leaves(value)]
+        return unflatten(tree_of(value), [self.number_in(k, scalar(leaf)) for k, leaf in zip(ks, leaves(value), strict=True)])
+
+    def number_in(self, k: int, like: Node) -> Node:
+        """The parameter of a number inside, a truth value where it is like one."""
+        return self.inside(k) if like.kind == "b" else param(self.rows[k][0])
+
+    def end(self, go: Node, name: str, old: Any, value: Any) -> Any:
+        """The value after the loop of what `stand_in` began: the first value that is not finished yet."""
+        found = []
+        for leaf, init in zip(leaves(value), leaves(old), strict=True):
+            k = next(k for k, row in enumerate(self.rows) if row[2] is None)
+            self.step(k, apply("select", go, scalar(leaf), self.number_in(k, scalar(init))))
+            found.append(self.after(k) if scalar(init).kind == "b" else param(self.rows[k][3]))
+        return unflatten(tree_of(old), found)
+
+    def new_value(self, go: Node, value: Any) -> Any:
+        """A variable that the body gives its first value."""
+        found = []
+        for leaf in leaves(value):
+            node = scalar(leaf)
+            k = self.add(FALSE if node.kind == "b" else const(0))
+            self.step(k, apply("select", go, node, self.number_in(k, node)))
+            found.append(self.after(k) if node.kind == "b" else param(self.rows[k][3]))
+        return unflatten(tree_of(value), found)
+
+    def made(self) -> tuple[State, ...]:
+        return tuple([State(*row) for row in self.rows])
+
+
+def _nothing() -> None:
+    """No statement."""
+
+
+def _trips(items: Range) -> Node:
+    """The number of trips of a range."""
+    size = abs(items.step)
+    span = apply("sub", items.stop, items.start) if items.step > 0 else apply("sub", items.start, items.stop)
+    return apply("floordiv", apply("add", span, size - 1), size)

@@ -1,0 +1,178 @@
+"""The scheduler of the emulator: which warp of which block goes on, in an order that a seed draws.
+
+Some blocks are in flight at a time. Blocks and warps have paces, so that some run far ahead of others. One step picks a block, a
+warp of it, and resumes those of its threads that can go on, in a random order: all that do not wait, the warp where all of it has
+met, the block where all of it stands at a barrier. A warp that has looked at a word in vain looks again once another has gone on;
+where none can, the kernel hangs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from catad.engine.cpu.run import target
+from catad.engine.cuda.simt import WARP
+from catad.errors import LawError
+from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED
+
+IN_FLIGHT = 40
+_Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+_STATUS, _SITE = AT["status"] // 8, AT["site"] // 8
+
+
+class Emulator:
+    """Runs compiled kernels whose words are `Coroutines`. `seed` draws the order, and what unset memory holds.
+
+    `in_flight` blocks run at the same time. `steps` counts the resumptions of a warp.
+    Raises `LawError` for a kernel that breaks the rules of a GPU: "divergent barrier", "divergent warp operation", "hangs".
+    """
+
+    def __init__(self, seed: int = 0, in_flight: int = IN_FLIGHT) -> None:
+        self.rng, self.in_flight = np.random.default_rng(seed), in_flight
+        self.steps = 0
+
+    def launch(self, text: str, blocks: int, threads: int, table: Any, addresses: Sequence[int]) -> None:
+        """Run the module of a kernel on a table of integers and arrays at these addresses, on so many blocks."""
+        begin, resume, size = _compiled(text)
+        waiting = list(self.rng.permutation(blocks))
+        given = np.array(addresses, np.int64)
+        free = [_Slot(threads, size, self.rng) for _ in range(min(self.in_flight, blocks))]
+        running: list[_Slot] = []
+        moves = 0
+        while waiting or running:
+            while free and waiting:
+                slot = free.pop()
+                slot.start(int(waiting.pop()), blocks)
+                running.append(slot)
+            able = [slot for slot in running if slot.idle != moves]
+            if not able:
+                raise LawError(f"the kernel hangs: {len(running)} blocks wait for words that nobody writes")
+            slot = able[_drawn(self.rng, np.array([slot.pace for slot in able]))]
+            moves += slot.step(begin, resume, table.ctypes.data, given.ctypes.data, moves)
+            self.steps += 1
+            if slot.done:
+                running.remove(slot)
+                free.append(slot)
+
+
+class _Slot:
+    """A place for a block: the records of its threads, their coroutines, shared memory, the rows of its warps."""
+
+    def __init__(self, threads: int, size: int, rng: np.random.Generator) -> None:
+        self.threads, self.warps, self.rng = threads, threads // WARP, rng
+        self.records = np.zeros((threads, len(FIELDS)), np.int64)
+        self.frames = np.empty((threads, (size + 63) // 64 * 64 + 64), np.uint8)
+        self.shared = np.empty(SHARED + 64, np.uint8)
+        self.rows = np.zeros((self.warps, 2 * ROW // 8), np.int64)
+        self.where = self.records.ctypes.data + self.records.strides[0] * np.arange(threads)
+
+    def start(self, block: int, blocks: int) -> None:
+        """Make it ready for a block; what the block shares is noise."""
+        self.shared[:] = self.rng.integers(0, 256, len(self.shared), np.uint8)
+        self.begun = np.zeros(self.warps, bool)
+        self.pace, self.paces = _pace(self.rng, 1)[0], _pace(self.rng, self.warps)
+        made = dict.fromkeys(FIELDS, np.zeros(self.threads, np.int64))
+        made["thread"] = np.arange(self.threads)
+        made["block"], made["blocks"] = np.full(self.threads, block), np.full(self.threads, blocks)
+        made["shared"] = np.full(self.threads, _aligned(self.shared.ctypes.data))
+        made["row"] = np.repeat(self.rows.ctypes.data + self.rows.strides[0] * np.arange(self.warps), WARP)
+        made["room"] = _aligned(self.frames.ctypes.data + self.frames.strides[0] * np.arange(self.threads))
+        self.records[:] = np.stack([made[name] for name in FIELDS], axis=1)
+        self.done, self.idle, self.looked = False, -1, np.full(self.warps, -1)
+
+    def step(self, begin: Callable[..., None], resume: Callable[..., None], table: int, given: int, moves: int) -> bool:
+        """Let a warp go on that has not looked in vain since the last of so many moves; True where that is one more."""
+        warp = self._pick(moves)
+        if warp < 0:
+            self.idle = moves
+            return False
+        first = warp * WARP
+        own = self.records[first : first + WARP]
+        if not self.begun[warp]:
+            self.begun[warp] = True
+            self._call(begin, np.arange(first, first + WARP), table, given)
+            return True
+        status = own[:, _STATUS]
+        if np.all(status == AT_WARP) and np.all(own[:, _SITE] == own[0, _SITE]):
+            self._call(resume, np.arange(first, first + WARP))
+            return True
+        able = np.flatnonzero((status == FREE) | (status == LOOKS))
+        before = own[able, _STATUS].copy(), own[able, _SITE].copy()
+        self._call(resume, first + able)
+        looked = (before[0] == LOOKS) & (own[able, _STATUS] == LOOKS) & (before[1] == own[able, _SITE])
+        moved = not looked.all()
+        if not moved:
+            self.looked[warp] = moves
+        return moved
+
+    def _call(self, function: Callable[..., None], who: Any, table: int = 0, given: int = 0) -> None:
+        order = self.where[self.rng.permutation(who)]
+        function(order.ctypes.data, len(order), table, given)
+        if np.all(self.records[:, _STATUS] == DONE) and self.begun.all():
+            self.done = True
+
+    def _pick(self, moves: int) -> int:
+        """A warp that can go on, or -1 where all of them look in vain; a block that stands at its barrier passes it."""
+        for _ in range(2):
+            able = np.flatnonzero([self._able(warp) for warp in range(self.warps)])
+            if len(able):
+                able = able[self.looked[able] != moves]
+                return int(able[_drawn(self.rng, self.paces[able])]) if len(able) else -1
+            self._at_barrier()
+        raise AssertionError("a block that has passed its barrier goes on")
+
+    def _able(self, warp: int) -> bool:
+        if not self.begun[warp]:
+            return True
+        own = self.records[warp * WARP : (warp + 1) * WARP]
+        status = own[:, _STATUS]
+        if np.any((status == FREE) | (status == LOOKS)):
+            return True
+        if np.any(status == AT_WARP):
+            if np.all(status == AT_WARP) and np.all(own[:, _SITE] == own[0, _SITE]):
+                return True
+            raise LawError("divergent warp operation: not all threads of a warp meet at a shuffle or ballot")
+        return False
+
+    def _at_barrier(self) -> None:
+        """All threads stand at one barrier, and may pass it: they are free."""
+        status, site = self.records[:, _STATUS], self.records[:, _SITE]
+        if not np.all(status == BARRIER) or not np.all(site == site[0]):
+            raise LawError("divergent barrier: not all threads of a block meet at a barrier")
+        self.records[:, _STATUS] = FREE
+        self.records[:, _SITE] = 0  # so that going on counts as more than a look
+
+
+def _pace(rng: np.random.Generator, count: int) -> Any:
+    """How often each of so many go on, for as long as they run: some a thousand times as often as others, or all alike."""
+    return 2.0 ** (rng.uniform(0.0, 10.0, count) * rng.integers(0, 2))
+
+
+def _drawn(rng: np.random.Generator, paces: Any) -> int:
+    """One of them, the faster the more often."""
+    ends = np.cumsum(paces)
+    return min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(paces) - 1)
+
+
+def _aligned(address: Any) -> Any:
+    return (address + 63) // 64 * 64
+
+
+@cache
+def _compiled(text: str) -> tuple[Callable[..., None], Callable[..., None], int]:
+    """The functions of a module, and the bytes of a coroutine."""
+    module = target.compiled(text, ("begin", "resume"))
+    begin, resume = _Call(module.address("begin")), _Call(module.address("resume"))
+    record = np.zeros(len(FIELDS), np.int64)
+    at, nothing = np.array([record.ctypes.data]), np.zeros(64, np.int64)
+    begin(at.ctypes.data, 1, nothing.ctypes.data, nothing.ctypes.data)
+    _kept.append(module)
+    return begin, resume, int(record[AT["bytes"] // 8])
+
+
+_kept: list[Any] = []  # code stays while its functions may be called

@@ -1,0 +1,200 @@
+"""The words of a GPU as LLVM coroutines: where a thread waits for others it notes why, and suspends itself.
+
+A thread is known by its *record*, a row of integers of 64 bits, in the order of `FIELDS`. The module has two functions that the
+scheduler calls with the addresses of records: `begin` starts threads, `resume` lets them go on. The memory of a coroutine lies
+where its record says; where that is nowhere, `begin` only notes how many bytes it takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catad.engine.cuda.simt import WARP, Simt
+from catad.scalar.llvm_writer import Writer
+
+FIELDS = ("status", "site", "thread", "block", "blocks", "shared", "row", "turn", "handle", "room", "bytes", "spare")
+AT = {name: 8 * k for k, name in enumerate(FIELDS)}
+RUNS, BARRIER, AT_WARP, FREE, LOOKS, DONE = range(6)  # why a thread has suspended itself; free: it need not wait
+ROW = 8 * WARP  # bytes of what the threads of a warp give each other; a warp has two such rows, used in turn
+SHARED = 48 * 1024  # bytes of a block's shared memory
+
+_COROUTINE = """declare token @llvm.coro.id(i32, ptr, ptr, ptr)
+declare i64 @llvm.coro.size.i64()
+declare ptr @llvm.coro.begin(token, ptr)
+declare i8 @llvm.coro.suspend(token, i1)
+declare void @llvm.coro.resume(ptr)
+declare {end} @llvm.coro.end(ptr, i1, token)"""
+
+_START = """  %coroutine = call token @llvm.coro.id(i32 16, ptr null, ptr null, ptr null)
+  %frame = call i64 @llvm.coro.size.i64()
+  store i64 %frame, ptr %self.bytes
+  %place = load ptr, ptr %self.room
+  %nowhere = icmp eq ptr %place, null
+  br i1 %nowhere, label %refused, label %begun
+refused:
+  ret ptr null
+begun:
+  %handle = call ptr @llvm.coro.begin(token %coroutine, ptr %place)
+  br label %start
+start:"""
+
+_STOP = """  store i64 {done}, ptr %self.status
+  %ended = call i8 @llvm.coro.suspend(token none, i1 true)
+  switch i8 %ended, label %suspended [i8 0, label %never i8 1, label %suspended]
+never:
+  unreachable
+suspended:
+  {end}call {kind} @llvm.coro.end(ptr %handle, i1 false, token none)
+  ret ptr %handle
+}}"""
+
+_CALLS = """define void @begin(ptr %records, i64 %n, ptr %t, ptr %given) {{
+{loaded}
+  br label %head
+head:
+  %i = phi i64 [ 0, %0 ], [ %next, %body ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %out
+body:
+  %at = getelementptr ptr, ptr %records, i64 %i
+  %self = load ptr, ptr %at
+  %handle = call ptr @{name}({arguments})
+  %kept = getelementptr i8, ptr %self, i64 {kept}
+  store ptr %handle, ptr %kept
+  %next = add i64 %i, 1
+  br label %head
+out:
+  ret void
+}}
+define void @resume(ptr %records, i64 %n) {{
+  br label %head
+head:
+  %i = phi i64 [ 0, %0 ], [ %next, %body ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %body, label %out
+body:
+  %at = getelementptr ptr, ptr %records, i64 %i
+  %self = load ptr, ptr %at
+  %kept = getelementptr i8, ptr %self, i64 {kept}
+  %handle = load ptr, ptr %kept
+  call void @llvm.coro.resume(ptr %handle)
+  %next = add i64 %i, 1
+  br label %head
+out:
+  ret void
+}}
+"""
+
+
+class Coroutines(Simt):
+    """See the module. `llvm` is the number of LLVM's version, which decides how the end of a coroutine is written."""
+
+    llvm = 22
+
+    def __init__(self, w: Writer, threads: int) -> None:
+        super().__init__(w, threads)
+        w.block = "start"
+        self._sites = self._used = 0
+
+    # -- the whole kernel
+
+    def kernel(self, name: str, numbers: int, pointers: Sequence[str]) -> str:
+        """The coroutine, and what starts and resumes it: `begin(records, n, table, addresses)`, `resume(records, n)`."""
+        old = self.llvm < 22
+        self.w.support["coroutine"] = _COROUTINE.format(end="i1" if old else "void")
+        given = ", ".join(["ptr noalias readonly %t", *pointers, "ptr %self"])
+        fields = [f"  %self.{name} = getelementptr i8, ptr %self, i64 {at}" for name, at in AT.items()]
+        stop = _STOP.format(done=DONE, end="%over = " if old else "", kind="i1" if old else "void")
+        body = "\n".join(["entry:", *fields, *self.w.slots, _START, *self.w.lines, stop])
+        names = [pointer.split()[-1] for pointer in pointers]
+        given_at = "  {0}.at = getelementptr ptr, ptr %given, i64 {1}\n  {0} = load ptr, ptr {0}.at"
+        loaded = "\n".join([given_at.format(one, k) for k, one in enumerate(names)])
+        arguments = ", ".join(["ptr %t", *[f"ptr {one}" for one in names], "ptr %self"])
+        calls = _CALLS.format(loaded=loaded, name=name, arguments=arguments, kept=AT["handle"])
+        return f"define ptr @{name}({given}) presplitcoroutine noinline {{\n{body}\n{calls}"
+
+    def metadata(self, name: str) -> str:
+        """What ends the module."""
+        return "!0 = !{}\n"
+
+    def suspend(self, why: int) -> None:
+        """Stop here until the scheduler resumes the thread."""
+        w = self.w
+        self._sites += 1
+        w.do(f"store i64 {why}, ptr %self.status")
+        w.do(f"store i64 {self._sites}, ptr %self.site")
+        again, name = w.set("call i8 @llvm.coro.suspend(token none, i1 false)"), w.name("again")
+        w.do(f"switch i8 {again}, label %suspended [i8 0, label %{name} i8 1, label %suspended]")
+        w.label(name)
+
+    # -- which thread this is
+
+    def _field(self, name: str, kind: str = "i64") -> str:
+        return self.w.set(f"load {kind}, ptr %self.{name}")
+
+    def thread(self) -> str:
+        return self._field("thread")
+
+    def block(self) -> str:
+        return self._field("block")
+
+    def blocks(self) -> str:
+        return self._field("blocks")
+
+    # -- waiting for others
+
+    def shared(self, kind: str, count: int) -> str:
+        size = (count * {"i1": 1, "i8": 1, "i16": 2, "i32": 4, "float": 4}.get(kind, 8) + 15) // 16 * 16
+        first, self._used = self._used, self._used + size
+        assert self._used <= SHARED
+        return self.w.set(f"getelementptr i8, ptr {self._field('shared', 'ptr')}, i64 {first}")
+
+    def barrier(self) -> None:
+        self.suspend(BARRIER)
+
+    def _row(self) -> str:
+        """The address of the row of this turn; the next turn takes the other one, which all have read by then."""
+        w, turn = self.w, self._field("turn")
+        w.do(f"store i64 {w.set(f'xor i64 {turn}, {ROW}')}, ptr %self.turn")
+        return w.set(f"getelementptr i8, ptr {self._field('row', 'ptr')}, i64 {turn}")
+
+    def _met(self, value: str) -> str:
+        """Give an i64 to the warp, and wait for all of it; the address of what all have given."""
+        w, row = self.w, self._row()
+        mine = w.set(f"getelementptr i64, ptr {row}, i64 {self.lane()}")
+        w.do(f"store i64 {value}, ptr {mine}")
+        self.suspend(AT_WARP)
+        return row
+
+    def _from_lane(self, piece: str, at: str) -> str:
+        w = self.w
+        row = self._met(w.set(f"zext i32 {piece} to i64"))
+        lane = w.set(f"zext i32 {w.set(f'and i32 {at}, {WARP - 1}')} to i64")
+        there = w.set(f"getelementptr i64, ptr {row}, i64 {lane}")
+        return w.set(f"trunc i64 {w.set(f'load i64, ptr {there}')} to i32")
+
+    def ballot(self, condition: str) -> str:
+        w = self.w
+        row = self._met(w.set(f"zext i1 {condition} to i64"))
+        all_of_it = "0"
+        for k in range(WARP):
+            one = w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr {row}, i64 {k}')}")
+            bit = w.set(f"trunc i64 {one} to i32")
+            all_of_it = w.set(f"or i32 {all_of_it}, {w.set(f'shl i32 {bit}, {k}')}")
+        return all_of_it
+
+    def atomic(self, what: str, pointer: str, kind: str, value: str) -> str:
+        self.suspend(FREE)
+        return super().atomic(what, pointer, kind, value)
+
+    def exchange(self, pointer: str, kind: str, expected: str, value: str) -> tuple[str, str]:
+        self.suspend(FREE)
+        return super().exchange(pointer, kind, expected, value)
+
+    def load_word(self, pointer: str, kind: str = "i64") -> str:
+        self.suspend(LOOKS)
+        return super().load_word(pointer, kind)
+
+    def store_word(self, pointer: str, value: str, kind: str = "i64") -> None:
+        self.suspend(FREE)
+        super().store_word(pointer, value, kind)

@@ -1,0 +1,156 @@
+"""Kernels against their own Python run by real threads, central differences of that, and the laws of derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.spaces import flatten
+from tests.simt.kernels import CASES, Case
+
+ENGINES = ("reference", "cpu")
+
+
+def floats(args: tuple[Any, ...]) -> list[int]:
+    """The positions of the arguments that have tangents."""
+    return [k for k, arg in enumerate(args) if np.asarray(arg).dtype.kind == "f"]
+
+
+def cotangents(out: Any, seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    made = [rng.normal(size=np.shape(leaf)) if np.asarray(leaf).dtype.kind == "f" else () for leaf in flatten(out)]
+    return tuple(made) if isinstance(out, tuple) else made[0]
+
+
+def by_differences(case: Case, back: Any, h: float = 1e-5) -> list[Any]:
+    """The gradients of the pairing with a cotangent, of the Python run by threads."""
+
+    def paired(args: list[Any]) -> float:
+        out = flatten(ct.testing.threads(case.launch, *args))
+        ends = flatten(back) if isinstance(back, tuple) else [back]
+        return float(sum(np.vdot(np.asarray(o), c) for o, c in zip(out, ends, strict=True)))
+
+    found = []
+    for k in floats(case.args):
+        base = np.array(case.args[k], dtype=float)
+        grad = np.zeros_like(base)
+        for at in np.ndindex(base.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = base.copy()
+                moved[at] += sign * h
+                ends.append(paired([moved if j == k else a for j, a in enumerate(case.args)]))
+            grad[at] = (ends[0] - ends[1]) / (2 * h)
+        found.append(grad)
+    return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_those_of_threads_with_equal_bits_twice(name, engine):
+    launch, args = CASES[name]
+    before = [np.array(arg) for arg in args]
+    with ct.use_engine(engine):
+        first, second = flatten(launch(*args)), flatten(launch(*args))
+    for ours, again, theirs in zip(first, second, flatten(ct.testing.threads(launch, *args)), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+        assert np.asarray(ours).tobytes() == np.asarray(again).tobytes()
+    assert all(np.array_equal(a, b) for a, b in zip(before, args, strict=True))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", [name for name in CASES if name != "root"])
+def test_gradients_are_those_of_differences_of_threads(name, engine):
+    case = CASES[name]
+    with ct.use_engine(engine):
+        out, pull = ct.vjp(case.launch, *case.args)
+        back = cotangents(out)
+        got = pull(back)
+    got = flatten(got) if isinstance(got, tuple) else [got]
+    ours = [got[k] for k in floats(case.args)] if len(got) == len(case.args) else got
+    for mine, theirs in zip(ours, by_differences(case, back), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["guarded", "blur", "tree", "slots", "product", "tiled", "heat", "digits", "permuted"])
+def test_laws_of_derivatives(name):
+    launch, args = CASES[name]
+    ct.testing.check_laws(launch, args)
+
+
+@pytest.mark.parametrize("name", ["guarded", "blur", "tree", "product", "product_of", "heat"])
+def test_second_order(name):
+    launch, args = CASES[name]
+    ends = ct.square >> ct.sum()
+    loss = launch >> ends
+    k = floats(args)[0]
+    rng = np.random.default_rng(3)
+    v = rng.normal(size=np.shape(args[k]))
+
+    def gradient(x: Any) -> Any:
+        return ct.grad(loss)(*[x if j == k else a for j, a in enumerate(args)])[k]
+
+    h = 1e-5
+    expected = (gradient(args[k] + h * v) - gradient(args[k] - h * v)) / (2 * h)
+    direction = tuple([v if j == k else () if j not in floats(args) else np.zeros(np.shape(a)) for j, a in enumerate(args)])
+    got = ct.hvp(loss, args, direction)[k]
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_a_thread_whose_path_does_not_hold_gives_no_nan_to_anybody():
+    launch, _ = CASES["root"]
+    x = np.array([1.0, 2.0, 0.0, 4.25, -np.inf, np.nan])
+    for engine in ENGINES:
+        with ct.use_engine(engine):
+            value, pull = ct.vjp(launch, x, np.zeros(6))
+            dx, do = pull(np.ones(6))
+        np.testing.assert_array_equal(dx, [0, 0.5, 0, 0.5 / np.sqrt(3.25), 0, 0])
+        np.testing.assert_array_equal(do, [1, 0, 1, 0, 1, 1])
+        np.testing.assert_array_equal(value, [0, 1, 0, np.sqrt(3.25), 0, 0])
+
+
+def test_a_stencil_has_views_and_maps_only_forward_and_reverse():
+    @ct.kernel
+    def stencil(x, o):
+        i = ct.simt.grid(1)
+        if 0 < i < len(x) - 1:
+            o[i] = x[i - 1] - 2.0 * x[i] * x[i] + x[i + 1]
+
+    args = (np.linspace(0, 1, 40), np.zeros(40))
+    wiring = ct.wire(ct.grad(stencil[5, 8] >> ct.sum()), ct.space_of(args))
+    kinds = {type(box.primitive).__name__ for box in wiring.boxes}
+    assert kinds <= {"Iota", "Map", "StridedCopy", "Reshaped", "Contract", "Constant"}
+
+
+def test_launches_of_equal_kernels_are_equal_terms():
+    def made():
+        @ct.kernel
+        def twice(x, y):
+            i = ct.simt.grid(1)
+            if i < len(x):
+                y[i] = 2.0 * x[i]
+
+        return twice
+
+    one, other = made(), made()
+    assert one[2, 4] == other[2, 4] and one[2, 4] != one[4, 2] and hash(one[2, 4]) == hash(other[2, 4])
+    assert one.forall(9, block=4) == one[3, 4]
+    assert one[(2, 1), (4,)] == one[2, 4]
+
+
+def test_returning_makes_the_output():
+    launch, (x, w, o) = CASES["blur"]
+    f = launch.returning("o", like="x")
+    np.testing.assert_array_equal(f(x, w), launch(x, w, o))
+    again = ct.fork(f, ct.exr) >> f
+    np.testing.assert_array_equal(again(x, w), launch(launch(x, w, o), w, o))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_dtypes_are_kept(dtype):
+    launch, args = CASES["blur"]
+    out = launch(*[np.asarray(a, dtype=dtype) for a in args])
+    assert out.dtype == dtype
