@@ -19,7 +19,7 @@ from catad import errors
 from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.structure import Structure
 from catad.planner import brackets, cache
-from catad.planner.basis import use_of, written
+from catad.planner.basis import is_larger, use_of, written
 from catad.planner.bracketing import Bracketing
 from catad.planner.chain import allowed, end
 from catad.planner.cost_profile import CostProfile
@@ -48,6 +48,7 @@ class Priced(NamedTuple):
 
     value: float
     make: Callable[[], Runnable]
+    is_larger: bool  # the result stores more than the dense form
 
 
 class Sizes:
@@ -170,7 +171,7 @@ def _cheapest(structure: Structure, request: Request, known: Sequence[Runnable])
     found = [priced for priced in tried if priced is not None]
     if not found:
         return cache.of_structure(structure, request)
-    made = min(found, key=lambda priced: priced.value).make()
+    made = min(found, key=lambda priced: (priced.is_larger, priced.value)).make()
     return replace(cache.no_larger_than_dense(made, structure, factors, request), stopped="" if made.exact else STOPPED)
 
 
@@ -179,8 +180,8 @@ def _priced(value: float, result: Structure, request: Request, make: Callable[[]
         return None
     if request.result == "array":
         last = None if result.is_full else written(result, request.model)
-        return Priced(value + (0.0 if last is None else last.value), make)
-    return Priced(value + use_of(result, request.model), make)
+        return Priced(value + (0.0 if last is None else last.value), make, False)
+    return Priced(value + use_of(result, request.model), make, is_larger(result))
 
 
 def again(made: Runnable, subject: Structure | Factors, request: Request) -> Priced | None:

@@ -21,7 +21,7 @@ from catad.terms import D
 @pytest.fixture(autouse=True)
 def planned_anew() -> Any:
     """Nothing that a bug has made stays."""
-    caches = [pushes.pushed, pushes.pulled, pushes.accumulated, factors.multiplied, factors.written_out, basis._value]
+    caches = [pushes.pushed, pushes.pulled, pushes.accumulated, factors.multiplied, factors.written_out, basis._values]
 
     def clear() -> None:
         forget()
@@ -78,7 +78,7 @@ def dense_forms_have_their_dtype() -> bool:
     found = []
     for dtype in (np.float64, np.float32, np.float64):
         x = np.linspace(0.5, 1.5, 5, dtype=dtype)
-        with ct.use_engine("cpu"):
+        with ct.use_engine("whole"):
             matrix = ct.linearize(f, x)[1].todense()
         columns_ = np.stack([np.asarray(ct.jvp(f, (x,), (e.astype(dtype),))[1]) for e in np.eye(5)], axis=-1)
         found.append(matrix.dtype == dtype and np.allclose(matrix, columns_, rtol=1e-6))
