@@ -115,3 +115,27 @@ def skipped_print(where: str) -> str:
 
 def ignored_stream(name: str) -> str:
     return text(f"the stream of a launch of {name} is ignored", do="leave it out: a launch is a function of its arguments")
+
+
+def race(name: str, cell: Sequence[int], accesses: Sequence[str], phase: int, curable: bool) -> str:
+    """Two accesses to one cell that no barrier orders."""
+    cure = "put syncthreads() between the two statements" if curable else "let each cell be written by one thread, or use atomics"
+    return text(
+        f"a race at cell {tuple(cell)} of {name}",
+        given="; ".join(accesses),
+        expected=f"no thread touches a cell that another one writes between two barriers (here after barrier {phase})",
+        do=cure,
+    )
+
+
+def read_of_nothing(name: str, cell: Sequence[int], thread: str, where: str) -> str:
+    return text(
+        f"cell {tuple(cell)} of {name} is read before any thread has written it",
+        given=f"a read by thread {thread}",
+        where=where,
+        do="write the cell before, with a barrier between",
+    )
+
+
+def not_a_launch(who: str, given: object) -> str:
+    return text(f"{who} takes the launch of a kernel", given=repr(given), expected="k[blocks, threads] of a ct.kernel")

@@ -34,9 +34,10 @@ def product(multiply: Multiply, xp: Any, x: Any, y: Any) -> Any:
         return np.zeros((*x.shape[:-1], y.shape[-1]), np.result_type(x, y))
     if x.ndim > 2:
         return multiply(xp, x, y)
-    if _twins(x, y):
-        return multiply(xp, x, x.T)
     for across, left, right in ((False, x, y), (True, y.T, x.T)):
+        start = _twin(left, right)
+        if start is not None:
+            return _with_square(multiply, left, right, start, across)
         spans = _spans(right)
         if spans is not None and _finite(left):
             return _by_blocks(multiply, x, y, spans, across)
@@ -53,11 +54,31 @@ def _finite(x: Any) -> bool:
         return bool(np.isfinite(x.sum()))
 
 
-def _twins(x: Any, y: Any) -> bool:
-    """True where both factors have the same numbers, one of them transposed."""
-    if x.shape != y.shape[::-1] or x.dtype != y.dtype:
-        return False
-    return all(x[i, j] == y[j, i] for i in (0, -1) for j in (0, -1)) and np.array_equal(x, y.T)
+def _twin(x: Any, y: Any) -> int | None:
+    """Where in the second factor, at its beginning or end, columns with the numbers of the rows of the first one begin."""
+    m, p = x.shape[0], y.shape[1]
+    if not 0 < m <= p <= 2 * m or not x.size or x.dtype != y.dtype:
+        return None
+    start: int
+    for start in dict.fromkeys((0, p - m)):
+        own = y[:, start : start + m].T
+        if all(x[i, j] == own[i, j] for i in (0, -1) for j in (0, -1)) and np.array_equal(x, own):
+            return start
+    return None
+
+
+def _with_square(multiply: Multiply, x: Any, y: Any, start: int, across: bool) -> Any:
+    """The product where some columns of it are symmetric; transposed, where that is asked for."""
+    m, p = x.shape[0], y.shape[1]
+    if m == p:
+        return multiply(np, x, x.T)
+    made = np.empty((p, m) if across else (m, p), np.result_type(x, y))
+    goal = made.T if across else made
+    goal[:, start : start + m] = multiply(np, x, x.T)
+    for some in (slice(0, start), slice(start + m, p)):
+        if some.start < some.stop:
+            goal[:, some] = multiply(np, x, y[:, some])
+    return made
 
 
 Span = tuple[slice, int, int]  # some columns, and the rows outside of which they are zeros

@@ -28,6 +28,7 @@ from catad.planner.reports import Reports
 from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked, model_of
 from catad.planner.schedule import Runs
 from catad.planner.sizes import LaidOut, Sizes
+from catad.planner.staged import staged
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
 from catad.planner.subject import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
 from catad.spaces import Space, Value
@@ -234,7 +235,8 @@ class Plan(Reports):
 
     def run_as(self, f: D, *primals: Value) -> LinearMap:
         """Runs as `run`, for a plan that runs alone: its program must be `f` but for checkpoints."""
-        if self.program is None or (self.program.source != f and self.program.source != subject_at(f, primals)[0]):
+        at = subject_at(f, primals)
+        if self.program is None or self.program.source not in (f, at[0], staged(*at)):
             raise errors.PlanError(errors.other_program("it recomputes parts of another program"))
         return self.run(*primals)
 
@@ -358,7 +360,7 @@ def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request:
     f, dom = subject_at(given, primals_or_spaces)
 
     def made() -> Plan:
-        source = f if want == "jacobian" else grad(f)
+        source = _source(f, dom, want, request)
         if want == "jacobian" and is_limited(source, dom, request):
             return _gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
         try:
@@ -379,6 +381,12 @@ def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request:
     except TypeError:  # a bracketing as lists
         return made()
     return cached(given, key, made)
+
+
+def _source(f: D, dom: Space, want: Want, request: Request) -> D:
+    """The program whose derivative is planned; for a limit of memory in parts, of which some may be computed again."""
+    source = f if want == "jacobian" else grad(f)
+    return source if request.memory is None else staged(source, dom)
 
 
 def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = ()) -> Plan:
@@ -449,7 +457,7 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
     if isinstance(subject, D):
         want = written.want or "jacobian"
         term, dom = subject_at(subject, primals_or_spaces)
-        source = term if want == "jacobian" else grad(term)
+        source = _source(term, dom, want, request)
         return _as_written(source, dom, want, request, written.runs(source))
     written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model

@@ -98,6 +98,7 @@ class Expressions:
     frame: Frame
     path: Node
     open_params: set[Node]
+    call: ast.Call | None = None  # the call that is made, once its arguments are read
 
     def call_function(self, function: FunctionType, args: list[Any], kwargs: dict[str, Any]) -> Any:
         raise NotImplementedError
@@ -336,6 +337,7 @@ class Expressions:
             kwargs[keyword.arg] = self.value(keyword.value)
         with self.at(node):
             try:
+                self.call = node
                 return self.call_value(thing, args, kwargs)
             except TypeError as error:
                 if isinstance(error, ScalarError):

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from catad.scalar import Node, apply, const, postorder
 from catad.scalar.simplify import FALSE, TRUE, rebuild
 
+Sizes = Sequence[int] | Mapping[int, int]
+
 
 class Form(NamedTuple):
     """`c + sum s v` with the terms (v, s), in the order of v, none of them zero."""
@@ -30,7 +32,7 @@ class Form(NamedTuple):
         """A multiple."""
         return Form(self.c * k, _terms({v: s * k for v, s in self.terms}))
 
-    def bounds(self, sizes: Sequence[int]) -> tuple[int, int]:
+    def bounds(self, sizes: Sizes) -> tuple[int, int]:
         """The least and the largest value."""
         low = self.c + sum([min(0, s * (sizes[v] - 1)) for v, s in self.terms])
         return low, self.c + sum([max(0, s * (sizes[v] - 1)) for v, s in self.terms])
@@ -46,10 +48,14 @@ def _terms(found: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
 
 
 class Forms:
-    """Finds the forms of nodes whose first `len(sizes)` parameters are the coordinates, and decides comparisons of them."""
+    """Finds the forms of nodes whose first `len(sizes)` parameters are the coordinates, and decides comparisons of them.
 
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.sizes = tuple(sizes)
+    `counters` are further parameters that count, with the number of their values.
+    """
+
+    def __init__(self, sizes: Sequence[int], counters: Mapping[int, int] | None = None) -> None:
+        self.lanes = len(sizes)
+        self.sizes: Mapping[int, int] = {**dict(enumerate(sizes)), **(counters or {})}
         self.known: dict[Node, Form | None] = {}
 
     def form(self, node: Node) -> Form | None:
@@ -63,7 +69,7 @@ class Forms:
         if node.op == "const":
             return Form(int(node.value)) if node.kind == "i" else None
         if node.op == "param":
-            return Form(0, ((node.value, 1),)) if node.value < len(self.sizes) else None
+            return Form(0, ((node.value, 1),)) if node.value in self.sizes else None
         args = [self.known.get(arg) for arg in node.args]
         rule = _RULES.get(node.op)
         if rule is None or None in args or (node.op == "cast" and not str(node.value).startswith("int")):
@@ -165,7 +171,7 @@ def pins(forms: Forms, path: Node) -> tuple[dict[int, int], list[Node]]:
     return fixed, rest
 
 
-def injective(found: Sequence[Form], sizes: Sequence[int], labels: Sequence[int]) -> bool:
+def injective(found: Sequence[Form], sizes: Sizes, labels: Sequence[int]) -> bool:
     """Whether different threads surely have different cells: each coordinate is a digit of an index of its own."""
     seen: set[int] = set()
     for form in found:

@@ -35,7 +35,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Site:
-    """One place in the source where an array is read or written: the cell, the condition to come there, line and text."""
+    """One place in the source where an array is read or written: the cell, the condition to come there, line and text.
+
+    `said` is the index as it is written.
+    """
 
     array: Array
     index: tuple[Node, ...]
@@ -43,6 +46,8 @@ class Site:
     line: int = field(compare=False, default=0)
     text: str = field(compare=False, default="")
     file: str = field(compare=False, default="")
+    said: str = field(compare=False, default="")
+    column: int = field(compare=False, default=0)
 
     @property
     def where(self) -> str:

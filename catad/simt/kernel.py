@@ -17,11 +17,13 @@ from catad.frozen import Frozen
 from catad.linear.contract import contract
 from catad.scalar.find_source import find_source
 from catad.simt.arrays import Barrier, Body, Declare, Repeat, Step, nodes_of
+from catad.simt.explain import explained, merged
 from catad.simt.lanes import Lanes, lanes_of
 from catad.simt.loops import repeated
 from catad.simt.lower import Found, Lowering
+from catad.simt.races import Unraced, compare, count_of, sources_of
 from catad.simt.read import Dims, read_kernel
-from catad.spaces import Space, Tensor, as_leaves, flatten
+from catad.spaces import Space, Tensor, as_leaves, flatten, space_of
 from catad.terms import D
 from catad.vector.constant import Constant
 from catad.wiring import Builder, share
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from catad.wiring import Wire
 
 MOST_THREADS = 1024
+MOST_ACCESSES = 1 << 18
+"""Accesses that are compared while a launch is laid out; `ct.testing.check_races` compares any number."""
 
 
 class Kernel:
@@ -69,7 +73,8 @@ class Kernel:
         raise errors.ArgumentError(errors.without_launch(self.__name__))
 
     def __repr__(self) -> str:
-        return f"<kernel {self.__name__}({', '.join(self.names)})>"
+        name = self.__name__
+        return f"<kernel {name}({', '.join(self.names)}), whose launches {name}[blocks, threads] are morphisms>"
 
 
 @share
@@ -142,6 +147,7 @@ class Launch(D):
             raise errors.ScalarError(errors.writes_nothing(self.kernel.__name__))
         low = Lowering(b, self.lanes(body), repeated, found)
         at = dict(zip(self.kernel.names, wires, strict=True))
+        low.guard = self.guard(b, body, at)
         for name, k in body.numbers:
             low.bind(k, at[name])
         arrays = {array.name: array for array in body.arrays}
@@ -150,10 +156,37 @@ class Launch(D):
         made = tuple([low.versions[arrays[name]] for name in body.written])
         return made[0] if len(made) == 1 else made
 
+    def guard(self, b: Builder, body: Body, at: dict[str, Wire]) -> Callable[[Wire], Wire] | None:
+        """Raise for a race that is there whatever the arguments are; else what checks an index on the data of the first call."""
+        if math.prod(self.grid) * math.prod(self.block) * count_of(body.steps) > MOST_ACCESSES:
+            return None
+        dims, names = Dims(self.grid, self.block), tuple(sorted(sources_of(body)))
+        if not names:
+            compare(dims, body, {})
+            return None
+        return lambda index: b.add(Unraced(dims, body, names), index, *[at[name] for name in names])[0]
+
     def lanes(self, body: Body) -> Lanes:
         """The axes of the threads."""
         nodes = [node for step in body.steps for node in nodes_of(step)]
         return lanes_of(Dims(self.grid, self.block), nodes, _of_blocks(body.steps))
+
+    def explain(self, *args: Any) -> str:
+        """What each site becomes, forward and reverse, and why: a line a site, for a space of arguments, or for arguments.
+
+        >>> import catad as ct, numpy as np
+        >>> @ct.kernel
+        ... def scaled(x, w, y):
+        ...     i = ct.simt.grid(1)
+        ...     if i > 0:
+        ...         y[i] = w[0] * x[i - 1]
+        >>> print(scaled[2, 4].explain(np.zeros(8), np.zeros(1), np.zeros(8)))
+        w[0]  line 5  read  broadcast; reverse: fold
+        x[i - 1]  line 5  read  shifted view; reverse: view, no atomics (index i - 1, one thread a cell)
+        y[i]  line 5  store  plain stores; reverse: view, no atomics (index i, one thread a cell)
+        """
+        space = args[0] if len(args) == 1 and isinstance(args[0], Space) else space_of(args if len(args) != 1 else args[0])
+        return explained(self.sites(space))
 
     def sites(self, spaces: Space) -> list[Found]:
         """What became of each site at a space of arguments."""
@@ -161,8 +194,9 @@ class Launch(D):
         leaves = dict(zip(self.passed, flatten(b.inputs(spaces)), strict=True))
         for name, like in self.made:
             leaves[name] = b.wire(leaves[like].space)
-        self._laid_out(b, [leaves[name] for name in self.kernel.names], found)
-        return found
+        wires = [leaves[name] for name in self.kernel.names]
+        self._laid_out(b, wires, found)
+        return merged(found, self.lanes(self.body([wire.space for wire in wires])).sizes)
 
 
 def _of_blocks(steps: Sequence[Step]) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from catad.scalar import Node, apply, const, param, postorder
 from catad.scalar.simplify import replace
+from catad.simt.affine import Form
 from catad.simt.arrays import LINEAR, Array, B, T
 from catad.simt.read import Dims
 from catad.vector.merge_axes import reshaped, transposed
@@ -94,6 +95,17 @@ class Lanes:
         sizes, order = self._apart()
         wire = reshaped(b, line, [sizes[k] for k in order])
         return reshaped(b, transposed(b, wire, [order.index(k) for k in range(len(order))]), self.sizes)
+
+    def said(self, form: Form) -> str:
+        """An index, in the names of the coordinates."""
+        names = {"block": "blockIdx", "thread": "threadIdx", "joined": "i"}
+        parts = []
+        for v, s in form.terms:
+            kind, d = self.atoms[v]
+            name = f"{names[kind]}.{'xyz'[d]}" if kind != "joined" else "ijk"[d]
+            parts.append(name if s == 1 else f"{s}*{name}")
+        text = " + ".join(parts) + (f" {'-' if form.c < 0 else '+'} {abs(form.c)}" if form.c and parts else "")
+        return text or str(form.c)
 
     def named(self, at: tuple[int, ...]) -> str:
         """A thread, for messages: its block and its place in it."""

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 FEW = 8
 """So many trips are taken one after the other, as if they were written out."""
 MAX_STEPS = 1_000_000
+MOST = 1 << 40
+"""More trips than any loop makes."""
 
 
 def repeated(low: Lowering, step: Repeat) -> None:
@@ -96,6 +98,7 @@ class Plan:
         low.versions.update(zip(self.versions, state[numbers:], strict=True))
         low.versions.update(zip(self.read, given[len(self.given) :], strict=True))
         low.bind(self.step.counter, counter)
+        low.counters[len(low.wires) - 1] = MOST
         low.run(self.step.body)
         return low
 

@@ -48,6 +48,7 @@ class Found(NamedTuple):
     reverse: str
     free: bool
     reason: str
+    forms: tuple[Form, ...] | None = None
 
 
 Loops = Callable[["Lowering", Repeat], None]  # what adds the boxes of a loop (`loops.py`, which lowers bodies in turn)
@@ -59,6 +60,7 @@ class Lowering:
     def __init__(self, b: Builder, lanes: Lanes, repeated: Loops, found: list[Found] | None = None) -> None:
         self.b, self.lanes, self.sizes, self.repeated = b, lanes, lanes.sizes, repeated
         self.forms = Forms(self.sizes)
+        self.counters: dict[int, int] = {}  # parameters that count trips, with the most trips
         self.wires: list[Wire] = []
         for k, n in enumerate(self.sizes):
             (own,) = b.add(Iota(n))
@@ -66,6 +68,11 @@ class Lowering:
         self.map: dict[Node, Node] = dict(lanes.coordinates)
         self.versions: dict[Array, Wire] = {}
         self.found = found
+        self.guard: Callable[[Wire], Wire] | None = None  # what checks the index of a site on the data of the first call
+
+    def guarded(self, at: Wire) -> Wire:
+        """The index of a site that data decide."""
+        return at if self.guard is None else self.guard(at)
 
     # -- expressions
 
@@ -150,9 +157,12 @@ class Lowering:
         value = np.asarray(np.nan if dtype.kind == "f" else 0, dtype=dtype)
         return self.spread(self.b.add(Constant(value))[0], shape)
 
-    def note(self, site: Site, kind: str, forward: str, reverse: str, free: bool, reason: str) -> None:
+    def note(
+        self, site: Site, kind: str, forward: str, reverse: str, free: bool, reason: str, forms: Sequence[Form] | None = None
+    ) -> None:
+        """Say what became of a site."""
         if self.found is not None:
-            self.found.append(Found(site, kind, forward, reverse, free, reason))
+            self.found.append(Found(site, kind, forward, reverse, free, reason, None if forms is None else tuple(forms)))
 
     # -- where a site is
 
@@ -251,21 +261,41 @@ class Lowering:
             return self.b.add(Constant(np.zeros((), dtype=x.dtype)))[0]
         forms = self.view_of(site, index, path)
         if forms is not None:
-            self.note_view(site, forms)
+            self.note_view(site, forms, path)
             return window(self.b, x, forms, self.sizes)
+        self.note_gather(site, index, path)
         index = self.checked(site, index, path)
         (at,) = self.computed(self.flat(index, x.shape, path))
-        self.note(site, "read", "gather", "by bin", False, "")
         line = reshaped(self.b, x, (math.prod(x.shape),))
         return gathered(self.b, rows_of(line.shape, at.shape), at, line)
 
-    def note_view(self, site: Site, forms: Sequence[Form]) -> None:
-        used = {v for form in forms for v, _ in form.terms}
-        alone = injective(forms, self.sizes, range(len(self.sizes)))
-        constant = not used
-        reason = "one thread a cell" if alone else "the same for all threads" if constant else "several threads a cell"
-        how = "broadcast" if constant else "view"
-        self.note(site, "read", how, "view" if alone else "fold", alone, reason)
+    def alone(self, forms: Sequence[Form], path: Node) -> bool:
+        """Whether no two threads on a path come to one cell, in whatever trips."""
+        fixed, _ = pins(self.forms, path)
+        sizes = Forms(self.sizes, self.counters).sizes
+        return injective([form.at(fixed) for form in forms], sizes, [v for v in range(len(self.sizes)) if v not in fixed])
+
+    def note_view(self, site: Site, forms: Sequence[Form], path: Node) -> None:
+        alone, said = self.alone(forms, path), ", ".join(map(self.lanes.said, forms))
+        if alone:
+            self.note(site, "read", self.kind_of(forms), "view", True, f"index {said}, one thread a cell", forms)
+        elif not any(form.terms for form in forms):
+            self.note(site, "read", "broadcast", "fold", False, "")
+        else:
+            self.note(site, "read", self.kind_of(forms), "fold", False, f"index {said}, several threads a cell")
+
+    def kind_of(self, forms: Sequence[Form]) -> str:
+        """A view whose last index is shifted is called so."""
+        shifted = any(form.terms and form.c for form in forms)
+        return "shifted view" if shifted else "view"
+
+    def note_gather(self, site: Site, index: Sequence[Node], path: Node) -> None:
+        """A read by an index array; of indices that count trips it is known all the same whether threads meet."""
+        counted = Forms(self.sizes, self.counters)
+        forms = [counted.form(node) for node in index]
+        known = [form for form in forms if form is not None]
+        free = len(known) == len(forms) and self.alone(known, path)
+        self.note(site, "read", "gather", "by bin", free, "one thread a cell" if free else "")
 
     # -- stores
 
@@ -284,10 +314,11 @@ class Lowering:
             pinned = [form.at(fixed) for form in forms]
             free = [v for v in range(len(self.sizes)) if v not in fixed]
             if injective(pinned, self.sizes, free):
-                self.note(site, "store", "view", "view", True, "one thread a cell")
+                said = ", ".join(map(self.lanes.said, forms))
+                self.note(site, "store", "plain stores", "view", True, f"index {said}, one thread a cell")
                 self.versions[site.array] = self.stored(old, pinned, fixed, path, rest, value)
                 return
-        self.note(site, "store", "last writer", "gather", True, "the last thread wins")
+        self.note(site, "store", "last writer", "gather", True, "")
         self.versions[site.array] = self.last_written(old, index, path, value)
 
     def written(self, path: Node, value: Node, dtype: np.dtype[Any]) -> Node:
@@ -341,7 +372,7 @@ class Lowering:
         """A store at any indices: the last thread that comes to a cell wins."""
         size = math.prod(old.shape)
         at, v = self.computed(self.flat(index, old.shape, path), self.written(path, value, old.dtype))
-        at, v = self.in_order(at), self.in_order(v)
+        at, v = self.in_order(self.guarded(at)), self.in_order(v)
         (writer,) = self.b.add(LastWriter(size), at)
         (new,) = self.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
         chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
@@ -373,7 +404,7 @@ class Lowering:
         self.note(site, f"atomic {step.op}", "by bin", "gather", True, "")
         size = math.prod(old.shape)
         at, added = self.computed(self.flat(index, old.shape, path), v)
-        at, added = self.in_order(at), self.in_order(added)
+        at, added = self.in_order(self.guarded(at)), self.in_order(added)
         line = reshaped(self.b, old, (size,))
         if needed:
             assert step.out is not None

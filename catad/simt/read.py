@@ -215,7 +215,8 @@ class KernelReader(LoopReader):
             full = [apply("add", one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
         line = getattr(node, "lineno", 0)
         source = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
-        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file)
+        column = getattr(node, "col_offset", 0)
+        return Site(handle.array, tuple(full), self.path, line, source, self.frame.file, _said(node), column)
 
     def load(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Node:
         """The number in a cell."""
@@ -294,8 +295,8 @@ class KernelReader(LoopReader):
             raise ScalarError(errors.store_to_number(repr(array)))
         at = list(index) if isinstance(index, tuple) else [index]
         out = self.new()
-        assert self.here is not None
-        self.steps.append(Atomic(self.site(self.here, array, at), op, self.entry(value), out))
+        assert self.call is not None
+        self.steps.append(Atomic(self.site(self.call, array, at), op, self.entry(value), out))
         return param(out)
 
     def word_atomic_add(self, array: Any, index: Any, value: Any) -> Node:
@@ -349,6 +350,15 @@ UNSUPPORTED = {
 }
 
 
+def _said(node: ast.AST) -> str:
+    """The index of a subscript, or of an atomic, as it is written."""
+    if isinstance(node, ast.Call) and len(node.args) > 1:
+        return ast.unparse(node.args[1])
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = index.elts if isinstance(index, ast.Tuple) else [] if index is None else [index]
+    return ", ".join(map(ast.unparse, parts))
+
+
 def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
@@ -367,6 +377,19 @@ def dtype_of(dtype: Any) -> np.dtype[Any]:
     return own if isinstance(own, np.dtype) else np.dtype(dtype)
 
 
+def stored_names(definition: ast.AST | None) -> set[str]:
+    """The names into which a definition stores by a subscript, whether or not a launch comes there."""
+    found = set[str]()
+    for node in ast.walk(definition) if definition is not None else ():
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            target: ast.expr = node.value
+            while isinstance(target, ast.Subscript):
+                target = target.value
+            if isinstance(target, ast.Name):
+                found.add(target.id)
+    return found
+
+
 def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor]) -> tuple[Body, list[str]]:
     """The body of a kernel for arguments of these spaces, and what the user should know."""
     reader = KernelReader(dims)
@@ -381,6 +404,7 @@ def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tens
         args.append(truth(param(numbers[-1][1])) if space.dtype.kind == "b" else param(numbers[-1][1]))
     reader.call_value(fn, args, {})
     steps = tuple(reader.steps)
-    written = {array.name for array in touched(steps, True) if array.place == "global"}
-    body = Body(steps, tuple(arrays), tuple(numbers), tuple([name for name in names if name in written]))
+    written = {array.name for array in touched(steps, True) if array.place == "global"} | stored_names(reader.definition)
+    known = [array.name for array in arrays if array.name in written]
+    body = Body(steps, tuple(arrays), tuple(numbers), tuple(known))
     return body, reader.notices

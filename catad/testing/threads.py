@@ -17,6 +17,7 @@ from catad import errors
 from catad.simt.kernel import Launch
 from catad.simt.read import dtype_of
 from catad.simt.words import WARP, running
+from catad.testing.races import arguments
 
 
 class Access(NamedTuple):
@@ -242,7 +243,7 @@ class _Block:
 def recorded(launch: Launch, *args: Any) -> tuple[Any, list[Access]]:
     """What `threads` gives, and all accesses in their order."""
     record: list[Access] = []
-    given = [np.asarray(arg) for arg in launch.filled(args)]
+    given = arguments(launch, args, "ct.testing.threads")
     data = [arg.copy() for arg in given]
     watched = [Watched(n, d, None, record) if d.ndim else d[()] for n, d in zip(launch.kernel.names, data, strict=True)]
     for number, index in enumerate(_indices(launch.grid)):
@@ -263,7 +264,7 @@ def threads(launch: Launch, *args: Any) -> Any:
     It is the oracle for kernels, and the way to step through one: prints and breakpoints work. Threads run one at a time from
     barrier to barrier, in linear order, so the result is the same at every run. Shapes and dtypes are those of the launch as a
     morphism. Raises `ScalarError` where threads wait at a barrier that others never reach, `IndexRangeError` where an index is
-    out of range (negative ones do not wrap).
+    out of range (negative ones do not wrap), `ArgumentError` for another number of arguments and for what is no launch.
 
     >>> import catad as ct, numpy as np
     >>> @ct.kernel

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine import keys
 from catad.engine.cuda import kernel
 from catad.engine.cuda.simt import Simt
 from catad.scalar.llvm_writer import Writer
@@ -34,7 +35,8 @@ def gpu() -> EmulatedGpu:
 
 @pytest.fixture
 def anew(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """For a planted bug: no kernel is known from before, nor will one be known afterwards; and the engine, made anew."""
+    """For a planted bug or other sizes: no kernel is known from before, nor will one be known afterwards; and a new engine."""
+    monkeypatch.setattr(keys, "sources", lambda _: None)
     monkeypatch.setattr(kernel, "_codes", type(kernel._codes)())
     emulated()
     return monkeypatch

@@ -66,12 +66,12 @@ def test_they_have_kernels(gpu: EmulatedGpu, name: str) -> None:
     assert Lanes in {code.printer for code in gpu.device.launched}
 
 
-def test_long_single_lines_are_left_to_the_array_code(gpu: EmulatedGpu) -> None:
+def test_long_operators_along_one_long_line_are_left_to_the_array_code(gpu: EmulatedGpu) -> None:
     assert launch.LONG < 5000 < launch.MANY * launch.LONG
-    f = ct.map(lambda x: x + 1.0) >> ct.scan(ct.add, 0.0)
-    x = RNG.integers(0, 9, 5000).astype(float)
+    f = LINES["products of matrices"]
+    x = RNG.integers(-1, 2, 5000).astype(float)
     notices.forget()
-    with pytest.warns(ct.CatadNotice, match="along a long line"):
+    with pytest.warns(ct.CatadNotice, match="along a long line, whose operator is long"):
         got = on_gpu(f, x)
     assert_same(got, on("reference", f, x))
 

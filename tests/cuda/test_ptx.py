@@ -17,6 +17,7 @@ from catad.engine.cuda.machine import GpuMachine
 from catad.engine.cuda.nowhere import Nowhere
 from catad.engine.steps import steps
 
+from .test_lanes import LINES
 from .test_maps import MAPS
 
 CELL = ct.map(lambda x, y: np.exp(x) * y)
@@ -87,8 +88,10 @@ def _shown(f: ct.D) -> str:
 
 def test_what_has_no_kernel_is_said_once() -> None:
     notices.forget()
-    f = ct.map(np.exp) >> ct.scan(ct.add, 0.0)
-    with pytest.warns(ct.CatadNotice, match="a scan or recurrence along a long line, on a GPU") as seen:
+    f = LINES["products of matrices"]
+    with pytest.warns(
+        ct.CatadNotice, match="a scan or recurrence along a long line, whose operator is long, on a GPU"
+    ) as seen:
         assert f.source("ptx", ct.f64[5000]) == "" and f.source("ptx", ct.f64[6000]) == ""
     assert len(seen) == 1
     with pytest.warns(ct.CatadNotice, match="a fold by bin, on a GPU"):

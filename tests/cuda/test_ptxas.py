@@ -29,7 +29,7 @@ from ..scalar.llvm_support import op_function
 from . import test_words
 from .support import Written
 from .test_folds import FOLDS
-from .test_lanes import LINES
+from .test_lanes import LINES, affine
 from .test_maps import MAPS, cell
 
 BUDGET = Path(__file__).parent / "budget.json"
@@ -55,7 +55,12 @@ TYPICAL = {
 }  # fmt: skip
 
 IN_TILES = {f"{name} in tiles": f for name, f in FOLDS.items()}
-ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES]
+ALONG = {
+    "a sum along a line": (ct.scan(ct.add, 0.0), ct.f32[10_000]),
+    "affine maps along a line": (ct.fork(ct.id, ct.id) >> ct.scan(affine, (1.0, 0.0)), ct.f32[10_000]),
+    "a gradient along a line": (ct.grad(ct.scan(lambda a, b: a * b, 1.0) >> ct.sum()), ct.f64[10_000]),
+}
+ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG]
 
 
 def assembled(text: str, architecture: str, folder: Path) -> tuple[int, int]:
@@ -69,8 +74,8 @@ def assembled(text: str, architecture: str, folder: Path) -> tuple[int, int]:
 
 
 def kernels(name: str) -> list[str]:
-    if name in TYPICAL:
-        f, dom = TYPICAL[name]
+    if name in TYPICAL or name in ALONG:
+        f, dom = (TYPICAL | ALONG)[name]
     elif name in IN_TILES:
         f, dom = IN_TILES[name], (ct.i64 if name.startswith(("affine", "last")) else ct.f32)[3, 9000]
     elif name in LINES:

@@ -11,6 +11,7 @@ import pytest
 
 import catad as ct
 from catad import buffers
+from catad.vector.revolve import Revolved
 
 STEP = ct.map(lambda x: np.sin(x) * 1.1)
 
@@ -63,3 +64,21 @@ def test_idle_memory_is_given_back_before_that(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(np, "empty", scarce)
     x = buffers.empty((1 << 22,), np.dtype(np.float64))
     assert x.shape == (1 << 22,) and made[0] == 2
+
+
+@pytest.mark.parametrize("engine", ["cpu", "whole"])
+def test_more_states_than_fit(engine: str) -> None:
+    """A loop in bounded memory whose bound is too large: the same error, before a step is taken, and nothing held."""
+    x = np.ones(1000)
+    pulled = ct.reverse_differential(Revolved(ct.iterate(STEP, 10**13, memory=10**12)))
+    with ct.use_engine(engine):  # type: ignore[arg-type]
+        for _ in range(2):
+            with pytest.raises(ct.OutOfMemoryError) as found:
+                pulled(x, x)
+            assert "`memory=`" in found.value.message
+            gc.collect()
+        used = buffers._used
+        with pytest.raises(ct.OutOfMemoryError):
+            pulled(x, x)
+        gc.collect()
+        assert buffers._used == used

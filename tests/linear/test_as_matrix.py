@@ -35,7 +35,7 @@ def test_a_map_is_written_out_by_one_program(shape: tuple[int, ...]) -> None:
     """The program is kept with the structure: other numbers, the same program; arrays are new at each call."""
     _written_out.cache_clear()
     size = int(np.prod(shape))
-    f = ct.reshape((size,)) >> ct.scan(lambda a, b: a * b + b, 1.0) >> ct.fork(ct.id, ct.flip(0)) >> ct.add >> ct.reshape(shape)
+    f = ct.reshape((size,)) >> ct.scan(lambda a, b: a * b, 1.0) >> ct.fork(ct.id, ct.flip(0)) >> ct.add >> ct.reshape(shape)
     for k in range(3):
         x = np.random.default_rng(k).standard_normal(shape)
         L = ct.linearize(f, x)[1]

@@ -70,6 +70,20 @@ def test_equal_numbers_are_one_factor() -> None:
     assert done == 90 * 90 * N and np.array_equal(made, x @ y)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [((0, 150), (0, N)), ((10, N), (0, N)), ((0, N), (0, 150)), ((0, N), (10, N))])
+@pytest.mark.parametrize("order", "CF")
+def test_equal_numbers_are_part_of_a_factor(rows: tuple[int, int], columns: tuple[int, int], order: Any) -> None:
+    """A square of the product is symmetric, and the rest is multiplied as ever."""
+    whole = RNG.standard_normal((90, N))
+    x, y = np.array(whole[:, slice(*rows)].T, order=order), np.array(whole[:, slice(*columns)], order="C")
+    made, done = counted(x, y)
+    assert made.flags.c_contiguous
+    np.testing.assert_allclose(made, x @ y, rtol=1e-13, atol=1e-13)
+    assert done <= 0.6 * 150 * N * 90
+    x[3, 4] += 1.0
+    assert np.array_equal(counted(x, y)[0], x @ y)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", ["upper", "zeros", "a corner"])
 def test_zeros_meet_what_is_not_finite(which: str, bad: float) -> None:

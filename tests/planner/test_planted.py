@@ -74,7 +74,7 @@ def test_a_basis_that_forgets_zero_leaves(monkeypatch: pytest.MonkeyPatch, plann
 
 def dense_forms_have_their_dtype() -> bool:
     """The same map of single and of double numbers, one after the other, in both orders."""
-    f = ct.scan(lambda a, b: a * b, 1.0) >> ct.pad(1, 2) >> ct.scan(lambda a, b: a + b, 0.0) >> ct.slice(0, 5)
+    f = ct.iterate(ct.fork(ct.tanh, ct.flip()) >> ct.add, 3) >> ct.pad(1, 2) >> ct.iterate(ct.sin, 2) >> ct.slice(0, 5)
     found = []
     for dtype in (np.float64, np.float32, np.float64):
         x = np.linspace(0.5, 1.5, 5, dtype=dtype)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import catad as ct
-from catad.simt.kernel import Kernel, Launch
+from catad.simt.kernel import Launch
 
 
 class Case(NamedTuple):
@@ -252,12 +252,6 @@ def spread(x, y):
         y[2 * i + 1] = x[len(x) - 1 - i] * x[i // 2]
 
 
-@ct.kernel
-def last_wins(x, y):
-    i = ct.simt.grid(1)
-    y[i % 3] = x[i] * x[i]
-
-
 CASES = {
     "guarded": Case(guarded[3, 4], (drawn(10), np.zeros(10))),
     "root": Case(root[3, 4], (np.array([1.0, 2.0, 0.0, 4.25, 0.5, 1.0]), drawn(6))),
@@ -281,11 +275,5 @@ CASES = {
     "digits": Case(digits[2, 8], (drawn(3, 4), np.zeros((4, 3)))),
     "volume": Case(volume[(2, 1, 3), (2, 3, 1)], (drawn(3, 2, 3), np.zeros((3, 2, 3)))),
     "spread": Case(spread[2, 4], (drawn(7), drawn(15))),
-    "last_wins": Case(last_wins[2, 4], (drawn(8), drawn(3))),
 }
 """Every kernel, by name."""
-
-
-def arrays_of(kernel: Kernel, args: tuple[Any, ...]) -> dict[str, Any]:
-    """The arguments by the names of the parameters."""
-    return dict(zip(kernel.names, args, strict=True))

@@ -15,8 +15,8 @@ from catad.buffers import address
 from catad.engine.cpu.call import Call
 from catad.engine.cpu.nests.blocks import pieces
 from catad.engine.cpu.nests.folds import TILE
-from catad.engine.stages.joins import joins, totals, unread
-from catad.engine.stages.layout import BLOCKS, LINE, TOTALS, Kernel, Layout
+from catad.engine.stages.joins import joins, of_totals
+from catad.engine.stages.layout import BLOCKS, LINE, Layout
 from catad.scalar import Function
 
 LINES = 8  # from so many lines on, threads share lines
@@ -44,7 +44,7 @@ class Blocked:
         assert found is not None
         self.joins = found
         self.dtypes = [dtype for join in found for dtype in join.dtypes]
-        self.totals = Call(self._totals(), place)
+        self.totals = Call(of_totals(how, found), place)
         at_once = pieces(how.kernel.body)
         tiles = -(-self.totals.units // (COUNT * at_once)) | 1  # odd: or pieces would meet in the same lines of a cache
         self.size = tiles * at_once * TILE
@@ -59,21 +59,6 @@ class Blocked:
     def whole(self) -> Call:
         """The line without blocks."""
         return Call(self.how, self.place)
-
-    def _totals(self) -> Layout:
-        """The same loops, without results."""
-        how, body = self.how, totals(self.how.kernel.body, self.joins)
-        sources, late = len(body.sources), unread(how.kernel.body)
-        guards = [how.kernel.body.sources[j].guard for j in late]
-        loops = []
-        for loop in how.loops:
-            more = [loop.guards[guard] if guard >= 0 else None for guard in guards]
-            if loop.carried:
-                whole = (0, loop.size)
-                more = [(max(lo, 1), hi) for lo, hi in [one or whole for one in more]]
-            loops.append(loop._replace(strides=loop.strides[:sources], guards=(*loop.guards, *more)))
-        kernel = Kernel(body, TOTALS, how.kernel.outer, how.kernel.classes[:sources])
-        return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed)
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         """Runs the kernel on arrays and writes the results into `outs`."""

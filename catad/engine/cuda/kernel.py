@@ -97,6 +97,10 @@ class Device(Protocol):
         """An array of integers of 64 bits on the device that holds these."""
         ...
 
+    def zeros(self, count: int) -> Any:
+        """An array of so many integers of 64 bits on the device, all 0 when the next kernel starts."""
+        ...
+
     def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
         """Have `look` see what kernels have written into words, now or when the host next waits for them; it may raise."""
         ...

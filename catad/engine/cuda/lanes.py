@@ -45,8 +45,15 @@ class Lanes(Points):
             index = self.decoded(row, outer)
             self._line(lane, self._bases(index), self._flags(index), lambda k, i: states[k, i])
 
-        w.loop(mine, every, line, together)
+        def asked(u: str) -> None:
+            w.when(self._asked(u), lambda: line(u))
+
+        w.loop(mine, every, asked, together)
         return self._module()
+
+    def _asked(self, u: str) -> str:
+        """True where a line is to be gone through."""
+        return "true"
 
     def _line(self, lane: str, bases: list[str], flags: list[str], state: Callable[[int, int], str]) -> None:
         axis, loop = self.loops - 1 - bool(lane), self.loops - 1

@@ -11,9 +11,11 @@ from catad.engine.cuda.folds import ROW, FoldRows, Folds, Tiled
 from catad.engine.cuda.kernel import Code, Device, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import PIECE, Points, Wide, wide
+from catad.engine.cuda.scans import GROUP, Again, Looking, Scans
 from catad.engine.in_two import InTwo
 from catad.engine.machine import Way
 from catad.engine.stages.body import Body, Source
+from catad.engine.stages.joins import joins, of_totals
 from catad.engine.stages.layout import FOLDS, LANES, LINE, POINTS, Kernel, Layout, Loop, Ready, layout
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.stages.table import Table
@@ -38,7 +40,9 @@ def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[
         return PointsCall(device, how, place)
     if how.kernel.kind == LANES or (how.kernel.kind == LINE and (how.loops[-1].size <= LONG or _lines(how) >= MANY)):
         return LanesCall(device, how, place)
-    raise unprinted("a scan or recurrence along a long line")
+    if joins(how.kernel.body) is None:
+        raise unprinted("a scan or recurrence along a long line, whose operator is long")
+    return ScansCall(device, how, place)
 
 
 def _lines(how: Layout) -> int:
@@ -109,8 +113,10 @@ class PointsCall:
 class LanesCall(PointsCall):
     """A laid-out stage whose lines go from their beginnings to their ends, each in a thread."""
 
+    kernel: type[Lanes] = Lanes
+
     def __init__(self, device: Device, how: Layout, place: Sequence[int]) -> None:
-        super().__init__(device, how, place, Lanes)
+        super().__init__(device, how, place, self.kernel)
 
     def _wide(self, aligned: bool) -> Wide:
         return Wide(self.how.kernel, 1, (False,) * len(self.how.kernel.classes))
@@ -131,7 +137,7 @@ class FoldsCall(PointsCall):
         if self.tiles > 1:
             self.states = [dtype for _, _, dtype in folded(how.kernel.body)]
             self.folds = [j for j, sink in enumerate(how.kernel.body.sinks) if isinstance(sink.value, FoldResult)]
-            self.rest = FoldsCall(device, of_totals(how, self.tiles), range(len(self.states)))
+            self.rest = FoldsCall(device, of_tiles(how, self.tiles), range(len(self.states)))
 
     def _wide(self, aligned: bool) -> Any:
         return Tiled(*wide(self.how, aligned), self.tiles == 1)
@@ -159,7 +165,7 @@ class FoldsCall(PointsCall):
         self.rest.run(totals, [outs[j] for j in self.folds])
 
 
-def of_totals(how: Layout, tiles: int) -> Layout:
+def of_tiles(how: Layout, tiles: int) -> Layout:
     """The layout that folds the totals of tiles, which lie line after line, into the results of a layout."""
     body, sources = how.kernel.body, len(how.kernel.body.sources)
     states, kept = folded(body), [j for j, sink in enumerate(body.sinks) if isinstance(sink.value, FoldResult)]
@@ -178,3 +184,51 @@ def of_totals(how: Layout, tiles: int) -> Layout:
         rows *= loop.size
     kernel = Kernel(Body(reads, tuple(ops), tuple(own)), FOLDS, how.kernel.outer, ("c",) * len(states) + ("z",) * len(own))
     return Layout(kernel, (*[0] * len(states), *[how.offsets[sources + j] for j in kept]), tuple(loops))
+
+
+class ScansCall:
+    """A laid-out scan along long lines: a launch that looks back, and one for lines that must be gone through again."""
+
+    def __init__(self, device: Device, how: Layout, place: Sequence[int]) -> None:
+        self.device = device
+        found = joins(how.kernel.body)
+        assert found is not None
+        folds = of_totals(how, found)
+        sources = [at for at in place if at >= 0]
+        more = Table(folds, place).filled([0] * (1 + max(sources, default=0)), ())
+        self.again = AgainCall(device, how, place)
+        own = len(Table(how, place).values)
+        self.code = code_of(Scans, Looking(how.kernel, folds.kernel, own), device.dialect)
+        self.numbers = self.again.numbers + more
+        self.states = [dtype for _, _, dtype in folded(folds.kernel.body)]
+        self.lines, self.tiles = _lines(how), -(-how.loops[-1].size // (Scans.threads * Scans.per))
+        self.groups = -(-self.tiles // GROUP)
+        self.code.ptx  # noqa: B018  # what cannot be printed is known from here on
+
+    @property
+    def text(self) -> str:
+        """The PTX of both launches."""
+        return self.code.ptx.text + self.again.text
+
+    @property
+    def seconds(self) -> float:
+        """The time that compiling took."""
+        return self.code.ptx.seconds + self.again.seconds
+
+    def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
+        """Starts the kernels on arrays; they write into the results."""
+        device, units, groups = self.device, self.lines * self.tiles, self.lines * self.groups
+        words, parts, at = device.zeros(1 + units + groups + self.lines), [], 0
+        for count in (1, units, groups, self.lines):
+            parts.append(words[at : at + count])
+            at += count
+        room = [device.empty((count,), dtype) for count in (units, groups) for dtype in self.states]
+        given = [*[arrays[k] for k in self.again.reads], *[outs[k] for k in self.again.writes], *parts, *room]
+        device.launch(self.code, min(units, device.most), self.numbers, [device.address(a) for a in given])
+        self.again.run(arrays, outs, (parts[-1],))
+
+
+class AgainCall(LanesCall):
+    """Lines that are gone through from their beginnings where a word says so."""
+
+    kernel = Again

@@ -32,6 +32,9 @@ class Nowhere(Device):
     def words(self, values: Sequence[int]) -> Any:
         raise errors.EngineError(errors.no_gpu())
 
+    def zeros(self, count: int) -> Any:
+        raise errors.EngineError(errors.no_gpu())
+
     def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
         raise errors.EngineError(errors.no_gpu())
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages.body import Body, state_dtypes, value_dtypes
+from catad.engine.stages.layout import TOTALS, Kernel, Layout
 from catad.engine.stages.stage import Op
 from catad.linear.recurrence import ONE, ZERO
 from catad.scalar import Function, Node
@@ -174,3 +175,19 @@ def unread(body: Body) -> list[int]:
         elif op.kind == "scan" or not needed.isdisjoint(range(op.first, op.first + op.results)):
             needed.update(op.args)
     return [j for j, source in enumerate(body.sources) if j not in needed and not source.is_index]
+
+
+def of_totals(how: Layout, found: Sequence[Join]) -> Layout:
+    """The loops of a layout, folding what its states take in, without results."""
+    body = totals(how.kernel.body, found)
+    sources, late = len(body.sources), unread(how.kernel.body)
+    guards = [how.kernel.body.sources[j].guard for j in late]
+    loops = []
+    for loop in how.loops:
+        more = [loop.guards[guard] if guard >= 0 else None for guard in guards]
+        if loop.carried:
+            whole = (0, loop.size)
+            more = [(max(lo, 1), hi) for lo, hi in [one or whole for one in more]]
+        loops.append(loop._replace(strides=loop.strides[:sources], guards=(*loop.guards, *more)))
+    kernel = Kernel(body, TOTALS, how.kernel.outer, how.kernel.classes[:sources])
+    return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed)

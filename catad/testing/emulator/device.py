@@ -70,6 +70,12 @@ class EmulatedDevice:
         """An array of integers of 64 bits."""
         return np.array(values, np.int64)
 
+    def zeros(self, count: int) -> Any:
+        """An array of integers of 64 bits."""
+        made = self.empty((count,), np.int64)
+        made[:] = 0
+        return made
+
     def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
         """Looks at once."""
         look([int(word) for word in words])

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from llvmlite import binding
+
 from catad.engine.cuda.simt import WARP, Simt
 from catad.scalar.llvm_writer import Writer
 
@@ -87,9 +89,7 @@ out:
 
 
 class Coroutines(Simt):
-    """See the module. `llvm` is the number of LLVM's version, which decides how the end of a coroutine is written."""
-
-    llvm = 22
+    """See the module."""
 
     def __init__(self, w: Writer, threads: int) -> None:
         super().__init__(w, threads)
@@ -100,7 +100,7 @@ class Coroutines(Simt):
 
     def kernel(self, name: str, numbers: int, pointers: Sequence[str]) -> str:
         """The coroutine, and what starts and resumes it: `begin(records, n, table, addresses)`, `resume(records, n)`."""
-        old = self.llvm < 22
+        old = binding.llvm_version_info[0] < 22  # the end of a coroutine is written in another way
         self.w.support["coroutine"] = _COROUTINE.format(end="i1" if old else "void")
         given = ", ".join(["ptr noalias readonly %t", *pointers, "ptr %self"])
         fields = [f"  %self.{name} = getelementptr i8, ptr %self, i64 {at}" for name, at in AT.items()]

@@ -32,8 +32,7 @@ _NEEDLESS = re.compile(
     r"^define weak_odr hidden <[^\n]*\{\n.*?^\}\n|\"vector-function-abi-variant\"=\"[^\"]*\"",
     re.MULTILINE | re.DOTALL,
 )
-"""Functions of vectors, and what names them, since only loops that LLVM vectorises call them. Stores past the caches, which are
-slow where LLVM cuts vectors into pieces."""
+"""Functions of vectors, and what names them: only loops that LLVM vectorises call them."""
 _FUNCTION = re.compile(r"^define internal [^\n]* memory\(none\)[^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 
 

@@ -1,0 +1,382 @@
+"""Scans and recurrences along long lines on a GPU: tiles that learn from the tiles before them where they begin.
+
+A block folds a tile, publishes its total, looks back for what the tiles before it make, and then goes through the tile from
+there (D. Merrill and M. Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). That paper joins whichever
+prefixes are there first, which brackets sums in another way at each run. Here tiles stand in groups of `GROUP`: a tile joins the
+prefix of its group and then the totals of the tiles of its group before it, in their order, and the last tile of a group
+publishes the prefix of the next. So the result is the same on every run. Tickets give tiles to blocks in their order, so whoever
+waits, waits for blocks that run.
+
+A fold by joins (`stages/joins.py`) may leave the range of floats where no state does. Where a total is not finite, or has
+underflown so that it matters, the kernel notes it in a word of the line, and a second kernel (`Again`), which otherwise returns
+at once, goes through that line from its beginning. The host decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from catad import scalar
+from catad.engine.cuda.lanes import Lanes
+from catad.engine.cuda.points import MOST_NUMBERS, Points, Wide
+from catad.engine.cuda.simt import WARP, Simt
+from catad.engine.stages.joins import Join, joins
+from catad.engine.stages.layout import Kernel
+from catad.engine.text.cascade import Numbers, copy, folded
+from catad.engine.text.numbers import called, load, memory_type, store
+from catad.errors import CannotPrint
+from catad.scalar.llvm_writer import Writer, literal, llvm_type
+
+GROUP = WARP
+PER = 16  # elements of a thread
+
+
+class Looking(NamedTuple):
+    """A kernel of a scan, and that of its totals, whose table begins at number `after`."""
+
+    kernel: Kernel
+    totals: Kernel
+    after: int
+
+
+class Part(Points):
+    """The numbers of a second kernel in the text of a first one: its table follows, its arrays are the first of the same."""
+
+    def __init__(self, kernel: Kernel, w: Writer, after: int) -> None:
+        super().__init__(Wide(kernel, 1, (False,) * len(kernel.classes)))
+        self.w, self.after = w, after
+
+    def entry(self, at: int) -> str:
+        return super().entry(self.after + at)
+
+
+class Scans(Points):
+    """The kernel of tiles. It is also given a ticket, words of tiles, groups and lines, and totals of tiles and of groups."""
+
+    threads = 256
+    per = PER
+
+    def __init__(self, what: Looking, words: type[Simt] = Simt) -> None:
+        super().__init__(Wide(what.kernel, 1, (False,) * len(what.kernel.classes)), words)
+        found = joins(self.body)
+        if found is None:
+            raise CannotPrint(
+                "a scan whose totals have no short operator", "on a GPU it would go through a long line in one thread"
+            )
+        self.joins: list[Join] = found
+        if self.length + len(self.arrays) + what.after > MOST_NUMBERS:
+            raise CannotPrint(f"a scan over {len(self.arrays)} arrays", "a GPU's kernel takes fewer numbers")
+        self.part = Part(what.totals, self.w, what.after)
+        self.folded = folded(what.totals.body)
+
+    @property
+    def tile(self) -> int:
+        """The elements of a tile."""
+        return self.threads * self.per
+
+    @property
+    def numbers(self) -> int:
+        return self.part.after + self.part.length
+
+    def _pointers(self) -> list[str]:
+        n = range(len(self.folded))
+        more = ["%ticket", "%told", "%led", "%again", *[f"%total{m}" for m in n], *[f"%prefix{m}" for m in n]]
+        return [*super()._pointers(), *[f"ptr {name}" for name in more]]
+
+    # -- the whole
+
+    def text(self) -> str:
+        """The module: `kernel(table, pointers, words, totals, prefixes)`."""
+        w, simt = self.w, self.simt
+        outer, self.n = [self.size(k) for k in range(self.kernel.outer)], self.size(self.loops - 1)
+        self.tiles = w.set(f"sdiv i64 {w.set(f'add nsw i64 {self.n}, {self.tile - 1}')}, {self.tile}")
+        every = self.tiles
+        for size in outer:
+            every = w.set(f"mul nsw i64 {every}, {size}")
+        self.thread, self.lane, self.warp = simt.thread(), simt.lane(), simt.warp()
+        self.mine, self.other, self.before, self.start = (self._slots() for _ in range(4))
+        self.doubt = w.slot("i1")
+        taken = simt.shared("i64", 1)
+        kinds = [memory_type(d) for _, _, d in self.folded]
+        self.of_warps = [simt.shared(kind, self.threads // WARP) for kind in kinds]
+        self.to_tile = [simt.shared(kind, 1) for kind in kinds]
+        states = {(k, i): w.slot(llvm_type(one.dtypes[at])) for one in self.joins for k, i, at in one.states}
+        head, body, out = (w.name(stem) for stem in ("next", "tile", "out"))
+        w.do(f"br label %{head}")
+        w.label(head)
+        w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: w.do(
+            f"store i64 {simt.atomic('add', '%ticket', 'i64', '1')}, ptr {taken}"))  # fmt: skip
+        simt.barrier()
+        u = w.set(f"load i64, ptr {taken}")
+        w.do(f"br i1 {w.set(f'icmp slt i64 {u}, {every}')}, label %{body}, label %{out}")
+        w.label(body)
+        row, tile = w.set(f"udiv i64 {u}, {self.tiles}"), w.set(f"urem i64 {u}, {self.tiles}")
+        self._tile(u, row, tile, self.decoded(row, outer), states)
+        w.do(f"br label %{head}")  # at its barrier all have read what is shared
+        w.label(out)
+        return self._module()
+
+    def _slots(self) -> Numbers:
+        slots = {(k, i): self.w.slot(llvm_type(dtype)) for k, i, dtype in self.folded}
+        for (k, i), slot in slots.items():
+            kind = next(llvm_type(d) for a, b, d in self.folded if (a, b) == (k, i))
+            self.w.do(f"store {kind} zeroinitializer, ptr {slot}")
+        return lambda k, i: slots[k, i]
+
+    def _tile(self, u: str, row: str, tile: str, index: list[str], states: dict[tuple[int, int], str]) -> None:
+        w = self.w
+        w.do(f"store i1 false, ptr {self.doubt}")
+        start, mine = w.set(f"mul nuw nsw i64 {tile}, {self.tile}"), w.set(f"mul nuw nsw i64 {self.thread}, {self.per}")
+        begin = w.set(f"add nuw nsw i64 {start}, {mine}")
+        end = w.least(w.set(f"add nuw nsw i64 {begin}, {self.per}"), self.n)
+        some = w.set(f"icmp slt i64 {begin}, {end}")
+        w.when(some, lambda: self._fold(begin, end, self.part._bases(index), self.part._flags(index)))
+        self._scan_block(some)
+        left = w.set(f"sub nsw i64 {self.n}, {start}")
+        have = w.least(w.set(f"sdiv i64 {w.set(f'add nsw i64 {left}, {self.per - 1}')}, {self.per}"), str(self.threads))
+        last = w.set(f"icmp eq i64 {self.thread}, {w.set(f'sub nsw i64 {have}, 1')}")
+        w.when(last, lambda: self._publish(u))
+        first_warp = w.set(f"icmp eq i64 {self.warp}, 0")
+        w.when(first_warp, lambda: self._look_back(u, row, tile))
+        self.simt.barrier()
+        w.when(some, lambda: self._go_through(begin, end, tile, index, states))
+        doubtful = w.set(f"load i1, ptr {self.doubt}")
+        w.when(doubtful, lambda: self._note(row))
+
+    def _note(self, row: str) -> None:
+        self.simt.atomic("or", self.w.set(f"getelementptr i64, ptr %again, i64 {row}"), "i64", "1")
+
+    # -- joins that notice where they leave the range of floats
+
+    def _join(self, left: Numbers, right: Numbers, out: Numbers) -> None:
+        """`out = op(left, right)`, and a doubt where that is not finite, or depends on how far `right` has underflown."""
+        w = self.w
+        for k, op in enumerate(self.part.body.ops):
+            if op.kind != "fold":
+                continue
+            dtypes = [d for a, _, d in self.folded if a == k]
+            a, b = (
+                [w.set(f"load {llvm_type(d)}, ptr {side(k, i)}") for i, d in enumerate(dtypes)] for side in (left, right)
+            )
+            made = called(w, op.data, [*dtypes, *dtypes], [*a, *b])
+            if _may_round(op.data, dtypes):
+                least = [self._least(value, d) for value, d in zip(b, dtypes, strict=True)]
+                other = called(w, op.data, [*dtypes, *dtypes], [*a, *least])
+                for one, two, dtype in zip(made, other, dtypes, strict=True):
+                    self._suspect(one, two, dtype)
+            for i, (value, dtype) in enumerate(zip(made, dtypes, strict=True)):
+                w.do(f"store {llvm_type(dtype)} {value}, ptr {out(k, i)}")
+
+    def _least(self, value: str, dtype: np.dtype) -> str:
+        """The number, or the least normal one in the place of a smaller one."""
+        if dtype.kind != "f":
+            return value
+        w, kind, tiny = self.w, llvm_type(dtype), literal(np.finfo(dtype).tiny, dtype)
+        small = w.set(f"fcmp olt {kind} {self._size(value, dtype)}, {tiny}")
+        return w.set(f"select i1 {small}, {kind} {tiny}, {kind} {value}")
+
+    def _size(self, value: str, dtype: np.dtype) -> str:
+        return self.w.intrinsic(f"llvm.fabs.f{8 * dtype.itemsize}", llvm_type(dtype), f"{llvm_type(dtype)} {value}")
+
+    def _suspect(self, one: str, two: str, dtype: np.dtype) -> None:
+        if dtype.kind != "f":
+            return
+        w, kind, about = self.w, llvm_type(dtype), np.finfo(dtype)
+        self._suspect_size(one, dtype)
+        change = self._size(w.set(f"fsub {kind} {two}, {one}"), dtype)
+        bound = w.set(f"fmul {kind} {self._size(one, dtype)}, {literal(4 * about.eps, dtype)}")
+        large = w.set(f"fcmp ogt {kind} {change}, {literal(about.tiny, dtype)}")
+        self._doubt(w.set(f"and i1 {large}, {w.set(f'fcmp ogt {kind} {change}, {bound}')}"))
+
+    def _suspect_size(self, value: str, dtype: np.dtype) -> None:
+        """A doubt where a number is infinite or NaN."""
+        if dtype.kind == "f":
+            kind = llvm_type(dtype)
+            self._doubt(self.w.set(f"fcmp uge {kind} {self._size(value, dtype)}, {literal(np.inf, dtype)}"))
+
+    def _doubt(self, condition: str) -> None:
+        before = self.w.set(f"load i1, ptr {self.doubt}")
+        self.w.do(f"store i1 {self.w.set(f'or i1 {before}, {condition}')}, ptr {self.doubt}")
+
+    # -- the elements of a thread, folded
+
+    def _fold(self, begin: str, end: str, bases: list[str], flags: list[str]) -> None:
+        w, part = self.w, self.part
+        strides = part.inner_strides(part.loops - 1)
+
+        def at(i: str, first: bool) -> None:
+            part.element(i, part.loops - 1, bases, strides, flags, bool(part.guards), self.mine).run(first)
+
+        at(begin, True)
+        w.loop(w.set(f"add nuw nsw i64 {begin}, 1"), end, lambda i: at(i, False))
+        for k, op in enumerate(part.body.ops):
+            dtypes = [d for a, _, d in self.folded if a == k]
+            if op.kind == "fold" and _may_round(op.data, dtypes):
+                for i, dtype in enumerate(dtypes):
+                    self._suspect_size(w.set(f"load {llvm_type(dtype)}, ptr {self.mine(k, i)}"), dtype)
+
+    # -- within the block
+
+    def _scan_block(self, some: str) -> None:
+        """`mine` becomes the total up to the thread, where it has elements; `before` that up to the one before it."""
+        w, far = self.w, 1
+        while far < WARP:
+            self._from_lane(w.set(f"sub i64 {self.lane}, {far}"), self.mine, self.other)
+            there = w.set(f"and i1 {some}, {w.set(f'icmp sge i64 {self.lane}, {far}')}")
+            w.when(there, lambda: self._join(self.other, self.mine, self.mine))
+            far *= 2
+        self._from_lane(w.set(f"sub i64 {self.lane}, 1"), self.mine, self.before)
+        w.when(w.set(f"icmp eq i64 {self.lane}, {WARP - 1}"), lambda: self._put(self.mine, self.of_warps, self.warp))
+        self.simt.barrier()
+
+        def behind() -> None:
+            self._get(self.of_warps, "0", self.start)
+
+            def more(j: str) -> None:
+                self._get(self.of_warps, j, self.other)
+                self._join(self.start, self.other, self.start)
+
+            w.loop("1", self.warp, more)
+            self._join(self.start, self.mine, self.mine)
+            inner = w.set(f"icmp ne i64 {self.lane}, 0")
+            w.when(inner, lambda: self._join(self.start, self.before, self.before))
+            w.when(w.set(f"xor i1 {inner}, true"), lambda: self._copy(self.start, self.before))
+
+        w.when(w.set(f"and i1 {some}, {w.set(f'icmp ne i64 {self.warp}, 0')}"), behind)
+
+    def _from_lane(self, lane: str, source: Numbers, goal: Numbers) -> None:
+        w, there = self.w, self.w.set(f"and i64 {lane}, {WARP - 1}")
+        for k, i, dtype in self.folded:
+            kind = llvm_type(dtype)
+            given = self.simt.shuffle(w.set(f"load {kind}, ptr {source(k, i)}"), kind, there)
+            w.do(f"store {kind} {given}, ptr {goal(k, i)}")
+
+    def _copy(self, source: Numbers, goal: Numbers) -> None:
+        copy(self.w, self.part.body, source, goal)
+
+    def _put(self, source: Numbers, rooms: Sequence[str], at: str) -> None:
+        """Write numbers to arrays, one for each."""
+        for (k, i, dtype), room in zip(self.folded, rooms, strict=True):
+            value = self.w.set(f"load {llvm_type(dtype)}, ptr {source(k, i)}")
+            store(self.w, value, self.w.set(f"getelementptr {memory_type(dtype)}, ptr {room}, i64 {at}"), dtype)
+
+    def _get(self, rooms: Sequence[str], at: str, goal: Numbers) -> None:
+        for (k, i, dtype), room in zip(self.folded, rooms, strict=True):
+            place = self.w.set(f"getelementptr {memory_type(dtype)}, ptr {room}, i64 {at}")
+            self.w.do(f"store {llvm_type(dtype)} {load(self.w, place, dtype)}, ptr {goal(k, i)}")
+
+    # -- among blocks
+
+    def _word(self, name: str, at: str) -> str:
+        return self.w.set(f"getelementptr i64, ptr {name}, i64 {at}")
+
+    def _arrays(self, name: str) -> list[str]:
+        return [f"%{name}{m}" for m in range(len(self.folded))]
+
+    def _publish(self, u: str) -> None:
+        """The total of a tile, for the others of its group."""
+        self._put(self.mine, self._arrays("total"), u)
+        self.simt.store_word(self._word("%told", u), "1")
+
+    def _wait(self, word: str) -> None:
+        """Until a word is set."""
+        w = self.w
+        head, out = w.name("look"), w.name("seen")
+        w.do(f"br label %{head}")
+        w.label(head)
+        seen = self.simt.load_word(word)
+        w.do(f"br i1 {w.set(f'icmp ne i64 {seen}, 0')}, label %{out}, label %{head}")
+        w.label(out)
+
+    def _look_back(self, u: str, row: str, tile: str) -> None:
+        """The first warp finds the total of all before the tile, leaves it for the block, and leads the next group."""
+        w, far = self.w, 1
+        place, group = w.set(f"and i64 {tile}, {GROUP - 1}"), w.set(f"lshr i64 {tile}, 5")
+        groups = w.set(f"lshr i64 {w.set(f'add i64 {self.tiles}, {GROUP - 1}')}, 5")
+        mine = w.set(f"add i64 {w.set(f'sub i64 {u}, {place}')}, {self.lane}")
+
+        def told() -> None:
+            self._wait(self._word("%told", mine))
+            self._get(self._arrays("total"), mine, self.mine)
+
+        w.when(w.set(f"icmp slt i64 {self.lane}, {place}"), told)
+        while far < GROUP:
+            lane = w.set(f"add i64 {self.lane}, {far}")
+            self._from_lane(lane, self.mine, self.other)
+            w.when(w.set(f"icmp slt i64 {lane}, {place}"), lambda: self._join(self.mine, self.other, self.mine))
+            far *= 2
+        at = w.set(f"add i64 {w.set(f'mul i64 {row}, {groups}')}, {group}")
+        leads = w.set(f"icmp eq i64 {self.lane}, 0")
+        w.when(leads, lambda: self._lead(u, tile, place, group, at))
+
+    def _lead(self, u: str, tile: str, place: str, group: str, at: str) -> None:
+        w = self.w
+
+        def led() -> None:
+            self._wait(self._word("%led", at))
+            self._get(self._arrays("prefix"), at, self.other)
+            some = w.set(f"icmp ne i64 {place}, 0")
+            w.when(some, lambda: self._join(self.other, self.mine, self.mine))
+            w.when(w.set(f"xor i1 {some}, true"), lambda: self._copy(self.other, self.mine))
+
+        w.when(w.set(f"icmp ne i64 {group}, 0"), led)
+        self._put(self.mine, self.to_tile, "0")
+        more = w.set(f"icmp slt i64 {w.set(f'add i64 {tile}, 1')}, {self.tiles}")
+
+        def lead() -> None:
+            self._wait(self._word("%told", u))
+            self._get(self._arrays("total"), u, self.other)
+            self._join(self.mine, self.other, self.mine)
+            following = w.set(f"add i64 {at}, 1")
+            self._put(self.mine, self._arrays("prefix"), following)
+            self.simt.store_word(self._word("%led", following), "1")
+
+        w.when(w.set(f"and i1 {more}, {w.set(f'icmp eq i64 {place}, {GROUP - 1}')}"), lead)
+
+    # -- through the tile
+
+    def _go_through(self, begin: str, end: str, tile: str, index: list[str], states: dict[tuple[int, int], str]) -> None:
+        """The work at the elements of a thread, from the states to which all before it lead."""
+        w, loop = self.w, self.loops - 1
+        behind, inner = w.set(f"icmp ne i64 {tile}, 0"), w.set(f"icmp ne i64 {self.thread}, 0")
+
+        def joined() -> None:
+            self._get(self.to_tile, "0", self.other)
+            w.when(inner, lambda: self._join(self.other, self.before, self.before))
+            w.when(w.set(f"xor i1 {inner}, true"), lambda: self._copy(self.other, self.before))
+
+        w.when(behind, joined)
+        at = 0
+        for one in self.joins:
+            for k, i, part in one.states:
+                op, number, dtype = self.folded[at + part]
+                value = w.set(f"load {llvm_type(dtype)}, ptr {self.before(op, number)}")
+                w.do(f"store {llvm_type(dtype)} {value}, ptr {states[k, i]}")
+            at += len(one.dtypes)
+        bases, flags, strides = self._bases(index), self._flags(index), self.inner_strides(loop)
+
+        def element(i: str, first: bool) -> None:
+            self.element(i, loop, bases, strides, flags, bool(self.guards), lambda k, i: states[k, i]).run(first)
+
+        first = w.set(f"xor i1 {w.set(f'or i1 {behind}, {inner}')}, true")
+        w.when(first, lambda: element(begin, True))
+        w.loop(w.set(f"add nuw nsw i64 {begin}, {w.set(f'zext i1 {first} to i64')}"), end, lambda i: element(i, False))
+
+
+def _may_round(op: scalar.Function, dtypes: Sequence[np.dtype]) -> bool:
+    """True where a fold of floats may leave their range: minima and maxima do not."""
+    return any(d.kind == "f" for d in dtypes) and scalar.recognise(op) not in ("min", "max")
+
+
+class Again(Lanes):
+    """The kernel that goes through those lines whose word is set, each from its beginning in a thread."""
+
+    def _pointers(self) -> list[str]:
+        return [*super()._pointers(), "ptr %again"]
+
+    def _asked(self, u: str) -> str:
+        word = self.w.set(f"load i64, ptr {self.w.set(f'getelementptr i64, ptr %again, i64 {u}')}")
+        return self.w.set(f"icmp ne i64 {word}, 0")
