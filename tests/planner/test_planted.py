@@ -88,13 +88,12 @@ def dense_forms_have_their_dtype() -> bool:
 def test_a_dense_form_kept_for_another_dtype(monkeypatch: pytest.MonkeyPatch) -> None:
     assert holds(dense_forms_have_their_dtype)
     kept: dict[Any, Any] = {}
-    plain = columns.mapped
+    plain = as_matrix._written_out
 
-    def by_shape(structure: Any, count: int) -> Any:
-        key = structure.kind, structure.rows, structure.columns, count
-        return kept.setdefault(key, plain(structure, count))
+    def by_shape(structure: Any, shape: Any) -> Any:
+        return kept.setdefault((structure.kind, shape), plain(structure, shape))
 
-    monkeypatch.setattr(as_matrix, "mapped", by_shape)
+    monkeypatch.setattr(as_matrix, "_written_out", by_shape)
     assert not holds(dense_forms_have_their_dtype)
 
 
