@@ -62,6 +62,7 @@ def test_the_experiment_prints_ratios(capsys: pytest.CaptureFixture[str], monkey
     module: Any = importlib.util.module_from_spec(spec)
     sys.modules["estimates"] = module
     spec.loader.exec_module(module)
+    monkeypatch.setattr(ct, "set_num_threads", lambda count: None)  # it would hold for the tests that follow
     monkeypatch.setattr("sys.argv", ["estimates.py", "--only", "stencil, 100", "4 rotations"])
     module.main()
     lines = capsys.readouterr().out.splitlines()
