@@ -42,7 +42,11 @@ class Kernel:
     def __init__(self, fn: FunctionType) -> None:
         self.fn, self.frozen = fn, Frozen(fn)
         self.names = tuple(inspect.signature(fn).parameters)
-        self.__name__, self.__doc__ = fn.__name__, fn.__doc__
+        self.__name__, self.__doc__, self.__module__ = fn.__name__, fn.__doc__, fn.__module__
+
+    def __reduce__(self) -> str:
+        """Pickled as a function is, by its name."""
+        return self.fn.__qualname__
 
     def __getitem__(self, launch: Any) -> Launch:
         parts = launch if isinstance(launch, tuple) else (launch,)
@@ -92,7 +96,7 @@ class Launch(D):
         return (self.kernel.frozen.key, self.grid, self.block, self.made)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return _launched, (self.kernel.fn, self.grid, self.block, self.made)
+        return Launch, (self.kernel, self.grid, self.block, self.made)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = "".join([f".returning({n!r}, like={like!r})" for n, like in self.made])
@@ -222,10 +226,6 @@ def _space(value: Any) -> Tensor:
 def _short(sizes: tuple[int, int, int]) -> str:
     x, y, z = sizes
     return str(x) if y == z == 1 else f"({x}, {y})" if z == 1 else f"({x}, {y}, {z})"
-
-
-def _launched(fn: FunctionType, grid: Any, block: Any, made: Any) -> Launch:
-    return Launch(kernel(fn), grid, block, made)
 
 
 def kernel(fn: Callable[..., Any]) -> Kernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,13 @@ def test_launches_of_equal_kernels_are_equal_terms():
     assert one[2, 4] == other[2, 4] and one[2, 4] != one[4, 2] and hash(one[2, 4]) == hash(other[2, 4])
     assert one.forall(9, block=4) == one[3, 4]
     assert one[(2, 1), (4,)] == one[2, 4]
+
+
+def test_a_launch_is_pickled_by_the_name_of_its_kernel():
+    launch, args = CASES["blur"]
+    again = pickle.loads(pickle.dumps(launch.returning("o", like="x")))
+    assert again == launch.returning("o", like="x")
+    np.testing.assert_array_equal(again(*args[:2]), launch(*args))
 
 
 def test_returning_makes_the_output():

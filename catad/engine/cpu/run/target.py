@@ -36,8 +36,8 @@ SPEED = 3  # the level of LLVM's pipeline and of its code generator
 SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
 QUICK = 0  # what translates a text as it stands, in a tenth to a twentieth of the time (`tiers.py`)
 UNROLLED = (SHORT,)  # levels that unroll loops: kernels over arrays run as fast without, and compile in half the time
-OPTIONS = f"O{SPEED} vectorize unroll {UNROLLED} interleave pic small no gather"  # part of the key: change it with `_optimise`
-PASSES: dict[int, tuple[str, ...]] = {QUICK: ("sroa", "simplify_cfg")}
+OPTIONS = f"O{SPEED} vectorize unroll {UNROLLED} interleave pic small no gather quick inlines"  # part of the key: change it with `_optimise`
+PASSES: dict[int, tuple[str, ...]] = {QUICK: ("always_inliner", "sroa", "simplify_cfg")}
 ALLOWANCE = "catad_indices"  # a variable of quick code (`tiers.py`)
 
 counts: Counter[str] = Counter()
