@@ -84,10 +84,7 @@ def hold_for_call(loops: Loops) -> bool:
     """The same for a call that begins here: what runs finds out whether nothing depends on a number."""
     if _here.own is not None:
         return hold(loops)
-    for loop, known in loops:  # plainly, since each call comes here
-        if (_last.get(loop) or _FIRST) != known:
-            return False
-    return True
+    return all((_last.get(loop) or _FIRST) == known for loop, known in loops)
 
 
 def note(loops: Loops) -> None:

@@ -82,8 +82,8 @@ class Machine(Protocol):
         """
         ...
 
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
-        """Compiled code for boxes that fold the same elements by bin, each of so many arguments."""
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:
+        """Compiled code for boxes that fold the same elements by bin, each of so many arguments; None as above."""
         ...
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -1,10 +1,10 @@
 """Which compiled code a kernel has: quick code at first, full code once that pays.
 
 LLVM translates a text as it stands, but for calls that are to be inlined, in a tenth to a twentieth of the time that its
-pipeline and its best code generator take, and what comes out takes 3 to 15 times as long to run. So a kernel that runs once on few numbers is better off with quick code.
-Each kernel has an allowance of indices: when it would have run more of them, what quick code has lost is about what full code
-costs, and the kernel is compiled once more. It is also compiled once more when each of those who run it has run it `RUNS` times,
-so that what is called again and again soon runs as fast as it can.
+pipeline and its best code generator take, and what comes out takes 3 to 15 times as long to run. So a kernel that runs once on
+few numbers is better off with quick code. Each kernel has an allowance of indices: when it would have run more of them, what
+quick code has lost is about what full code costs, and the kernel is compiled once more. It is also compiled once more when
+each of those who run it has run it `RUNS` times, so that what is called again and again soon runs as fast as it can.
 
 Both codes give the same bits, since LLVM may neither reorder nor contract operations on floats. A text that allows it to do so
 has full code only, and so has one with loops that may never end, or with loops within a scalar function. Where the user names

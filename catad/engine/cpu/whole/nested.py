@@ -144,10 +144,19 @@ class Loop:
             one.end(buffer)
 
     def input(self, k: int, i: str) -> Buffer:
-        """What one step reads of an input."""
+        """What one step reads of an input: numbers in memory of their own, which LLVM keeps in registers.
+
+        No write of the step changes it, as LLVM cannot know of the stack.
+        """
         if k in self.counters:
             return count(self.text, i, self.counters[k], self.box.n)
-        return self.at(self.inputs[k][0], self.box.input.leaves[k], i)
+        leaf = self.box.input.leaves[k]
+        here = self.at(self.inputs[k][0], leaf, i)
+        if leaf.shape:
+            return here
+        own = self.text.buffer(leaf)
+        self.text.copy(here.pointer, own.pointer, leaf.nbytes)
+        return Buffer(own.pointer, leaf.nbytes)
 
     def at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
         """What one step reads or writes of a stack."""
