@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
+from inspect import Parameter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -247,6 +248,9 @@ def kernel(fn: Callable[..., Any]) -> Kernel:
     >>> ct.grad(double[2, 4] >> ct.square >> ct.sum())(np.arange(5.0), np.zeros(5))[0]
     array([ 0.,  8., 16., 24., 32.])
     """
-    if not isinstance(fn, FunctionType) or not inspect.signature(fn).parameters or find_source(fn) is None:
+    plain = isinstance(fn, FunctionType) and find_source(fn) is not None
+    kinds = [one.kind for one in inspect.signature(fn).parameters.values()] if plain else []
+    if not kinds or any(kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds):
         raise errors.ArgumentError(errors.not_a_kernel(fn))
+    assert isinstance(fn, FunctionType)
     return Kernel(fn)
