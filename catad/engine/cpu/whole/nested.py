@@ -124,7 +124,7 @@ class Loop:
         for one in self.carried:
             one.begin()
         given = [self.at(buffer, leaf, "0") for (buffer, _), leaf in zip(self.given, self.box.given.leaves, strict=True)]
-        inputs = [self.at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
+        inputs = [self.input(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
         states, sums = self.carried[:k], self.carried[k:]
         goals = [*[one.next for one in self.carried], *[self.at(buffer, leaf, i) for buffer, leaf in self.outputs]]
         read = [*[one.now for one in states], *given, *inputs, *[one.now for one in sums]]
@@ -138,6 +138,23 @@ class Loop:
         for one, buffer in zip(self.carried, made, strict=False):
             one.end(buffer)
 
+    def input(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
+        """What one step reads of a stack of inputs: numbers in memory of their own, which LLVM keeps in registers.
+
+        No write of the step changes it, as LLVM cannot know of the stack, and it knows those of a progression.
+        """
+        if leaf.shape:
+            return self.at(buffer, leaf, i)
+        text, w, own = self.text, self.w, self.text.buffer(leaf)
+        found = text.progression(buffer)
+        if found is None:
+            text.copy(self.at(buffer, leaf, i).pointer, own.pointer, leaf.nbytes)
+        else:
+            start, step = found
+            far = w.set(f"mul nsw i64 {i}, {step}")
+            w.do(f"store i64 {w.set(f'add nsw i64 {far}, {start}')}, ptr {own.pointer}")
+        return Buffer(own.pointer, leaf.nbytes)
+
     def at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
         """What one step reads or writes of a stack."""
         return Buffer(self.text.at(buffer.pointer, [i], [leaf.nbytes]), leaf.nbytes)
@@ -145,7 +162,9 @@ class Loop:
 
 def sweep(text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
     """Write a `Sweep`."""
-    Loop(text, box, read, made).write(text.length(box.n))
+    loop = Loop(text, box, read, made)
+    fixed = any(text.progression(buffer) for buffer, _ in loop.inputs)  # LLVM then knows the range of this input
+    loop.write(str(box.n) if fixed else text.length(box.n))
 
 
 class WhileLoop(Loop):

@@ -61,6 +61,7 @@ class Text:
         self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
         self.work = 0  # indices that a run of the function takes, as far as that is known
+        self.failed = ""  # the place that says whether the array code must run instead
         self.checks = False  # whether boxes of programs within check the values of the first call
         self._free: dict[int, list[int]] = {}
         self._start: list[str] = []  # addresses that are read from the table
@@ -93,8 +94,23 @@ class Text:
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
         return Buffer(f"%c{len(self.constants) - 1}", self.constants[-1].nbytes)
 
+    def progression(self, buffer: Buffer) -> tuple[int, int] | None:
+        """The first number and the step of a constant array of int64 that is an arithmetic progression."""
+        if not buffer.pointer.startswith("%c"):
+            return None
+        array = self.constants[int(buffer.pointer[2:])]
+        if array.dtype != np.int64 or array.ndim != 1 or array.size < 2:
+            return None
+        start, step = int(array[0]), int(array[1]) - int(array[0])
+        last = start + step * (array.size - 1)  # in Python's numbers, which do not overflow
+        if int(array[-1]) != last or (np.diff(array) != step).any():
+            return None
+        return start, step
+
     def text(self, *more: str) -> str:
         """The module: `kernel(table)`, with more parameters where there are some."""
+        if self.failed:
+            self.w.when(self.w.set(f"load i1, ptr {self.failed}"), lambda: self.w.do("store i64 1, ptr %error"))
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
         functions = [f"%x_{name}" for name in self.externals]
@@ -243,9 +259,16 @@ class Text:
         self.w.support[f"zero {kind}"] = f"@zero_{kind} = internal constant {kind} zeroinitializer"
         return f"@zero_{kind}"
 
-    def fail(self) -> None:
-        """Note that the array code must run instead, which raises or computes what this cannot."""
-        self.w.do("store i64 1, ptr %error")
+    def fail(self, condition: str) -> None:
+        """Where a condition holds, note that the array code must run instead, which raises or computes what this cannot.
+
+        The note lies on the stack until the function ends: loops have no branch and no store for it.
+        """
+        if not self.failed:
+            self.failed = "%failed"
+            self.w.slots += ["  %failed = alloca i1", "  store i1 false, ptr %failed"]
+        before = self.w.set(f"load i1, ptr {self.failed}")
+        self.w.do(f"store i1 {self.w.set(f'or i1 {before}, {condition}')}, ptr {self.failed}")
 
     def raises(self, error: Callable[[int], None], about: str) -> None:
         """Note that an error is to be raised, and the number that it is about."""
