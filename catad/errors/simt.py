@@ -107,8 +107,12 @@ def array_as_number(name: str) -> str:
     return text(f"the array {name} is used as a number", do=f"read one entry of it: {name}[i]")
 
 
-def while_without_end(steps: int) -> str:
-    return text("a loop of a kernel that does not end", given=f"{steps} trips", do="give it a bound")
+def while_without_end(steps: int, where: str) -> str:
+    return text(
+        f"a loop of a kernel that has not ended after {steps} trips",
+        where=where,
+        do="look at its condition; a loop that is right needs @ct.kernel(max_steps=...)",
+    )
 
 
 def stuck_threads(waiting: Sequence[str]) -> str:

@@ -33,8 +33,6 @@ from catad.vector.loop import After
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
-MOST_TRIPS = 1_000_000
-"""Trips of a `while` loop, as in the program itself."""
 MOST_STATEMENTS = 4096
 """So many statements of all threads are compared by the check that comes by itself; `ct.testing.check_races` has no such end."""
 READ, ATOMIC, WRITE = 0, 1, 2
@@ -164,7 +162,7 @@ class Lockstep:
 
     def repeat(self, step: Repeat) -> None:
         now = [self.of(state.init) for state in step.states]
-        trips = MOST_TRIPS if step.trips is None else int(np.max(self.of(step.trips), initial=0))
+        trips = step.most if step.trips is None else int(np.max(self.of(step.trips), initial=0))
         for k in range(trips):
             self.values.update({param(s.inside): value for s, value in zip(step.states, now, strict=True)})
             if step.alive is not None and not np.any(self.values[param(step.alive)]):
@@ -174,7 +172,7 @@ class Lockstep:
             now = [self.of(state.step) for state in step.states]
         else:
             if step.trips is None:
-                raise errors.ScalarError(errors.while_without_end(MOST_TRIPS))
+                raise errors.ArgumentError(errors.while_without_end(step.most, step.where))
         self.values.update({param(s.after): value for s, value in zip(step.states, now, strict=True)})
 
     def copies(self, array: Array) -> int:

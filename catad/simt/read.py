@@ -72,8 +72,8 @@ def whole_of(array: Array) -> Handle:
 class KernelReader(LoopReader):
     """Reads one kernel at one launch, for arrays of known shapes."""
 
-    def __init__(self, dims: Dims) -> None:
-        super().__init__()
+    def __init__(self, dims: Dims, max_steps: int) -> None:
+        super().__init__(max_steps)
         self.dims = dims
         self.names: dict[str, int] = {}
         self.notices: list[str] = []
@@ -443,9 +443,11 @@ def stored_names(definition: ast.AST | None) -> set[str]:
     return found
 
 
-def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor]) -> tuple[Body, list[str]]:
+def read_kernel(
+    fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor], max_steps: int
+) -> tuple[Body, list[str]]:
     """The body of a kernel for arguments of these spaces, and what the user should know."""
-    reader = KernelReader(dims)
+    reader = KernelReader(dims, max_steps)
     reader.names.update(dict.fromkeys(names, 1))
     args: list[Any] = []
     arrays, numbers = [], []

@@ -363,3 +363,21 @@ def test_a_long_loop_is_checked_as_far_as_is_quick_and_runs():
 
     n = np.array([3, 5000])
     np.testing.assert_array_equal(counted[1, 2](n, np.zeros(2)), n)
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_a_while_loop_that_does_not_end(engine):
+    def endless(x, o):
+        i = grid(1)
+        while x[i] > 0.0:
+            o[i] += x[i]
+
+    k = ct.kernel(max_steps=50)(endless)
+    assert k[1, 2] != ct.kernel(endless)[1, 2]
+    with ct.use_engine(engine):
+        for f in (k[1, 2], ct.grad(k[1, 2] >> ct.sum())):
+            with pytest.raises(ct.ArgumentError, match="max_steps"):
+                f(np.array([0.0, 1.0]), np.zeros(2))
+        np.testing.assert_array_equal(k[1, 2](np.zeros(2), np.ones(2)), np.ones(2))
+    with pytest.raises(ct.ArgumentError):
+        ct.kernel(max_steps=0)(endless)
