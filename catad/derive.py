@@ -20,7 +20,7 @@ from catad.fronts import front_of
 from catad.functors import Tangent, as_chain, fused, linear_graph
 from catad.gradients import Gradient, aux, main
 from catad.linear.map import LinearMap, linear_map
-from catad.linear.structure import Structure
+from catad.linear.structure import Structure, transpose_of
 from catad.pullback import Pullback, TracedPullback, Trees
 from catad.rearrange import exl
 from catad.residuals import Residuals, residuals
@@ -78,7 +78,7 @@ class Linearized:
             return None
         key = tuple([is_frozen(leaf) for leaf in leaves])
         if key not in self._residuals:
-            self._residuals[key] = residuals(self.whole, self.count, self.structure.T, key)
+            self._residuals[key] = residuals(self.whole, self.count, transpose_of(self.structure), key)
         return self._residuals[key]
 
 
@@ -258,7 +258,7 @@ def vjp(f: MorphismLike, *primals: Value, has_aux: bool = False) -> tuple[Any, .
         y, extra = rebuild(found.cod, found.values), rebuild(found.beside_space, found.beside) if has_aux else None
         xp = common_module(at.leaves)
         own = tuple(sealed(found.slots))
-        made = Pullback(found.structure.T, own, at.dom, found.cod, xp, len(primals) > 1, trees, found.residuals)
+        made = Pullback(transpose_of(found.structure), own, at.dom, found.cod, xp, len(primals) > 1, trees, found.residuals)
     return (restored(tree, y), made, restored(beside, extra)) if has_aux else (restored(tree, y), made)
 
 

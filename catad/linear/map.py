@@ -23,7 +23,7 @@ from catad.linear.delta import identity
 from catad.linear.operator import Operator
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.recurrence import zeros
-from catad.linear.structure import Structure
+from catad.linear.structure import Structure, transpose_of
 from catad.spaces import Result, Space, Tensor, Value, flatten, rebuild
 from catad.terms import D
 from catad.trees import Tree
@@ -116,7 +116,7 @@ class LinearMap(Operator):
     @property
     def T(self) -> LinearMap:
         """The transpose (adjoint); the numbers are shared."""
-        made = linear_map(self.cod, self.dom, self.structure.T, self.slots, self.weak)
+        made = linear_map(self.cod, self.dom, transpose_of(self.structure), self.slots, self.weak)
         made.trees = None if self.trees is None else (self.trees[1], self.trees[0])
         return made
 

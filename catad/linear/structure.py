@@ -79,6 +79,14 @@ def family(cls: type[S]) -> type[S]:
     return made  # type: ignore[no-any-return]
 
 
+def transpose_of(structure: Structure) -> Structure:
+    """The transpose, made once for each structure: the hash of the result, which programs are found by, is kept with it."""
+    found: Structure | None = structure.__dict__.get("_transpose")
+    if found is None:
+        found = structure.__dict__["_transpose"] = structure.T
+    return found
+
+
 class Structure(ABC):
     """A linear map without its coefficients: the base of every family.
 

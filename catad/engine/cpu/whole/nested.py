@@ -21,6 +21,7 @@ from catad.vector.loop import After, Counted
 from catad.wiring import Box, Wiring
 
 Arrays = Sequence[tuple[Buffer, Tensor]]
+EDGE = 4  # positions that a loop along an axis leaves out at its end, at most
 PIECE = 1 << 12  # steps of a long loop after each other, without a look at whether it should end
 
 
@@ -138,6 +139,21 @@ class Loop:
         for one, buffer in zip(self.carried, made, strict=False):
             one.end(buffer)
 
+    def is_along_axis(self) -> bool:
+        """True where an input runs up to an end of an axis of what the loop carries or is given, whose size the text has anyway.
+
+        With the length LLVM knows all numbers of the input, so that positions from it, and from its neighbours, are in range.
+        """
+        sizes = [size for _, space in (*self.states, *self.given) for size in space.shape]
+        for buffer, _ in self.inputs:
+            found = self.text.progression(buffer)
+            if found is not None:
+                start, step = found
+                last = max(start, start + step * (self.box.n - 1))
+                if any(0 < size - last <= EDGE for size in sizes):
+                    return True
+        return False
+
     def input(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
         """What one step reads of a stack of inputs: numbers in memory of their own, which LLVM keeps in registers.
 
@@ -163,8 +179,7 @@ class Loop:
 def sweep(text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
     """Write a `Sweep`."""
     loop = Loop(text, box, read, made)
-    fixed = any(text.progression(buffer) for buffer, _ in loop.inputs)  # LLVM then knows the range of this input
-    loop.write(str(box.n) if fixed else text.length(box.n))
+    loop.write(str(box.n) if loop.is_along_axis() else text.length(box.n))
 
 
 class WhileLoop(Loop):

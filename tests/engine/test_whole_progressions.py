@@ -1,0 +1,153 @@
+"""Loops over arithmetic progressions, whose numbers compiled code computes: beside plain loops of NumPy and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.engine.cpu.whole.text import Text
+
+from .whole_support import Ran, anew, ran
+
+__all__ = ["ran"]
+
+N = 48
+RANGES = [range(1, N - 1), range(N - 2, 0, -1), range(2, N - 1, 2), range(N - 2, 0, -2), range(-N + 1, -1), range(-2, -N, -1)]
+
+
+def relaxed(steps: range) -> Any:
+    """Each element in place, from its neighbours: the next step reads what this one has written."""
+
+    def f(x: Any) -> Any:
+        y = x.copy()
+        for i in steps:
+            y[i] = 0.3 * (y[i - 1] + y[i] * y[i + 1]) + 0.1
+        return y
+
+    return f
+
+
+def wrong_from(f: Any) -> float:
+    """How far value and pullback are from a plain loop and its central differences."""
+    rng = np.random.default_rng(3)
+    x, w, v = rng.standard_normal((3, N))
+    with ct.use_engine("cpu"):
+        value, pullback = ct.vjp(ct.function(f), x)
+        pulled = pullback(w)
+    difference = np.vdot(w, f(x + 1e-6 * v) - f(x - 1e-6 * v)) / 2e-6
+    return max(float(np.max(np.abs(value - f(x)))), abs(float(np.vdot(pulled, v) - difference)))
+
+
+@pytest.mark.parametrize("steps", RANGES, ids=str)
+def test_steps_of_a_progression(ran: Ran, steps: range) -> None:
+    assert wrong_from(relaxed(steps)) < 1e-7
+    assert ran.compiled and not ran.instead
+
+
+@pytest.mark.parametrize("wrong", [lambda start, step: (start, -step), lambda start, step: (start, 0)])
+def test_a_wrong_progression_is_noticed(monkeypatch: pytest.MonkeyPatch, ran: Ran, wrong: Any) -> None:
+    right, asked = Text.progression, []
+
+    def planted(self: Text, buffer: Any) -> Any:
+        found = right(self, buffer)
+        asked.append(found)
+        return None if found is None else wrong(*found)
+
+    monkeypatch.setattr(Text, "progression", planted)
+    anew(monkeypatch)
+
+    def rows(A: Any) -> Any:
+        for _ in range(20):
+            for i in range(1, N - 1):
+                A[i] = 0.3 * (A[i - 1] + A[i] * A[i + 1]) + 0.1
+        return A
+
+    x = np.random.default_rng(3).standard_normal(N)
+    with ct.use_engine("cpu"):
+        found = ct.function(rows)(x)
+    assert any(asked)
+    assert np.max(np.abs(found - rows(x.copy()))) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ([1, 2, 3], (1, 1)),
+        ([9, 6, 3, 0], (9, -3)),
+        ([4, 4, 4], (4, 0)),
+        ([1, 2, 4], None),
+        ([0, 2, 1, 3], None),
+        ([0, 1, 1, 3], None),
+        ([7], None),
+        ([], None),
+        ([-(2**63), 2**63 - 1], None),
+        ([2**63 - 2, 2**63 - 1, -(2**63)], None),
+    ],
+    ids=str,
+)
+def test_what_is_a_progression(numbers: list[int], found: Any) -> None:
+    text = Text()
+    assert text.progression(text.constant(np.array(numbers, np.int64))) == found
+
+
+@pytest.mark.parametrize("array", [np.arange(5.0), np.arange(6).reshape(2, 3), np.arange(5, dtype=np.int32), np.arange(5) > 2])
+def test_other_constants_are_read(array: Any) -> None:
+    text = Text()
+    assert text.progression(text.constant(array)) is None
+
+
+def test_steps_that_are_no_progression(ran: Ran) -> None:
+    order = np.random.default_rng(4).permutation(np.arange(1, N - 1))
+
+    def f(x: Any) -> Any:
+        y = x.copy()
+        for i in order:
+            y[i] = 0.3 * (y[i - 1] + y[i] * y[i + 1]) + 0.1
+        return y
+
+    assert wrong_from(f) < 1e-7
+
+
+@pytest.mark.parametrize("bad", [0, 25, 2 * N - 1])
+@pytest.mark.parametrize("where", [N, -N - 1, 2**40])
+def test_an_index_out_of_range_at_any_step(ran: Ran, bad: int, where: int) -> None:
+    """One step of many: the note of it stays, nothing is written elsewhere, and the arguments are as they were."""
+
+    def f(x: Any, at: Any) -> Any:
+        y = x.copy()
+        for k in range(2 * N):
+            y[at[k]] = 0.5 * y[at[k]] + 1
+        return y
+
+    x, at = np.linspace(0, 1, N), np.arange(2 * N) % N
+    program = ct.function(f).at(ct.space_of((x, at)))
+    with ct.use_engine("cpu"):
+        np.testing.assert_array_equal(program(x, at), f(x, at))
+        at[bad] = where
+        with pytest.raises(ct.IndexRangeError):
+            program(x, at)
+        at[bad] = -1
+        np.testing.assert_array_equal(program(x, at), f(x, at))
+    np.testing.assert_array_equal(x, np.linspace(0, 1, N))
+    assert ran.instead == 1
+
+
+def test_a_matrix_by_two_loops(ran: Ran) -> None:
+    """Both indices in both directions, in place, bit for bit as the reference engine."""
+
+    def f(A: Any) -> Any:
+        for i in range(22, 0, -1):
+            for j in range(1, 23):
+                A[i, j] = 0.2 * (A[i, j] + A[i - 1, j] + A[i + 1, j] + A[i, j - 1] + A[i, j + 1])
+        return A
+
+    A = np.random.default_rng(5).standard_normal((24, 24))
+    with ct.use_engine("cpu"):
+        found = ct.function(f)(A)
+    with ct.use_engine("reference"):
+        np.testing.assert_array_equal(found, ct.function(f)(A))
+    np.testing.assert_array_equal(found, f(A.copy()))
+    assert ran.compiled
