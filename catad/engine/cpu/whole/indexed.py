@@ -14,8 +14,9 @@ from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing, ScatterAdded
 from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
-from catad.vector.flat_index import Along, FlatIndex
+from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
+from catad.vector.keys import Along
 from catad.vector.overwrite import AddedAt, OverwrittenAt
 
 Array = tuple[Buffer, Tensor]
