@@ -64,8 +64,8 @@ class Machine(Protocol):
         """Compiled code for a box that no stage contains; None where its array code is as good."""
         ...
 
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
-        """Compiled code for boxes that fold the same elements by bin, each of so many arguments."""
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:
+        """Compiled code for boxes that fold the same elements by bin, each of so many arguments; None as above."""
         ...
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

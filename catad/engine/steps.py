@@ -89,7 +89,7 @@ def _pass(
     reference = ArrayCode(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
     made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts])
-    return Standalone(machine, name, made, reference, ()), ins, outs
+    return (reference if made is None else Standalone(machine, name, made, reference, ())), ins, outs
 
 
 class _Part(NamedTuple):

@@ -89,6 +89,14 @@ def divergent_barrier(where: str) -> str:
     )
 
 
+def divergent_warp(where: str) -> str:
+    return text(
+        "a shuffle, or a barrier of a warp, that not all threads of the warp reach",
+        where=where,
+        do="let all threads of the warp do it, and guard the statements around it",
+    )
+
+
 def no_such_word(name: str, do: str) -> str:
     return text(f"{name} is not supported in kernels", do=do)
 

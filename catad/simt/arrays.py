@@ -52,7 +52,7 @@ class Site:
     @property
     def where(self) -> str:
         """The place, for messages."""
-        return f"{self.file}:{self.line}: {self.text}"
+        return f"{self.file}:{self.line}:{self.column + 1}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,19 @@ class Atomic:
 
 @dataclass(frozen=True)
 class Barrier:
-    """`syncthreads`."""
+    """`syncthreads`; one of a warp is `syncwarp`, or a shuffle."""
 
     path: Node
+    warp: bool = False
     line: int = field(compare=False, default=0)
     text: str = field(compare=False, default="")
     file: str = field(compare=False, default="")
+    column: int = field(compare=False, default=0)
 
     @property
     def where(self) -> str:
         """The place, for messages."""
-        return f"{self.file}:{self.line}: {self.text}"
+        return f"{self.file}:{self.line}:{self.column + 1}: {self.text}"
 
 
 @dataclass(frozen=True)

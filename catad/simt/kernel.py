@@ -21,7 +21,7 @@ from catad.simt.explain import explained, merged
 from catad.simt.lanes import Lanes, lanes_of
 from catad.simt.loops import repeated
 from catad.simt.lower import Found, Lowering
-from catad.simt.races import Unraced, compare, count_of, sources_of
+from catad.simt.races import count_of, guarded
 from catad.simt.read import Dims, read_kernel
 from catad.spaces import Space, Tensor, as_leaves, flatten, space_of
 from catad.terms import D
@@ -149,26 +149,23 @@ class Launch(D):
         body = self.body([wire.space for wire in wires])
         if not body.written:
             raise errors.ScalarError(errors.writes_nothing(self.kernel.__name__))
-        low = Lowering(b, self.lanes(body), repeated, found)
         at = dict(zip(self.kernel.names, wires, strict=True))
-        low.guard = self.guard(b, body, at)
+
+        def run(at: dict[str, Wire]) -> list[Wire]:
+            return self._run(b, body, at, found)
+
+        small = math.prod(self.grid) * math.prod(self.block) * count_of(body.steps) <= MOST_ACCESSES
+        made = guarded(b, Dims(self.grid, self.block), body, at, run) if small else run(at)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _run(self, b: Builder, body: Body, at: dict[str, Wire], found: list[Found] | None) -> list[Wire]:
+        low = Lowering(b, self.lanes(body), repeated, found)
         for name, k in body.numbers:
             low.bind(k, at[name])
         arrays = {array.name: array for array in body.arrays}
         low.versions.update({array: at[name] for name, array in arrays.items()})
         low.run(body.steps)
-        made = tuple([low.versions[arrays[name]] for name in body.written])
-        return made[0] if len(made) == 1 else made
-
-    def guard(self, b: Builder, body: Body, at: dict[str, Wire]) -> Callable[[Wire], Wire] | None:
-        """Raise for a race that is there whatever the arguments are; else what checks an index on the data of the first call."""
-        if math.prod(self.grid) * math.prod(self.block) * count_of(body.steps) > MOST_ACCESSES:
-            return None
-        dims, names = Dims(self.grid, self.block), tuple(sorted(sources_of(body)))
-        if not names:
-            compare(dims, body, {})
-            return None
-        return lambda index: b.add(Unraced(dims, body, names), index, *[at[name] for name in names])[0]
+        return [low.versions[arrays[name]] for name in body.written]
 
     def lanes(self, body: Body) -> Lanes:
         """The axes of the threads."""

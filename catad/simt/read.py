@@ -68,7 +68,7 @@ class KernelReader(LoopReader):
     def __init__(self, dims: Dims) -> None:
         super().__init__()
         self.dims = dims
-        self.arrays = 0
+        self.names: dict[str, int] = {}
         self.notices: list[str] = []
         self.here: ast.AST | None = None
 
@@ -267,22 +267,33 @@ class KernelReader(LoopReader):
         return sizes[0] if len(sizes) == 1 else sizes
 
     def word_syncthreads(self) -> None:
-        node = self.here
-        line = getattr(node, "lineno", 0)
-        self.steps.append(Barrier(self.path, line, self.frame.lines[line - 1].strip() if line else "", self.frame.file))
+        self.barrier(False)
 
     def word_syncwarp(self, mask: Any = None) -> None:
-        """Nothing to compute: a statement is done by all threads before the next one."""
+        self.barrier(True)
+
+    def barrier(self, warp: bool) -> None:
+        """All threads of a block, or of a warp, must come here."""
+        node = self.call
+        line = getattr(node, "lineno", 0)
+        text = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
+        self.steps.append(Barrier(self.path, warp, line, text, self.frame.file, getattr(node, "col_offset", 0)))
 
     def declared(self, place: str, shape: Any, dtype: Any) -> Handle:
         sizes = [scalar(one) for one in (shape if isinstance(shape, tuple) else (shape,))]
         if any(one.op != "const" or one.kind != "i" for one in sizes):
             raise ScalarError(errors.unknown_size(f"an array in {place} memory"))
-        self.arrays += 1
-        name = f"{place} array {self.arrays}"
-        array = Array(name, tuple([int(one.value) for one in sizes]), dtype_of(dtype), place)
+        array = Array(self.name_of(place), tuple([int(one.value) for one in sizes]), dtype_of(dtype), place)
         self.steps.append(Declare(array))
         return whole_of(array)
+
+    def name_of(self, place: str) -> str:
+        """The name of a new array: that of the variable to which it is assigned, and a number where there is another one."""
+        here = self.here
+        named = isinstance(here, ast.Assign) and here.value is self.call and isinstance(here.targets[0], ast.Name)
+        name = here.targets[0].id if named else f"{place} array"  # type: ignore[union-attr]
+        count = self.names[name] = self.names.get(name, 0) + 1
+        return name if count == 1 and named else f"{name} {count}"
 
     def word_shared_array(self, shape: Any, dtype: Any) -> Handle:
         return self.declared("shared", shape, dtype)
@@ -314,6 +325,7 @@ class KernelReader(LoopReader):
     def exchanged(self, value: Any, source: Callable[[Node], Node]) -> Node:
         """The value of another lane of the warp, through an array of the block."""
         assert self.here is not None
+        self.barrier(True)
         number, threads = self.linear_thread(), int(np.prod(self.dims.block))
         array = Array(f"shuffle {self.count}", (threads,), np.dtype(np.float64), "shuffle")
         self.steps.append(Declare(array))
@@ -393,6 +405,7 @@ def stored_names(definition: ast.AST | None) -> set[str]:
 def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor]) -> tuple[Body, list[str]]:
     """The body of a kernel for arguments of these spaces, and what the user should know."""
     reader = KernelReader(dims)
+    reader.names.update(dict.fromkeys(names, 1))
     args: list[Any] = []
     arrays, numbers = [], []
     for name, space in zip(names, spaces, strict=True):

@@ -67,7 +67,7 @@ def assembled(text: str, architecture: str, folder: Path) -> tuple[int, int]:
     """The registers of a thread of a module's kernel, and the bytes that it keeps in memory instead."""
     (folder / "kernel.ptx").write_text(text)
     command = [str(PTXAS), "-v", "-arch", architecture, "kernel.ptx", "-o", "kernel.cubin"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     spilled = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", done.stderr)
     return max(int(n) for n in re.findall(r"Used (\d+) registers", done.stderr)), max(int(n) for n in spilled)
