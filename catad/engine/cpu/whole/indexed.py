@@ -16,6 +16,7 @@ from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
+from catad.vector.keys import Along
 from catad.vector.overwrite import AddedAt, OverwrittenAt
 
 Array = tuple[Buffer, Tensor]
@@ -102,9 +103,10 @@ def scatter_added(text: Text, box: ScatterAdded, read: Sequence[Array], made: Se
 
 
 def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write a `FlatIndex`; an index out of range makes the array code run, which raises, and is the last one till then."""
+    """Write a `FlatIndex`; an index out of range makes the array code run, which raises, and is the last one until then."""
     w, (goal, space), counts = text.w, made[0], len(box.counts)
     bins = math.prod([axis.size for axis in box.axes])
+    inside = bins and all(map(_is_inside, box.axes))
 
     def one(found: list[str]) -> None:
         given, slices, flat = iter(read), 0, "0"
@@ -117,12 +119,18 @@ def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence
                 i = found[len(found) - counts + slices]
                 at, slices = w.set(f"add i64 {axis.start}, {w.set(f'mul i64 {i}, {axis.step}')}"), slices + 1
             flat = at if flat == "0" else w.set(f"add i64 {w.set(f'mul i64 {flat}, {axis.size}')}, {at}")
-        if bins:  # whoever reads the array at this position need not look whether it is in there
+        if inside:  # whoever reads the array at this position need not look whether it is in there
             w.support["assume"] = "declare void @llvm.assume(i1)"
             w.do(f"call void @llvm.assume(i1 {w.set(f'icmp ult i64 {flat}, {bins}')})")
         store(w, flat, text.at(goal.pointer, found, strides_of(space)), _INT)
 
     text.nest(space.shape, one)
+
+
+def _is_inside(axis: Along) -> bool:
+    """True where all positions along an axis are in it; those of index arrays are made so."""
+    ends = {"argument": (), "index": (axis.start,), "slice": (axis.start, axis.start + axis.step * (axis.length - 1))}
+    return all(0 <= at < axis.size for at in ends[axis.kind])
 
 
 def in_range(text: Text, box: InRange, read: Sequence[Array], made: Sequence[Array]) -> None:
