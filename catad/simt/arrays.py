@@ -119,7 +119,8 @@ class State:
 class Repeat:
     """A loop with memory. `counter` is the number of the trip; `trips` the most trips that a thread makes, None in a `while`.
 
-    In a `while`, `alive` is the state that says whether a thread may still go on.
+    In a `while`, `alive` is the state that says whether a thread may still go on. A loop whose trips data decide ends with
+    an error after `most` trips.
     """
 
     body: tuple[Any, ...]
@@ -127,6 +128,7 @@ class Repeat:
     counter: int
     trips: Node | None
     alive: int | None
+    most: int
     where: str = field(compare=False, default="")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +33,8 @@ from catad.vector.loop import After
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
-MOST_TRIPS = 100_000
+MOST_STATEMENTS = 4096
+"""So many statements of all threads are compared by the check that comes by itself; `ct.testing.check_races` has no such end."""
 READ, ATOMIC, WRITE = 0, 1, 2
 _CHANGES: dict[str, Callable[[Any, Any], Any]] = {"add": operator.add, "min": min, "max": max}
 _SAID = {READ: "read", ATOMIC: "atomic", WRITE: "store"}
@@ -49,11 +51,15 @@ class Access(NamedTuple):
     warp_phases: Any
 
 
-class Lockstep:
-    """Does the statements of a kernel, all threads at once; `accesses` are what was touched."""
+class _EnoughError(Exception):
+    """As many statements as were asked for are done."""
 
-    def __init__(self, dims: Dims, body: Body, args: dict[str, Any]) -> None:
-        self.dims, self.body = dims, body
+
+class Lockstep:
+    """Does the statements of a kernel, all threads at once, so many at most; `accesses` are what was touched."""
+
+    def __init__(self, dims: Dims, body: Body, args: dict[str, Any], most: float = math.inf) -> None:
+        self.dims, self.body, self.left = dims, body, most
         self.threads, self.blocks = math.prod(dims.block), math.prod(dims.grid)
         self.total = self.threads * self.blocks
         number = np.arange(self.total)
@@ -75,8 +81,8 @@ class Lockstep:
         self.accesses: list[Access] = []
 
     def run(self) -> None:
-        """Do all statements."""
-        with np.errstate(all="ignore"):
+        """Do the statements."""
+        with np.errstate(all="ignore"), suppress(_EnoughError):
             self.steps(self.body.steps)
 
     def of(self, node: Node) -> Any:
@@ -91,6 +97,9 @@ class Lockstep:
 
     def steps(self, steps: Sequence[Step]) -> None:
         for step in steps:
+            self.left -= 1
+            if self.left < 0:
+                raise _EnoughError
             match step:
                 case Declare(array=array):
                     count = self.copies(array) * math.prod(array.shape)
@@ -153,7 +162,7 @@ class Lockstep:
 
     def repeat(self, step: Repeat) -> None:
         now = [self.of(state.init) for state in step.states]
-        trips = MOST_TRIPS if step.trips is None else int(np.max(self.of(step.trips), initial=0))
+        trips = step.most if step.trips is None else int(np.max(self.of(step.trips), initial=0))
         for k in range(trips):
             self.values.update({param(s.inside): value for s, value in zip(step.states, now, strict=True)})
             if step.alive is not None and not np.any(self.values[param(step.alive)]):
@@ -163,7 +172,7 @@ class Lockstep:
             now = [self.of(state.step) for state in step.states]
         else:
             if step.trips is None:
-                raise errors.ScalarError(errors.while_without_end(MOST_TRIPS))
+                raise errors.ArgumentError(errors.while_without_end(step.most, step.where))
         self.values.update({param(s.after): value for s, value in zip(step.states, now, strict=True)})
 
     def copies(self, array: Array) -> int:
@@ -354,9 +363,9 @@ def guarded(b: Builder, dims: Dims, body: Body, at: dict[str, Wire], run: Callab
 
 
 def compare(dims: Dims, body: Body, args: dict[str, Any]) -> None:
-    """Do a kernel in lockstep and compare its accesses; arguments that are not given are zeros."""
+    """Do a kernel in lockstep, up to `MOST_STATEMENTS`, and compare its accesses; arguments that are not given are zeros."""
     zeros: dict[str, Any] = {array.name: np.zeros(array.shape, array.dtype) for array in body.arrays}
-    run = Lockstep(dims, body, zeros | dict.fromkeys([name for name, _ in body.numbers], 0) | args)
+    run = Lockstep(dims, body, zeros | dict.fromkeys([name for name, _ in body.numbers], 0) | args, MOST_STATEMENTS)
     run.run()
     run.check()
 
