@@ -103,7 +103,7 @@ class AtomicFolds(Compiled):
         return super().moved(arrays[: sum(self.arity)], outs)
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
-        self.prepared(())  # what cannot be printed is known before anything is started
+        self.seconds  # noqa: B018  # what cannot be printed is known before anything is started
         made, at = [], 0
         for member, fold, count in zip(self.members, self.folds, self.arity, strict=True):
             made.append(member.result([fold(member.given(*arrays[at : at + count]))]))
