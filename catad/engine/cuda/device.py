@@ -96,9 +96,9 @@ class CupyDevice(Device):
     def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Arrays of the current device, each at a multiple of the size of its numbers. Raises `DeviceError`."""
         here = self.cupy.cuda.runtime.getDevice()
-        for array in arrays:
-            if array.device.id != here:
-                raise errors.DeviceError(errors.not_current_device(array.device.id, here))
+        for one in arrays:
+            if one.device.id != here:
+                raise errors.DeviceError(errors.not_current_device(one.device.id, here))
         return [a if a.data.ptr % a.dtype.itemsize == 0 else a.copy() for a in arrays]
 
     def address(self, array: Any) -> int:
