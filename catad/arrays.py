@@ -39,12 +39,19 @@ def common_module(arrays: Sequence[Any]) -> Any:
     first = 0
     for i, array in enumerate(arrays):
         xp = array_module(array)
+        if xp is not None and xp is found and xp is not np and _device(array) != _device(arrays[first]):
+            raise errors.DeviceError(errors.two_devices(_device(arrays[first]), first, _device(array), i))
         if xp is None or xp is found:
             continue
         if found is not None:
             raise errors.DeviceError(errors.mixed_devices(found.__name__, first, xp.__name__, i))
         found, first = xp, i
     return np if found is None else found
+
+
+def _device(array: Array) -> Any:
+    """The number of the GPU on which an array lies."""
+    return getattr(getattr(array, "device", None), "id", None)
 
 
 def is_weak(thing: Any) -> bool:

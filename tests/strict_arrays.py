@@ -176,15 +176,15 @@ class StrictArray:
         if data is self._data:
             return None
         known = _owners.get(id(data))
-        return StrictArray(data) if known is None else known
+        return type(self)(data) if known is None else known
 
-    T = property(lambda self: _wrap(self._data.T))
+    T = property(lambda self: _wrap(self._data.T, type(self)))
 
     def __len__(self) -> int:
         return len(self._data)
 
     def __getitem__(self, key: Any) -> Any:
-        return _wrap(self._data[_unwrap(key)])
+        return _wrap(self._data[_unwrap(key)], type(self))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._data[_unwrap(key)] = _unwrap(value)
@@ -212,7 +212,8 @@ class StrictArray:
 
 def _method(name: str) -> Any:
     def method(self: StrictArray, *args: Any, **kwargs: Any) -> Any:
-        return _wrap(getattr(self._data, name)(*map(_unwrap, args), **{k: _unwrap(v) for k, v in kwargs.items()}))
+        made = getattr(self._data, name)(*map(_unwrap, args), **{k: _unwrap(v) for k, v in kwargs.items()})
+        return _wrap(made, type(self))
 
     return method
 
@@ -239,7 +240,7 @@ for _name in (
 def _operator(name: str) -> Any:
     def method(self: StrictArray, other: Any = None) -> Any:
         mine = getattr(self._data, name)
-        return _wrap(mine() if other is None else mine(_unwrap(other)))
+        return _wrap(mine() if other is None else mine(_unwrap(other)), type(self))
 
     return method
 
@@ -251,11 +252,11 @@ for _name in ("neg", "abs", "invert", "pos", "lt", "le", "gt", "ge", "eq", "ne")
     setattr(StrictArray, f"__{_name}__", _operator(f"__{_name}__"))
 
 
-def _wrap(value: Any) -> Any:
+def _wrap(value: Any, kind: type[StrictArray] = StrictArray) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
-        return StrictArray(np.asarray(value))
+        return kind(np.asarray(value))
     if isinstance(value, (tuple, list)) and any(isinstance(v, (np.ndarray, np.generic)) for v in value):
-        return type(value)(map(_wrap, value))
+        return type(value)([_wrap(v, kind) for v in value])
     return value
 
 
@@ -272,22 +273,22 @@ def _unwrap(value: Any) -> Any:
 class _Function:
     """A documented function; those that are ufuncs also have the documented methods."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, kind: type[StrictArray]) -> None:
+        self.name, self.kind = name, kind
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.name in ("asarray", "array"):
             args = tuple(a._data if isinstance(a, StrictArray) else a for a in args)
-            return StrictArray(getattr(np, self.name)(*args, **kwargs))
+            return self.kind(getattr(np, self.name)(*args, **kwargs))
         kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
         if self.name == "power":  # NumPy takes a square root for the one exponent 0.5; other libraries do not
             x, n = map(_unwrap, args)
             many = isinstance(n, float) and n == 0.5 and np.ndim(x) and np.asarray(x).dtype.kind == "f"
-            return _wrap(np.power(x, np.full(np.shape(x), n, np.asarray(x).dtype) if many else n, **kwargs))
-        return _wrap(getattr(np, self.name)(*map(_unwrap, args), **kwargs))
+            return _wrap(np.power(x, np.full(np.shape(x), n, np.asarray(x).dtype) if many else n, **kwargs), self.kind)
+        return _wrap(getattr(np, self.name)(*map(_unwrap, args), **kwargs), self.kind)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0) -> Any:
-        return _wrap(np.add.reduceat(_unwrap(array), _unwrap(indices), axis=axis))
+        return _wrap(np.add.reduceat(_unwrap(array), _unwrap(indices), axis=axis), self.kind)
 
 
 class _Linalg:
@@ -300,12 +301,13 @@ class _Linalg:
         for k, (one, right) in enumerate(zip(_unwrap(a), _unwrap(b), strict=True)):
             if np.linalg.matrix_rank(one) == len(one):
                 made[k] = np.linalg.solve(one, right)
-        return StrictArray(made.astype(b.dtype))
+        return type(b)(made.astype(b.dtype))
 
 
-class _Strict:
-    """The module."""
+class Strict:
+    """The module, with arrays of a kind."""
 
+    kind: type[StrictArray] = StrictArray
     __name__ = "cupy"  # code that asks by name for what only CuPy has gets the stand-ins below
 
     def __getattr__(self, name: str) -> Any:
@@ -315,12 +317,12 @@ class _Strict:
             return _Linalg
         if name not in DOCUMENTED:
             raise AttributeError(f"the strict array library has no {name}: CuPy does not document it")
-        function = _Function(name)
+        function = _Function(name, self.kind)
         setattr(self, name, function)
         return function
 
 
-strict: Any = _Strict()
+strict: Any = Strict()
 
 
 class _Special(ModuleType):
@@ -335,7 +337,7 @@ class _Special(ModuleType):
             plain = [_unwrap(a) for a in args]
             dtype = plain[-1].dtype
             wide = [a.astype(np.float64) if getattr(a, "dtype", None) == np.float32 else a for a in plain]
-            return _wrap(np.asarray(function(*wide)).astype(dtype))
+            return _wrap(np.asarray(function(*wide)).astype(dtype), type(args[-1]))
 
         return call
 

@@ -102,9 +102,10 @@ class use_engine:
     """`with ct.use_engine("reference"):` runs what is inside on the named engine.
 
     "reference" is the array code that says what everything means. "cpu" compiles stages of NumPy programs with LLVM, whatever
-    their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "cuda" makes code for
-    GPUs, which it shows and does not run yet. "auto", the default, takes "cpu" where the largest array of a program's boxes has
-    at least 4096 numbers, "whole" for smaller programs whose calls have run thousands of operations, and the array code before.
+    their size, and loops. "whole" compiles all of a program as one function for one thread, where it can. "cuda" compiles
+    stages of programs on arrays of CuPy for NVIDIA's GPUs. "auto", the default, takes "cuda" for arrays of CuPy, "cpu" where the
+    largest array of a program's boxes has at least 4096 numbers, "whole" for smaller programs whose calls have run thousands of
+    operations, and the array code before.
     Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
     The choice holds in this thread. Raises `EngineError` for another name.
 

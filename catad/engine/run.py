@@ -88,8 +88,10 @@ class Run:
         except MemoryError as error:
             if isinstance(error, errors.CatadError):
                 raise
-            raise errors.OutOfMemoryError(errors.out_of_memory(str(error))) from None
-        return made
+            said = str(error)
+        else:
+            return made
+        raise errors.OutOfMemoryError(errors.out_of_memory(said))  # out here it does not keep the arrays of the run
 
     def straight(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         """The results, where no step runs programs."""

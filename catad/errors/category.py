@@ -109,6 +109,15 @@ def mixed_devices(first: str, i: int, second: str, j: int) -> str:
     )
 
 
+def two_devices(first: object, i: int, second: object, j: int) -> str:
+    return text(
+        "arrays of two GPUs met in one call",
+        given=f"leaf {i} is on device {first}, leaf {j} on device {second}",
+        expected="all arrays on one device",
+        do="copy one of them, `with cupy.cuda.Device(n): y = cupy.array(x)`",
+    )
+
+
 def too_deep(what: str) -> str:
     return text(
         f"Python's recursion limit was reached while a morphism was {what}",

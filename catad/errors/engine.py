@@ -16,10 +16,48 @@ def no_llvm(why: str) -> str:
     )
 
 
-def no_gpu() -> str:
+def no_gpu(why: str) -> str:
     return text(
-        'the engine "cuda" makes code for NVIDIA\'s GPUs, but does not run it yet; arrays of CuPy run on their array code',
-        do='see the code with `f.source("ptx", ...)`',
+        'the engine "cuda" finds no GPU to run on; arrays of CuPy run on their array code, as far as there are any',
+        given=why,
+        expected="a GPU of NVIDIA, driver 525 or newer, and a CuPy that imports and finds them",
+        do='`python -c "import cupy; cupy.show_config()"` tells what CuPy finds; `f.source("ptx", ...)` needs no GPU',
+    )
+
+
+def old_driver(version: int) -> str:
+    return text(
+        "the driver of the GPU is too old for compiled kernels; arrays of CuPy run on their array code",
+        given=f"a driver for CUDA {version // 1000}.{version % 1000 // 10}",
+        expected="driver 525 (CUDA 12.0) or newer",
+        do="install a newer driver of NVIDIA",
+    )
+
+
+def old_gpu(number: int, capability: int) -> str:
+    return text(
+        "this GPU is too old for compiled kernels; arrays of CuPy run on their array code",
+        given=f"device {number}, of compute capability {capability // 10}.{capability % 10}",
+        expected="compute capability 7.0 (Volta) or more",
+        do="choose another GPU, `with cupy.cuda.Device(n):`",
+    )
+
+
+def gpu_failed(what: str, said: str) -> str:
+    return text(
+        "the driver of the GPU refused a compiled kernel, or one before it has failed",
+        given=said.strip() or "(the driver gave no reason)",
+        where=f"the kernel {what}",
+        do='run with `ct.use_engine("reference")`, and report what this error says',
+    )
+
+
+def not_current_device(number: int, current: int) -> str:
+    return text(
+        "an array lies on another GPU than the current one",
+        given=f"an array on device {number}, while device {current} is current",
+        expected="arrays of the current device",
+        do=f"call it under `with cupy.cuda.Device({number}):`",
     )
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
-import types
 
 import numpy as np
 import pytest
 
 import catad as ct
-from catad.engine import choice, notices
+from catad.engine import notices
 from catad.engine.cuda import kernel, target
-from catad.engine.cuda.engine import CUDA
+from catad.engine.cuda.device import GPU
 from catad.engine.cuda.machine import GpuMachine
-from catad.engine.cuda.nowhere import Nowhere
 from catad.engine.steps import steps
 
 from .test_lanes import LINES
@@ -82,7 +79,7 @@ def test_ptx_is_found_on_disk(tmp_path, monkeypatch) -> None:
 
 
 def _shown(f: ct.D) -> str:
-    (step, *_), *_ = steps(ct.wire(f, ct.f64[50]), GpuMachine(Nowhere()))
+    (step, *_), *_ = steps(ct.wire(f, ct.f64[50]), GpuMachine(GPU))
     return step.prepared()
 
 
@@ -105,19 +102,9 @@ def test_folds_by_bin_have_kernels_or_are_sorted(recwarn: pytest.WarningsRecorde
     assert not [one for one in recwarn if one.category is ct.CatadNotice]
 
 
-def test_the_engine_runs_nothing_yet() -> None:
-    notices.forget()
+def test_arrays_of_numpy_run_on_their_array_code() -> None:
     with ct.use_engine("cuda"):
-        assert CELL(np.zeros(3), np.ones(3)).tolist() == [1, 1, 1]  # arrays of NumPy: array code, as everywhere
-    with ct.use_engine("cuda"), pytest.warns(ct.CatadNotice, match='"cuda"'):
-        assert choice.engine_of(types.ModuleType("cupy"), 10) is choice.REFERENCE
-    assert "cupy" not in sys.modules and CUDA.smallest is None
-    nowhere = Nowhere()
-    for asked in (lambda: nowhere.empty((), None), lambda: nowhere.prepared([]), lambda: nowhere.address(None),
-                  lambda: nowhere.launch(None, 0, None, []), nowhere.copy_bandwidth):  # fmt: skip
-        with pytest.raises(ct.EngineError, match="does not run it yet"):
-            asked()
-    notices.forget()
+        assert CELL(np.zeros(3), np.ones(3)).tolist() == [1, 1, 1]
 
 
 def test_architectures() -> None:

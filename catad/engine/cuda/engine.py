@@ -1,40 +1,44 @@
-"""The engine for NVIDIA's GPUs: stages compiled with LLVM to PTX. What compiles is imported when it is first needed.
+"""The engine for NVIDIA's GPUs: stages compiled with LLVM to PTX, on arrays of CuPy. What compiles is imported when it is needed.
 
-Its code is made and shown without a GPU. It does not run arrays of CuPy yet: these run on their array code.
+Code is made and shown without a GPU, too.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from catad import errors
 from catad.engine.backend import Engine, Step
 from catad.engine.notices import notice
 from catad.wiring import Wiring
 
 
 class Cuda(Engine):
-    """See the module."""
+    """See the module. The engine in force named "auto" takes it for all arrays of CuPy, whose operations cost a launch each."""
 
     name = "cuda"
     language = "ptx"
+    smallest = 0
 
     def runs(self, xp: Any) -> bool:
         """Arrays of CuPy."""
-        return getattr(xp, "__name__", "") == "cupy"
+        return getattr(xp, "__name__", "") == "cupy" and hasattr(xp, "cuda")
 
     def available(self) -> bool:
-        """False so far, which a notice says once."""
-        notice("no gpu", errors.no_gpu(), stacklevel=3)
-        return False
+        """True where the current device runs kernels; where it does not, a notice says why, once."""
+        from catad.engine.cuda.device import why_not  # late: much of the time of `import catad`
+
+        found = why_not()
+        if found is not None:
+            notice(("no gpu", found), found, stacklevel=3)
+        return found is None
 
     def steps(self, wiring: Wiring) -> list[Step]:
         """Compiled stages, and boxes that run by themselves."""
-        from catad.engine.cuda.machine import GpuMachine  # late: much of the time of `import catad`
-        from catad.engine.cuda.nowhere import Nowhere
+        from catad.engine.cuda.device import GPU  # late, as above
+        from catad.engine.cuda.machine import GpuMachine
         from catad.engine.steps import steps
 
-        return steps(wiring, GpuMachine(Nowhere()))
+        return steps(wiring, GpuMachine(GPU))
 
 
 CUDA = Cuda()

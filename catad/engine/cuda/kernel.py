@@ -49,9 +49,12 @@ class Code:
 
     def ptx_for(self, architecture: str) -> Ptx:
         """The PTX for an architecture of `target.ARCHITECTURES`."""
-        return target.ptx(
-            lambda: self.printer(self.what, Simt).text(), key_of(self.printer, self.what, FOLDERS), architecture
-        )
+        return target.ptx(lambda: self.printer(self.what, Simt).text(), self.key, architecture)
+
+    @cached_property
+    def key(self) -> str | None:
+        """What only this kernel has; None where there is no key."""
+        return key_of(self.printer, self.what, FOLDERS)
 
 
 _codes: WeakValueDictionary[Any, Code] = WeakValueDictionary()  # for as long as somebody holds it

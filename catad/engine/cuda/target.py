@@ -105,7 +105,7 @@ def forget() -> None:
 
 def _made(text: str | Callable[[], str], key: str, architecture: str) -> Ptx:
     start = time.perf_counter()
-    name = hashlib.sha256("\0".join((key, __version__, OPTIONS, architecture, _llvmlite())).encode()).hexdigest() + ".ptx"
+    name = file_of(key, architecture, "", "ptx")
     known = store.read(name)
     if known is not None:
         counts["loaded"] += 1
@@ -117,6 +117,12 @@ def _made(text: str | Callable[[], str], key: str, architecture: str) -> Ptx:
     counts["compiled"] += 1
     store.write(name, made.encode())
     return Ptx(made, architecture, time.perf_counter() - start, "compiled")
+
+
+def file_of(key: str, architecture: str, driver: str, kind: str) -> str:
+    """The name of the file that keeps what was made of a text, or of what has a key, for a GPU and a driver."""
+    parts = (key, __version__, OPTIONS, architecture, *([driver] if driver else []), _llvmlite())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest() + f".{kind}"
 
 
 @cache

@@ -1,0 +1,211 @@
+"""A GPU of NVIDIA through CuPy: memory of its pool, its current stream, and its driver, which no other file touches.
+
+catad does not import CuPy. Whoever has an array of CuPy has imported it, so it is looked up when a kernel is first needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from array import array
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from catad import errors
+from catad.engine import store
+from catad.engine.cuda import target
+from catad.engine.cuda.kernel import Code, Device
+from catad.engine.cuda.simt import Simt
+
+OLDEST = 12000  # the version of CUDA of driver 525, the first that reads our PTX
+LEAST = 70  # compute capability 7.0: threads of a warp go on independently of each other
+COPIED = 1 << 26  # bytes of the arrays with which the speed of a copy is measured
+_NO_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+
+
+def why_not() -> str | None:
+    """Why no kernel can run on the current device, as the text of a notice; None where kernels can run."""
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return errors.no_gpu("CuPy is not imported")
+    try:
+        version = cupy.cuda.runtime.driverGetVersion()
+        if not version:
+            return errors.no_gpu("CuPy finds no driver of NVIDIA")
+        return _refused(cupy, version, cupy.cuda.runtime.getDevice())
+    except Exception as error:  # whatever is broken there, programs run without kernels
+        return errors.no_gpu(f"{type(error).__name__}: {error}")
+
+
+@cache
+def _refused(cupy: Any, version: int, number: int) -> str | None:
+    if version < OLDEST:
+        return errors.old_driver(version)
+    capability = int(cupy.cuda.Device(number).compute_capability)
+    return errors.old_gpu(number, capability) if capability < LEAST else None
+
+
+class _Loaded:
+    """A kernel that is loaded on a device, and the block of its arguments, which each launch fills anew."""
+
+    def __init__(self, module: Any, pointers: int) -> None:
+        self.function = module.get_function("kernel")  # keeps its module
+        self.values = (ctypes.c_int64 * max(pointers, 1))()
+        first, step = ctypes.addressof(self.values), ctypes.sizeof(ctypes.c_int64)
+        self.places = (ctypes.c_void_p * (1 + pointers))(None, *[first + step * k for k in range(pointers)])
+        self.at = ctypes.addressof(self.places)
+        self.lock = threading.Lock()
+
+    def launch(self, driver: Any, grid: tuple[int, int], numbers: array[int], addresses: Sequence[int], stream: int) -> None:
+        """The driver copies the arguments before it returns."""
+        blocks, threads = grid
+        with self.lock:
+            self.places[0] = numbers.buffer_info()[0]
+            self.values[: len(addresses)] = list(addresses)
+            driver.launchKernel(self.function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, self.at, 0)
+
+
+class CupyDevice(Device):
+    """The current device of CuPy. Raises `EngineError` where it is asked to run and there is none."""
+
+    dialect = Simt
+    most = 1 << 16
+
+    def __init__(self) -> None:
+        self._loaded: WeakKeyDictionary[Code, dict[Any, _Loaded]] = WeakKeyDictionary()
+        self._looks = list[tuple[Any, Any, Callable[[Sequence[int]], None]]]()
+        self._bandwidth: dict[Any, float] = {}
+
+    @property
+    def cupy(self) -> Any:
+        """The module."""
+        found = sys.modules.get("cupy")
+        if found is None:
+            raise errors.EngineError(errors.no_gpu("CuPy is not imported"))
+        return found
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """An array from CuPy's pool."""
+        return self.cupy.empty(shape, dtype=dtype)
+
+    def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Arrays of the current device, each at a multiple of the size of its numbers. Raises `DeviceError`."""
+        here = self.cupy.cuda.runtime.getDevice()
+        for one in arrays:
+            if one.device.id != here:
+                raise errors.DeviceError(errors.not_current_device(one.device.id, here))
+        return [a if a.data.ptr % a.dtype.itemsize == 0 else a.copy() for a in arrays]
+
+    def address(self, array: Any) -> int:
+        """Where the first number of an array lies."""
+        return int(array.data.ptr)
+
+    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
+        """Starts a kernel on CuPy's current stream. Raises `EngineError` where the driver refuses it."""
+        cupy = self.cupy
+        self._look()
+        try:
+            loaded = self._found(cupy, code, len(addresses))
+            stream = cupy.cuda.get_current_stream().ptr
+            loaded.launch(cupy.cuda.driver, (blocks, code.threads), numbers, addresses, stream)
+        except cupy.cuda.driver.CUDADriverError as error:
+            if error.status == _NO_MEMORY:
+                raise MemoryError(str(error)) from None
+            raise errors.EngineError(errors.gpu_failed(code.printer.__name__, str(error))) from None
+
+    def _found(self, cupy: Any, code: Code, pointers: int) -> _Loaded:
+        """The kernel on the current device, loaded there once."""
+        there = self._loaded.setdefault(code, {})
+        where = cupy, cupy.cuda.runtime.getDevice()
+        found = there.get(where)
+        if found is None:
+            module = cupy.cuda.function.Module()
+            module.load(_cubin(cupy, code, int(cupy.cuda.Device(where[1]).compute_capability)))
+            found = there[where] = _Loaded(module, pointers)
+        return found
+
+    def words(self, values: Sequence[int]) -> Any:
+        """An array of integers, filled by kernels: a copy from the host could not be captured in a graph."""
+        made = self.empty((len(values),), np.int64)
+        for k, value in enumerate(values):
+            made[k : k + 1].fill(value)
+        return made
+
+    def zeros(self, count: int) -> Any:
+        """An array of integers."""
+        return self.cupy.zeros((count,), dtype=np.int64)
+
+    def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
+        """Copies the words to the host behind the kernels, and looks at a later launch that finds the copy done.
+
+        The words of a graph that is being captured are not looked at.
+        """
+        cuda = self.cupy.cuda
+        stream = cuda.get_current_stream()
+        if stream.is_capturing():
+            return
+        room = cuda.alloc_pinned_memory(words.nbytes)
+        words.data.copy_to_host_async(room.ptr, words.nbytes, stream)
+        done = cuda.Event(disable_timing=True)
+        done.record(stream)
+        self._looks.append((done, (room, words), look))
+
+    def _look(self, wait: bool = False) -> None:
+        """Looks at the words that have arrived; with `wait`, at all of them."""
+        if not self._looks or self.cupy.cuda.get_current_stream().is_capturing():
+            return
+        looks, self._looks = self._looks, []
+        for k, (done, (room, words), look) in enumerate(looks):
+            if wait:
+                done.synchronize()
+            elif not done.done:
+                self._looks += looks[k:]
+                return
+            try:
+                look([int(word) for word in (ctypes.c_int64 * words.size).from_address(room.ptr)])
+            except BaseException:
+                self._looks += looks[k + 1 :]
+                raise
+
+    def synchronize(self) -> None:
+        """Wait for the kernels whose words were not looked at, and look: raises what they have noted."""
+        self._look(wait=True)
+
+    def copy_bandwidth(self) -> float:
+        """Bytes per second, read and written, of copying a large array; measured once for each device."""
+        cupy = self.cupy
+        key = cupy, cupy.cuda.runtime.getDevice()
+        if key not in self._bandwidth:
+            source, best = cupy.zeros(COPIED, dtype=np.uint8), float("inf")
+            for _ in range(4):
+                begun, done = cupy.cuda.Event(), cupy.cuda.Event()
+                begun.record()
+                copy = source.copy()
+                done.record()
+                done.synchronize()
+                best = min(best, cupy.cuda.get_elapsed_time(begun, done) * 1e-3)
+                del copy
+            self._bandwidth[key] = 2 * COPIED / max(best, 1e-9)
+        return self._bandwidth[key]
+
+
+def _cubin(cupy: Any, code: Code, capability: int) -> bytes:
+    """The machine code of a kernel for a GPU, from disk, or by the driver from PTX; kept for this version of the driver."""
+    architecture = target.DEFAULT if capability >= 80 else "sm_70"
+    version = cupy.cuda.runtime.driverGetVersion()
+    name = target.file_of(code.key or code.llvm, architecture, f"sm_{capability} driver {version}", "cubin")
+    known = store.read(name)
+    if known is None:
+        link = cupy.cuda.function.LinkState()
+        link.add_ptr_data(code.ptx_for(architecture).text.encode(), f"{code.key or 'kernel'}.ptx")
+        known = bytes(link.complete())
+        store.write(name, known)
+    return known
+
+
+GPU = CupyDevice()
