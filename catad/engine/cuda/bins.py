@@ -4,8 +4,7 @@ Each place (a number of a bin) has words of 64 bits that are 0 at first. Threads
 integers, maxima of unsigned integers, bits that are set. What all of them together make is decoded at the end (`Finish`).
 
     integers     the sum, modulo 2^64
-    extrema      the greatest key, whose order is that of the numbers; and whether any number is there, with the sign of the first
-                 zero, since the left one of equal numbers wins
+    extrema      the greatest key, whose order is that of the numbers; and whether any number is there
     floats       the sum as an integer of 128 bits, in units of 2^-T of the last digit of the greatest number of the place, whose
                  exponent an earlier launch has found. With n numbers no digit above 2^(log n - T) is lost, so that sums are more
                  exact than those of floats in any order. A place with NaN or an infinity notes which of them are there instead.
@@ -112,7 +111,7 @@ class Accumulate(_Places):
 
         def put() -> None:
             (value,) = binned.values(w, self.what, i, j, arrays)
-            words = self._words(value, i, place)
+            words = self._words(value, place)
             self._join(words, place, base, far)
 
         w.when(self._inside(bin_), put)
@@ -128,12 +127,12 @@ class Accumulate(_Places):
 
     # -- a number as words
 
-    def _words(self, value: str, i: str, place: str) -> list[str]:
+    def _words(self, value: str, place: str) -> list[str]:
         w, kind = self.w, self.folded.kind
         if kind == "sum":
             return [cast(w, value, self.dtype, _UINT)]
         if kind in ("max", "min"):
-            return self._key(value, i)
+            return self._key(value)
         bits = w.set(f"bitcast double {cast(w, value, self.dtype, _FLOAT)} to i64")
         exponent = self._exponent(bits)
         return [exponent] if kind == "peak" else self._fixed(bits, exponent, self._peak(place))
@@ -177,25 +176,19 @@ class Accumulate(_Places):
     def _wide(self, n: str) -> str:
         return self.w.set(f"zext i64 {n} to i128")
 
-    def _key(self, value: str, i: str) -> list[str]:
-        """The key of a number, and whether it is there, with the sign of a zero and how early it comes."""
-        w, there = self.w, "1"
+    def _key(self, value: str) -> list[str]:
+        """The key of a number, and 1: it is there. NaN has the greatest key, -0.0 stands before 0.0."""
+        w = self.w
         if self.dtype.kind != "f":
             key = cast(w, value, self.dtype, _UINT if self.dtype.kind in "ub" else _INT)
             key = key if self.dtype.kind in "ub" else w.set(f"xor i64 {key}, {_SIGN}")
-            return [key if self.folded.kind == "max" else w.set(f"xor i64 {key}, -1"), there]
+            return [key if self.folded.kind == "max" else w.set(f"xor i64 {key}, -1"), "1"]
         wide = cast(w, value, self.dtype, _FLOAT)
         bits = w.set(f"bitcast double {wide} to i64")
-        negative, zero = w.set(f"lshr i64 {bits}, 63"), w.set(f"fcmp oeq double {wide}, 0.0")
-        left = w.set(f"sub i64 {self.field('work')}, {i}")
-        sign = w.set(f"or i64 {w.set(f'shl i64 {negative}, 1')}, 1")
-        early = w.set(f"or i64 {w.set(f'shl i64 {left}, 2')}, {sign}")
-        there = w.set(f"select i1 {zero}, i64 {early}, i64 1")
-        bits = w.set(f"select i1 {zero}, i64 0, i64 {bits}")
         turned = w.set(f"or i64 {w.set(f'ashr i64 {bits}, 63')}, {_SIGN}")
         key = w.set(f"xor i64 {bits}, {turned}")
         key = key if self.folded.kind == "max" else w.set(f"xor i64 {key}, -1")
-        return [w.set(f"select i1 {w.set(f'fcmp uno double {wide}, 0.0')}, i64 -1, i64 {key}"), there]
+        return [w.set(f"select i1 {w.set(f'fcmp uno double {wide}, 0.0')}, i64 -1, i64 {key}"), "1"]
 
     # -- words into words
 
@@ -249,11 +242,11 @@ class Finish(_Places):
             return cast(w, words[0], _UINT, self.dtype)
         if kind == "exact":
             return cast(w, self._total(words, self.read(self.word("%peaks", 0, place, ""))), _FLOAT, self.dtype)
-        value, number = self._extreme(*words), llvm_type(self.dtype)
+        value, number = self._extreme(words[0]), llvm_type(self.dtype)
         some = w.set(f"icmp ne i64 {words[1]}, 0")
         return w.set(f"select i1 {some}, {number} {value}, {number} {self.what.starts[0]}")
 
-    def _extreme(self, found: str, there: str) -> str:
+    def _extreme(self, found: str) -> str:
         w, kind = self.w, self.dtype.kind
         key = found if self.folded.kind == "max" else w.set(f"xor i64 {found}, -1")
         if kind in "ub":
@@ -262,9 +255,6 @@ class Finish(_Places):
             return cast(w, w.set(f"xor i64 {key}, {_SIGN}"), _INT, self.dtype)
         below = w.set(f"xor i64 {w.set(f'ashr i64 {key}, 63')}, -1")
         bits = w.set(f"xor i64 {key}, {w.set(f'or i64 {below}, {_SIGN}')}")
-        sign = w.set(f"shl i64 {w.set(f'and i64 {there}, 2')}, 62")
-        zero = w.set(f"icmp eq i64 {bits}, 0")
-        bits = w.set(f"select i1 {zero}, i64 {sign}, i64 {bits}")
         bits = w.set(f"select i1 {w.set(f'icmp eq i64 {found}, -1')}, i64 {0x7FF8 << 48}, i64 {bits}")
         return cast(w, w.set(f"bitcast i64 {bits} to double"), _FLOAT, self.dtype)
 

@@ -12,7 +12,7 @@ from catad.engine.cuda.by_bin import multi_fold, scatter
 from catad.engine.cuda.checks import InRangeCheck
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
-from catad.engine.machine import Compiled, Machine, Way
+from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
@@ -37,7 +37,7 @@ class GpuMachine(Machine):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(self.device, stage, place, arrays, outs)
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """A check of indices that does not make the host wait, and sums at places; the array code of other boxes."""
         if isinstance(primitive, ScatterAdded):
             return scatter(self.device, primitive, ins)

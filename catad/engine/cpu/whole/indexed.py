@@ -102,7 +102,7 @@ def scatter_added(text: Text, box: ScatterAdded, read: Sequence[Array], made: Se
 
 
 def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write a `FlatIndex`; an index out of range makes the array code run, which raises, and stands for the last one till then."""
+    """Write a `FlatIndex`; an index out of range makes the array code run, which raises, and is the last one till then."""
     w, (goal, space), counts = text.w, made[0], len(box.counts)
     bins = math.prod([axis.size for axis in box.axes])
 

@@ -94,18 +94,10 @@ class Text:
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
         return Buffer(f"%c{len(self.constants) - 1}", self.constants[-1].nbytes)
 
-    def progression(self, buffer: Buffer) -> tuple[int, int] | None:
-        """The first number and the step of a constant array of int64 that is an arithmetic progression."""
-        if not buffer.pointer.startswith("%c"):
-            return None
-        array = self.constants[int(buffer.pointer[2:])]
-        if array.dtype != np.int64 or array.ndim != 1 or array.size < 2:
-            return None
-        start, step = int(array[0]), int(array[1]) - int(array[0])
-        last = start + step * (array.size - 1)  # in Python's numbers, which do not overflow
-        if int(array[-1]) != last or (np.diff(array) != step).any():
-            return None
-        return start, step
+    def known(self, buffer: Buffer) -> Any | None:
+        """The array that a buffer holds, where it is a constant."""
+        name = buffer.pointer
+        return self.constants[int(name[2:])] if name.startswith("%c") and name[2:].isdigit() else None
 
     def text(self, *more: str) -> str:
         """The module: `kernel(table)`, with more parameters where there are some."""
