@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_STATEMENTS = 4096
 """So many statements of all threads are compared by the check that comes by itself; `ct.testing.check_races` has no such end."""
 READ, ATOMIC, WRITE = 0, 1, 2
-_CHANGES: dict[str, Callable[[Any, Any], Any]] = {"add": operator.add, "min": min, "max": max}
+_CHANGES: dict[str, Callable[[Any, Any], Any]] = {"add": operator.add, "min": np.minimum, "max": np.maximum}
 _SAID = {READ: "read", ATOMIC: "atomic", WRITE: "store"}
 
 

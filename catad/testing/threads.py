@@ -156,10 +156,10 @@ class _Thread:
         return array.update(index, lambda old: old - value)
 
     def atomic_min(self, array: Watched, index: Any, value: Any) -> Any:
-        return array.update(index, lambda old: min(old, value))
+        return array.update(index, lambda old: np.minimum(old, value))
 
     def atomic_max(self, array: Watched, index: Any, value: Any) -> Any:
-        return array.update(index, lambda old: max(old, value))
+        return array.update(index, lambda old: np.maximum(old, value))
 
 
 def poisoned(shape: Any, dtype: Any) -> Any:

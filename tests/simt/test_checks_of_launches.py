@@ -283,3 +283,17 @@ def test_arrays_are_called_as_the_variable():
     said = two[2, 4].explain(x8, np.zeros(8))
     assert all(name in said for name in ("\ns[t]", "\ns[3 - t]", "\ns 2[t]", "\nx 2[0]", "x[grid(1)]"))
     np.testing.assert_array_equal(two[2, 4](x8, np.zeros(8)), 2.0 * x8.reshape(2, 4)[:, ::-1].reshape(8))
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu", "whole"])
+def test_nan_stays_in_an_atomic_maximum_as_in_numpy(engine):
+    @ct.kernel
+    def ends(x, o, before):
+        before[grid(1)] = atomic.max(o, 0, x[grid(1)])
+        atomic.min(o, 1, x[grid(1)])
+
+    args = (np.array([1.0, np.nan, 3.0, 2.0]), np.zeros(2), np.zeros(4))
+    with ct.use_engine(engine):
+        for got, expected in zip(ends[1, 4](*args), ct.testing.threads(ends[1, 4], *args), strict=True):
+            np.testing.assert_array_equal(got, expected)
+    np.testing.assert_array_equal(got, [0.0, 1.0, np.nan, np.nan])
