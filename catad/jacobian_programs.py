@@ -13,12 +13,13 @@ from catad import errors
 from catad.arrays import common_module
 from catad.calling import Point
 from catad.engine.program import Program
+from catad.fronts import front_of, specialised
 from catad.functors import as_chain, fused, linear_graph
 from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.dense_wires import matrix_on
 from catad.linear.map import linear_map
 from catad.linear.structure import Structure, widest
-from catad.planner.plan import plan_structure
+from catad.planner.plan import Plan, plan_at, sizes_of
 from catad.planner.request import Request, Result
 from catad.spaces import Space, Tensor, tangent_space
 from catad.term_cache import cached
@@ -65,33 +66,45 @@ def jacobian_at(
     dom: Space,
     request: Request,
     called: Callable[[JacobianProgram], Called],
-    keep: tuple[D, Hashable] | None,
+    f: D,
+    key: Hashable | None,
 ) -> Any:
-    """The Jacobian at a point by the leaves `by` (None: all), whose space is `dom`.
+    """The Jacobian of f at a point by the leaves `by` (None: all), whose space is `dom`.
 
-    `called` has what makes the result of a program's leaves. It is kept with a term under a key, if `keep` says so.
+    `called` has what makes the result of a program's leaves. It is kept with f under the key, if there is one.
     """
     xp = common_module(at.leaves)
 
+    def at_size(space: Space) -> Structure:
+        term = at.term if front_of(f) is None else specialised(f, at.form, space)[0]
+        b = Builder()
+        return as_chain(linear_graph(b, fused(term, space), [b.wire(leaf) for leaf in space.leaves], by)[1])
+
+    def planned(structure: Structure) -> Plan:
+        return plan_at(sizes_of(f, by, request), at.dom, structure, request, at_size)
+
     def made() -> Called:
-        return called(cached(at.term, ("jacobian", at.dom, by, request), lambda: _made(at.term, at.dom, by, dom, request)))
+        return called(cached(at.term, ("jacobian", at.dom, by, request), lambda: _made(at, by, dom, request, planned)))
 
     def call() -> Any:
         with at_point(at.dom, lambda: (xp, at.leaves)):
-            found = made() if keep is None else cached(*keep, made)
+            found = made() if key is None else cached(f, key, made)
         return found.finish(found.made.program(xp, at.leaves))
 
     return with_trip_counts(call)
 
 
-def _made(f: D, dom: Space, by: tuple[int, ...] | None, own: Space, request: Request) -> JacobianProgram:
+def _made(
+    at: Point, by: tuple[int, ...] | None, own: Space, request: Request, planned: Callable[[Structure], Plan]
+) -> JacobianProgram:
+    f, dom = at.term, at.dom
     wiring = fused(f, dom)
     b = Builder()
     xs = tuple([b.wire(space) for space in dom.leaves])
     results, network, slots = linear_graph(b, wiring, xs, by)
     if not network.dom or not network.cod:
         raise errors.DerivativeError(errors.integers_alone(dom, f))
-    plan = plan_structure(as_chain(network), request=request)
+    plan = planned(as_chain(network))
     outs: Sequence[Wire] = b.inline(plan.wiring, slots)
     if request.result == "array":
         outs = (array_on(b, plan.result, outs, tangent_space(own), tangent_space(wiring.cod)),)

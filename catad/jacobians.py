@@ -96,7 +96,7 @@ class Jacobian:
             return Called(made, tangent_space(dom), tangent_space(made.cod), trees, self.result)
 
         lasts = key is not None and len(at.leaves) == len(primals) and all(map(is_, at.leaves, primals))
-        return jacobian_at(at, None if self.argnums is None else by, dom, request, called, (self.f, key) if lasts else None)
+        return jacobian_at(at, None if self.argnums is None else by, dom, request, called, self.f, key if lasts else None)
 
     def _key(self, primals: Sequence[Value]) -> Any:
         """What is equal for calls that run one program; None where that is not known."""

@@ -107,7 +107,7 @@ def least_kept(whole: Wiring, count: int, free: Collection[int], fixed: set[int]
         whole,
         whole.outputs[count:],
         lambda k: int(_capacity(whole, maker.get(k), k, results, free) * share.get(k, 1.0)),
-        lambda box: price_of(whole, maker, box) if fixed.isdisjoint(box.outs) else None,
+        lambda box: price_of(whole, maker, box) if not box.ins or fixed.isdisjoint(box.outs) else None,
     )
 
 

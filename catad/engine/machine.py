@@ -14,6 +14,21 @@ from catad.boxes import Primitive
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.spaces import Tensor
+from catad.vector.constant import Constant
+from catad.wiring import Box, Wiring
+
+Known = Mapping[int, Constant]
+"""Constants by the wires that they make, or by the arguments of a box that they are."""
+
+
+def constants(wiring: Wiring) -> Known:
+    """The constants of a wiring, by their wires."""
+    return {box.outs[0]: box.primitive for box in wiring.boxes if isinstance(box.primitive, Constant)}
+
+
+def known(box: Box, found: Known) -> Known:
+    """The arguments of a box that are constants."""
+    return {i: found[k] for i, k in enumerate(box.ins) if k in found}
 
 
 class Way(Protocol):
@@ -60,12 +75,15 @@ class Machine(Protocol):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         ...
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """Compiled code for a box that no stage contains; None where its array code is as good."""
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
+        """Compiled code for a box that no stage contains; None where its array code is as good.
+
+        `fixed` are the constants among its arguments, which are passed all the same.
+        """
         ...
 
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
-        """Compiled code for boxes that fold the same elements by bin, each of so many arguments."""
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:
+        """Compiled code for boxes that fold the same elements by bin, each of so many arguments; None as above."""
         ...
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -96,13 +96,17 @@ class Program:
                 return self.inside(xp, leaves)
         return self.ready(xp, leaves)(xp, leaves)
 
+    def engine(self, xp: Any, first: bool = False) -> Engine:
+        """The engine that runs the program on arrays of a library now; `first` says that it has not run yet."""
+        largest = 0 if (first or self.ran >= OFTEN) and self.largest <= self.small else self.largest
+        return engine_of(xp, largest, self.weight, self.ran)
+
     def ready(self, xp: Any, leaves: Sequence[Array]) -> Run:
         """The run for these arrays."""
         if not self.checked:
             self._check(xp, leaves)
         first, self.ran = not self.ran, self.ran + self.weight
-        largest = 0 if (first or self.ran >= OFTEN) and self.largest <= self.small else self.largest
-        engine = engine_of(xp, largest, self.weight, self.ran)
+        engine = self.engine(xp, first)
         return self._runs.get(engine) or self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from catad.engine.backend import Step
-from catad.engine.machine import Machine
+from catad.engine.machine import Known, Machine, constants, known
 from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
@@ -41,7 +41,7 @@ def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     inside = {one.item for own in taken.values() for one in own.values()}
     inside.update(g for group in passes for g in group[:-1])
     there = {*wiring.inputs, *[k for box in wiring.boxes if not box.ins for k in box.outs]} - found.indices
-    out: list[Step] = []
+    out, fixed = list[Step](), constants(wiring)
     for g, item in enumerate(found.items):
         if g in inside:
             continue
@@ -53,7 +53,7 @@ def steps(wiring: Wiring, machine: Machine) -> list[Step]:
         elif g in at:
             step = _pass(machine, found, at[g], taken[at[g]], there)
         else:
-            step = _standalone(machine, wiring, item)
+            step = _standalone(machine, wiring, item, fixed)
         out.append(step)
         there.update(step[2])
     return out
@@ -68,10 +68,10 @@ def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]
     return readers
 
 
-def _standalone(machine: Machine, wiring: Wiring, box: Box) -> Step:
+def _standalone(machine: Machine, wiring: Wiring, box: Box, fixed: Known) -> Step:
     """A box by itself: compiled code where there is some, else its array code."""
     ins = wiring.spaces(box.ins)
-    plain, made = box.primitive.kernel(ins), machine.standalone(box.primitive, ins)
+    plain, made = box.primitive.kernel(ins), machine.standalone(box.primitive, ins, known(box, fixed))
     if made is None:
         return plain, box.ins, box.outs
     return Standalone(machine, type(box.primitive).__name__, made, plain, ins), box.ins, box.outs
@@ -89,7 +89,7 @@ def _pass(
     reference = ArrayCode(found.wiring, boxes, ins, outs)
     name = " + ".join([part.name for part in parts])
     made = machine.multi_fold([part.member for part in parts], [len(part.reads) for part in parts])
-    return Standalone(machine, name, made, reference, ()), ins, outs
+    return (reference if made is None else Standalone(machine, name, made, reference, ())), ins, outs
 
 
 class _Part(NamedTuple):

@@ -387,3 +387,102 @@ def no_program(thing: object) -> str:
         given=f"{abbreviated(thing)} of type {type(thing).__name__}",
         expected="a morphism, and the values or the spaces of its arguments",
     )
+
+
+def no_size_named(known: dict[str, int]) -> str:
+    return text("what_if needs a size", expected=_sizes(known), do="name it with the lengths to try: plan.what_if(n=[10, 100])")
+
+
+def no_such_size(name: str, known: dict[str, int]) -> str:
+    return text(
+        "the program has no such size",
+        given=name,
+        expected=_sizes(known),
+        do='sizes are lengths of axes of the arguments; axes="mn,n" names them otherwise',
+    )
+
+
+def _sizes(known: dict[str, int]) -> str:
+    if not known:
+        return "nothing: no argument has an axis"
+    return "one of " + ", ".join([f"{name} (now {n})" for name, n in known.items()])
+
+
+def bad_length(name: str, value: object) -> str:
+    return text(
+        "the size is not valid", given=f"{name}={abbreviated(value)}", expected="a whole number, at least 0, or a list of such"
+    )
+
+
+def uneven_sizes(counts: dict[str, int]) -> str:
+    given = ", ".join([f"{n} of {name}" for name, n in counts.items()])
+    return text("the lists of sizes differ in length", given=given, expected="one length, or single numbers beside one list")
+
+
+def bad_axes(subscripts: object, shapes: list[tuple[int, ...]]) -> str:
+    return text(
+        "the axes of the arguments cannot be named so",
+        given=f"axes={abbreviated(subscripts)}",
+        expected=f"a letter (or _) for each axis of the shapes {', '.join(map(str, shapes)) or '(none)'}, with commas between",
+        do='write axes="mn,n" for a matrix and a vector',
+    )
+
+
+def two_lengths(name: str, first: int, second: int) -> str:
+    return text("one name stands for two lengths", given=f"{name}: {first} and {second}", expected="axes of equal length")
+
+
+def no_program_of_size(sizes: dict[str, int], error: Exception) -> str:
+    lines = str(error).splitlines()
+    return text(
+        "the program does not exist at this size",
+        given=", ".join([f"{name}={n}" for name, n in sizes.items()]),
+        expected="a size at which the program can be laid out, with its constants as they are",
+        where=lines[0] if lines else type(error).__name__,
+    )
+
+
+def no_other_sizes(subject: str) -> str:
+    return text(
+        "this plan is for one size only",
+        given=subject,
+        expected="the plan of a morphism, or of a list of sizes, that recomputes nothing",
+        do="plan again at the other size",
+    )
+
+
+def bad_rates(rates: object, others: str) -> str:
+    return text(
+        "the rates of a profile are not valid",
+        given=abbreviated(rates),
+        expected=f'a tuple of (kind, (launch, byte, operation)), seconds, finite and at least 0, one for "{others}" among them',
+    )
+
+
+def cost_without_hash(cost: object) -> str:
+    return text(
+        "a cost function needs a hash, by which plans are kept",
+        given=abbreviated(cost),
+        expected="a function, or an object with __call__ and __hash__",
+    )
+
+
+def every_plan_is_forbidden() -> str:
+    return text(
+        "the cost forbids every plan",
+        given="infinity for some product of each plan that was tried",
+        expected="a finite cost for the products of one plan at least",
+    )
+
+
+def no_finite_pattern(structure: str, rows: int, columns: int, limit: int) -> str:
+    return text(
+        "the map has no sparse form",
+        given=f"{structure}, {rows} x {columns}, in which every entry can differ from zero",
+        expected=f"a map whose pattern is known, or one of at most {limit} numbers",
+        do='take result="structured", and apply the map',
+    )
+
+
+def not_measured(library: str) -> str:
+    return text("only arrays of NumPy are measured", given=f"arrays of {library}", expected="a point of NumPy arrays")

@@ -16,7 +16,7 @@ def word_outside(name: str) -> str:
 
 
 def not_a_kernel(fn: object) -> str:
-    return text("not a kernel", given=repr(fn), expected="a Python function with source and at least one parameter")
+    return text("not a kernel", given=repr(fn), expected="a function of Python with source and parameters, without * and **")
 
 
 def without_launch(name: str) -> str:
@@ -59,8 +59,10 @@ def store_to_number(name: str) -> str:
     return text(f"{name} is a number, and nothing can be stored into it", do="pass an array of shape (1,)")
 
 
-def wrong_rank(name: str, given: int, expected: int) -> str:
-    return text(f"{name} is read with a wrong number of indices", given=given, expected=expected)
+def wrong_rank(name: str, index: Sequence[object], expected: int) -> str:
+    if any(isinstance(one, slice) for one in index):
+        return text(f"a slice of {name} is no number", expected="one entry", do="write a loop over the entries")
+    return text(f"{name} has a wrong number of indices", given=len(index), expected=expected)
 
 
 def float_index(name: str, dtype: object) -> str:
@@ -78,7 +80,7 @@ def index_of_thread(name: str, index: Sequence[int], shape: Sequence[int], threa
 
 
 def unknown_size(what: str) -> str:
-    return text(f"{what} of a size that is not known while the kernel is read", do="give integers, or x.shape")
+    return text(f"{what} of a size that is not known while the kernel is read", do="give integers, not negative, or x.shape")
 
 
 def divergent_barrier(where: str) -> str:
@@ -86,6 +88,14 @@ def divergent_barrier(where: str) -> str:
         "a barrier that not all threads of a block reach",
         where=where,
         do="put the barrier outside the condition, and guard the statements around it instead of returning early",
+    )
+
+
+def divergent_warp(where: str) -> str:
+    return text(
+        "a shuffle, or a barrier of a warp, that not all threads of the warp reach",
+        where=where,
+        do="let all threads of the warp do it, and guard the statements around it",
     )
 
 
@@ -97,8 +107,12 @@ def array_as_number(name: str) -> str:
     return text(f"the array {name} is used as a number", do=f"read one entry of it: {name}[i]")
 
 
-def while_without_end(steps: int) -> str:
-    return text("a loop of a kernel that does not end", given=f"{steps} trips", do="give it a bound")
+def while_without_end(steps: int, where: str) -> str:
+    return text(
+        f"a loop of a kernel that has not ended after {steps} trips",
+        where=where,
+        do="look at its condition; a loop that is right needs @ct.kernel(max_steps=...)",
+    )
 
 
 def stuck_threads(waiting: Sequence[str]) -> str:

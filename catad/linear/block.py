@@ -421,6 +421,9 @@ def assemble(
             return Zero(dom, cod)
         if part[1] == tuple(range(len(slots))):
             return part[0]
+        if isinstance(part[0], (Sum, Chain)):  # two of its slots are one array
+            parts = tuple([(p, tuple([part[1][k] for k in own])) for p, own in part[0].parts])
+            return type(part[0])(parts, tuple(slots))
     return Block(tuple([tuple(row) for row in rows]), dom, cod, tuple(slots))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad.linear.block import Block, Chain, assemble, chain, total
 from catad.linear.delta import identity
-from catad.linear.entries import Crowded, Entries
+from catad.linear.entries import Entries
 from catad.linear.patterns import Grid, grid_of
 from catad.linear.solver import Solver, solver_of
 from catad.linear.structure import Placed, Structure, accumulate, family
@@ -110,12 +110,10 @@ class Network(Structure):
         return self.stages.entry_count
 
     def entries(self, xp: Any, slots: Sequence[Any]) -> Entries:
-        """The entries of the stages, multiplied, if there are no more than the array has numbers."""
+        """The entries of the stages, multiplied, if there are no more than the array has numbers; else those of the array."""
         count = self.entry_count
-        if count is None:
+        if count is None or count > self.rows * self.columns:
             return super().entries(xp, slots)
-        if count > self.rows * self.columns:
-            raise Crowded
         return self.stages.entries(xp, slots)
 
     def diagonal(self, xp: Any, slots: Sequence[Any], k: int = 0) -> Any:

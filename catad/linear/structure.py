@@ -76,7 +76,24 @@ def family(cls: type[S]) -> type[S]:
         return type(self), tuple([getattr(self, name) for name in names])  # without the hash, which another process has otherwise
 
     made.__hash__, made.__reduce__ = cached, reduced
+    if isinstance(cls.__dict__.get("T"), property):
+        made.T = _made_once(cls.__dict__["T"])
     return made  # type: ignore[no-any-return]
+
+
+def _made_once(transpose: property) -> property:
+    """The transpose as a property that is computed at its first use: each pullback asks for it."""
+    compute: Any = transpose.fget
+
+    def kept(self: Structure) -> Structure:
+        found: Structure | None = self.__dict__.get("_transpose")
+        if found is None:
+            found = compute(self)
+            if found is not self:
+                self.__dict__["_transpose"] = found
+        return found
+
+    return property(kept, doc=transpose.__doc__)
 
 
 class Structure(ABC):

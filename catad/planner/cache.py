@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from catad import errors
+from catad.linear.as_matrix import DENSE_LIMIT
 from catad.linear.structure import Structure
 from catad.planner import brackets
 from catad.planner.basis import BOTH, Basis, is_larger, use_of, written
@@ -30,6 +31,7 @@ from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
 from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
 from catad.planner.network.thin import thinner
+from catad.planner.pushes import is_compressed
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
@@ -41,6 +43,8 @@ LEAST, EACH_MAP, LONGEST = 4e-3, 3e-4, 0.1  # seconds of the searches without a 
 FEW_VERTICES, PROVEN = 15, 5  # vertices of which the best order is likely to be found, and times as much work for that
 BY_COUNT = 0.04  # at least where operations are counted
 WORTH = 2e-3  # seconds of work that may find something
+AFRESH = 2 * LONGEST  # the effort of a search that takes nothing from other sizes
+LARGER = "what costs less stores more than the dense form"
 KEPT = 1024  # strategies, and bracketings by kinds
 
 _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
@@ -50,10 +54,13 @@ _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 def of_structure(structure: Structure, request: Request) -> Runnable:
     """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
     factors = factors_of(structure)
+    if request.result == "sparse":
+        _check_pattern(factors)
     if request.mode == "elimination":
         return _by_elimination(structure, factors, request)
     made = _cheaper(structure, factors, request) if request.mode == "auto" else _of_factors(factors, request)
-    made = _no_larger_than_dense(made, structure, factors, request)
+    _check_allowed(made, request)
+    made = no_larger_than_dense(made, structure, factors, request)
     if request.mode != "auto" or request.result != "structured" or request.memory is not None or request.explicit:
         return made
     asked = request.model is None or isinstance(request.model, CostProfile)
@@ -98,7 +105,8 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     """
     basis = written(structure_of(as_they_stand(factors))[0], request.model)
     graph = _graph(structure, factors) if has_forks(structure) else None
-    asked = replace(request, effort=effort(basis, request, len(factors.parts) if graph is None else len(graph.edges)))
+    size = len(factors.parts) if graph is None else len(graph.edges)
+    asked = request if request.effort is not None else replace(request, effort=effort(basis, request, size))
     made: Runnable | None
     if graph is None or graph.is_path or not graph.inner:
         made = _of_factors(factors, asked)
@@ -115,7 +123,10 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     spent = made.cost.value + use_of(made.execution.result, request.model)
     if isinstance(request.model, CostProfile):
         spent *= MARGIN if basis.stored <= SPARSER * made.execution.result.stored else STRUCTURED
-    return (basis.value + basis.use < spent and through_basis(factors, request, basis.how)) or made
+    through = through_basis(factors, request, basis.how) if basis.value + basis.use < spent else None
+    if through is None:
+        return made
+    return replace(through, exact=made.exact and basis.value <= made.cost.value, but=made.but, stopped=made.stopped)
 
 
 def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Basis | None) -> Runnable | None:
@@ -200,7 +211,7 @@ def _of_tree(factors: Factors, request: Request, tree: brackets.Tree) -> Bracket
     return Bracketing(chain=factors, execution=execute(factors, traced), tree=traced.tree)
 
 
-def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
+def no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The plan `made`; the best one with a dense result where the result of `made` stores more numbers than its dense form.
 
     This is a basis through all factors; by operations, and where that does not fit, others are looked at, too.
@@ -222,7 +233,8 @@ def _no_larger_than_dense(made: Runnable, structure: Structure, factors: Factors
     fitting = [other for other in found if other is not None and not is_larger(other.execution.result)]
     if not fitting:
         return made
-    return replace(min(fitting, key=lambda other: (other.cost.value, other.cost.peak)), mode=made.mode)
+    least = min(fitting, key=lambda other: (other.cost.value, other.cost.peak))
+    return replace(least, mode=made.mode, stopped=least.stopped or LARGER)
 
 
 def of_factors(factors: Factors, request: Request) -> Runnable:
@@ -232,7 +244,22 @@ def of_factors(factors: Factors, request: Request) -> Runnable:
     """
     if request.mode == "elimination":
         return _order_of_factors(factors, request)
-    return _of_factors(factors, request)
+    made = _of_factors(factors, request)
+    _check_allowed(made, request)
+    return made
+
+
+def _check_pattern(factors: Factors) -> None:
+    """Refuse a large map that is known by its application only, and of which every entry can differ from zero."""
+    whole = structure_of(as_they_stand(factors))[0]
+    if whole.is_lazy and whole.rows * whole.columns > DENSE_LIMIT and not is_compressed(whole):
+        raise errors.DenseLimitError(errors.no_finite_pattern(whole.kind, whole.rows, whole.columns, DENSE_LIMIT))
+
+
+def _check_allowed(made: Runnable, request: Request) -> None:
+    """Refuse a search whose best plan has a product that the cost forbids: then all plans have one."""
+    if request.mode == "auto" and made.cost.value == math.inf:
+        raise errors.PlanError(errors.every_plan_is_forbidden())
 
 
 @lru_cache(maxsize=KEPT)
@@ -270,7 +297,8 @@ def _bracketing(factors: Factors, request: Request, most: float) -> Bracketing |
         exact = exact and all_add_up
     else:
         execution = execute(factors, traced)
-    return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact or not traced.tree)
+    exact, stopped = exact or not traced.tree, request.ended if mode == "auto" and not exact else ""
+    return Bracketing(chain=factors, execution=execution, tree=traced.tree, mode=mode, exact=exact, stopped=stopped)
 
 
 def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Request) -> Traced:
@@ -287,7 +315,7 @@ def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, 
     key = (tuple([part.structure.kind for part in factors.parts]), request)
     known = _bracketings.get(key)
     least = bound(factors, request.model)
-    if known is not None and least > 0 and request.memory is None:
+    if known is not None and least > 0 and request.memory is None and request.effort != AFRESH:
         traced = trace(factors, known, request.model)
         if traced.value <= SLACK * least:
             return traced, traced.value <= least

@@ -20,14 +20,15 @@ import numpy as np
 
 from catad import errors
 from catad.boxes import Primitive
-from catad.engine.choice import running
+from catad.engine.choice import running, use_engine
+from catad.engine.cpu.run import target
 from catad.engine.program import Program
 from catad.engine.store import folder
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.recurrence import Recurred
 from catad.linear.reindex import StridedCopy, axis
-from catad.planner.cost_profile import OTHERS, CostProfile, Rates, from_json, store
+from catad.planner.cost_profile import CALL, OTHERS, WITHIN, CostProfile, Rates, from_json, store
 from catad.spaces import Product, Tensor
 from catad.vector.map import map
 from catad.wiring import Builder, wire
@@ -35,6 +36,7 @@ from catad.wiring import Builder, wire
 LARGE = 200_000  # numbers
 SIDE = 256  # of the square matrices that are multiplied
 THIN = (400, 3)  # the sides of the thin ones
+WITHIN_CACHE, FEW_ROWS = 20_000, (10, 128, 128)  # numbers, and the sides of a product, within programs that run as one function
 ROUNDS = 7
 
 Made = Callable[[int], tuple[Primitive, list[Any]]]
@@ -71,9 +73,10 @@ def _matmul(rows: int, inner: int, columns: int) -> tuple[Primitive, list[Any]]:
     return Contract(((0, 1), (1, 2)), (0, 2), (rows, inner, columns)), arrays
 
 
-def _of_products(xp: Any) -> Rates:
-    """The rates of matrix products: the launch, then bytes and operations from the times of a thin and of a square one."""
-    (launch, *_), thin, square = [_measured(xp, *_matmul(*sides)) for sides in ((1, 1, 1), (*THIN, THIN[0]), (SIDE,) * 3)]
+def _of_products(xp: Any, sides: tuple[int, int, int]) -> Rates:
+    """The rates of matrix products: the launch, then bytes and operations from the times of a thin one and of another."""
+    shapes = ((1, 1, 1), (*THIN, THIN[0]), sides)
+    (launch, *_), thin, square = [_measured(xp, *_matmul(*shape)) for shape in shapes]
     rest = [[nbytes, operations, max(0.0, seconds - launch)] for seconds, nbytes, operations in (thin, square)]
     byte = operation = 0.0
     for _ in range(4):  # each from what the other leaves; they differ enough for this to settle
@@ -88,11 +91,23 @@ def calibrate(xp: Any, engine: str) -> CostProfile:
     for name, make in _kernels().items():
         (small, *_), (large, nbytes, _) = _measured(xp, *make(1)), _measured(xp, *make(LARGE))
         rates[name] = Rates(small, max(0.0, large - small) / nbytes, 0.0)
-    rates["matmul"] = _of_products(xp)
+    rates["matmul"] = _of_products(xp, (SIDE, SIDE, SIDE))
     launches, per_byte = [r.launch for r in rates.values()], [r.byte for n, r in rates.items() if r.byte and n != "matmul"]
     rates[OTHERS] = Rates(median(launches), median(per_byte), 0.0)
     rates["Reshaped"] = Rates(min(launches), 0.0, 0.0)
+    rates.update(_of_functions(xp))
     return CostProfile(engine, tuple(sorted(rates.items())))
+
+
+def _of_functions(xp: Any) -> dict[str, Rates]:
+    """The rates of programs that run as one compiled function; none where they cannot."""
+    if xp is not np or not target.available():
+        return {}
+    make = _kernels()["Map"]
+    with use_engine("whole"):
+        (call, *_), (large, nbytes, _) = _measured(xp, *make(1)), _measured(xp, *make(WITHIN_CACHE))
+        products = _of_products(xp, FEW_ROWS)
+    return {CALL: Rates(call, max(0.0, large - call) / nbytes, 0.0), WITHIN: products}
 
 
 def _measured(xp: Any, primitive: Primitive, arguments: list[Any]) -> tuple[float, int, int]:

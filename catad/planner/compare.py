@@ -10,7 +10,7 @@ from typing import NamedTuple
 from catad import errors
 from catad.linear.patterns import pattern_of
 from catad.linear.structure import Structure
-from catad.planner import cache
+from catad.planner import cache, colours
 from catad.planner.basis import is_larger, use_of, written
 from catad.planner.cost import amount
 from catad.planner.cost_profile import CostProfile
@@ -96,20 +96,22 @@ def _colours(found: Runnable, whole: Structure) -> int:
     return whole.rows if found.choice[0] == "pull" else whole.columns
 
 
-def _row(made: Runnable, request: Request, colours: int = 0) -> Compared:
+def _row(made: Runnable, request: Request, vectors: int = 0) -> Compared:
     cost, result = made.cost, made.execution.result
     use = use_of(result, request.model)
-    return Compared(cost.operations, cost.bytes, cost.value, use, result.stored, result.rows * result.columns, colours)
+    return Compared(cost.operations, cost.bytes, cost.value, use, result.stored, result.rows * result.columns, vectors)
 
 
-def notes(own: Runnable) -> list[str]:
-    """Lines of `explain` on the result: its colours where it is written out by them, and where it stores more than dense."""
+def notes(own: Runnable, request: Request) -> list[str]:
+    """Lines of `explain` on the result: its colours, what an array of it takes, and whether it stores more than dense."""
     result = own.execution.result
-    lines = []
+    noted = []
     whole = structure_of(as_they_stand(own.chain))[0]
     pattern = pattern_of(whole)
     if pattern is not None and is_compressed(whole) and (whole.is_lazy or len(own.chain.parts) > 1):
-        lines.append(f"colours: {pattern.colours:,} vectors determine it, of {whole.columns:,} columns and {whole.rows:,} rows")
+        noted += colours.lines(pattern)
+    if request.result == "array" and not result.is_full and (last := written(result, request.model)) is not None:
+        noted.append(f"written out as an array at the end: {amount(last.value, request.model, 'operations')}")
     if is_larger(result):
-        lines.append(f"the result stores {result.stored:,} numbers, its dense form {result.rows * result.columns:,}")
-    return lines
+        noted.append(f"the result stores {result.stored:,} numbers, its dense form {result.rows * result.columns:,}")
+    return noted

@@ -29,8 +29,9 @@ class Rates(NamedTuple):
     operation: float
 
 
-FORMAT = 2  # of the file: 2 since matrix products have a rate for bytes
+FORMAT = 3  # of the file: 3 since programs that run as one function have rates
 OTHERS = "others"  # the rates of kernels that were not measured
+CALL, WITHIN = "call of a program", "matmul within a program"  # of programs that run as one compiled function
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class CostProfile:
     engine: str
     rates: tuple[tuple[str, Rates], ...]
     measured: bool = field(default=False, compare=False, repr=False)  # it is that of the engine in force, `cost="time"`
+
+    def __post_init__(self) -> None:
+        named = [kind for kind, _ in self.rates] if isinstance(self.rates, tuple) and all(map(_is_rate, self.rates)) else []
+        if OTHERS not in named:
+            raise errors.PlanError(errors.bad_rates(self.rates, OTHERS))
 
     @cached_property
     def _hash(self) -> int:
@@ -73,10 +79,34 @@ class CostProfile:
             total += launches * launch + nbytes * byte + operations * operation
         return total
 
+    @property
+    def call(self) -> float:
+        """The least time of a call of a program."""
+        return self._table.get(CALL, self._table[OTHERS]).launch
+
+    def of_function(self, work: Iterable[tuple[str, int, int, int]]) -> float:
+        """The time of some boxes that run as one compiled function: one call, then bytes and operations, without launches."""
+        call, within = self._table.get(CALL), self._table.get(WITHIN)
+        if call is None or within is None:
+            return self.seconds(work)
+        total = self.call
+        for kernel, _, nbytes, operations in work:
+            own = within if kernel == "matmul" else call
+            total += nbytes * own.byte + operations * own.operation
+        return total
+
     def to_json(self) -> str:
         """The profile as the text of its file."""
         kernels = {name: rates._asdict() for name, rates in self.rates}
         return json.dumps({"catad profile": FORMAT, "engine": self.engine, "kernels": kernels}, indent=1)
+
+
+def _is_rate(pair: Any) -> bool:
+    """True for a kind with three finite numbers, at least 0."""
+    if not isinstance(pair, tuple) or len(pair) != 2 or not isinstance(pair[1], tuple) or len(pair[1]) != len(Rates._fields):
+        return False
+    numbers = [isinstance(rate, (int, float)) and not isinstance(rate, bool) for rate in pair[1]]
+    return isinstance(pair[0], str) and all(numbers) and all(math.isfinite(rate) and rate >= 0 for rate in pair[1])
 
 
 def from_json(text: str, where: str) -> CostProfile:

@@ -12,7 +12,7 @@ from catad import errors
 from catad.planner import brackets
 from catad.planner.cost import is_amount
 from catad.planner.recompute import boxes
-from catad.planner.request import COSTS, MODES, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
+from catad.planner.request import COSTS, MODES, RESULTS, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
 from catad.planner.schedule import Runs
 from catad.planner.strategy import Runnable, Strategy
 
@@ -25,7 +25,7 @@ VERSION = 1  # of the text
 _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 
 
-WRITTEN = ("cost", "value", "explicit", "want", "memory", "budget", "recomputed")  # the fields of "request"
+WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed")  # the fields of "request"
 
 
 class Written(NamedTuple):
@@ -38,6 +38,7 @@ class Written(NamedTuple):
     mode: str
     cost: str | None
     explicit: bool | None
+    result: str | None
     want: Want | None
     memory: float | None
     budget: int | None
@@ -62,7 +63,8 @@ class Written(NamedTuple):
         memory = self.memory if "memory" in asked else base.memory
         budget = self.budget if "budget" in asked else base.budget
         explicit = base.explicit if self.explicit is None else self.explicit
-        return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit)
+        result = base.result if self.result is None else self.result
+        return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit, result)
 
     def runs(self, source: D | None) -> Runs:
         """The runs of boxes of a program that the text recomputes; only a program has some."""
@@ -82,6 +84,7 @@ def to_json(plan: Plan) -> str:
         "cost": name_of(request.model),
         "value": cost.value,
         "explicit": request.explicit,
+        "result": request.result,
         "want": "jacobian" if program is None else program.want,
         "memory": _number(request.memory),
         "budget": _number(request.budget),
@@ -113,17 +116,18 @@ def read(text: str) -> Written:
     _check("request", asked, isinstance(asked, dict), "an object")
     for key in asked:
         _check("request", key, key in WRITTEN, f"the fields {', '.join(WRITTEN)}")
-    cost, explicit, want = asked.get("cost"), asked.get("explicit"), asked.get("want")
+    cost, explicit, want, result = [asked.get(key) for key in ("cost", "explicit", "want", "result")]
     memory, budget, recomputed = asked.get("memory"), asked.get("budget"), asked.get("recomputed")
     costs = (*COSTS, *UNWRITTEN)
     _check("request.cost", cost, "cost" not in asked or cost in costs, f"one of {', '.join(costs)}")
     _check("request.explicit", explicit, "explicit" not in asked or isinstance(explicit, bool), "true or false")
+    _check("request.result", result, "result" not in asked or result in RESULTS, f"one of {', '.join(RESULTS)}")
     _check("request.want", want, "want" not in asked or want in WANTS, f"one of {', '.join(WANTS)}")
     _check("request.memory", memory, memory is None or is_amount(memory), "null, or bytes, at least 0")
     _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")
     if "recomputed" in asked:
         recomputed = _runs(recomputed)
-    return Written(data, mode, cost, explicit, want, memory, budget, recomputed)
+    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed)
 
 
 def _check(key: str, value: Any, holds: bool, expected: str) -> None:

@@ -7,7 +7,7 @@ structures alone, kept, and run as one program. Its strategy (`catad.planner.str
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -25,11 +25,12 @@ from catad.planner.graph import Graph
 from catad.planner.limited import Counted, counted, gradient_map, is_limited, within
 from catad.planner.recompute import fitting, with_checkpoints
 from catad.planner.reports import Reports
-from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Want, checked, model_of
+from catad.planner.request import WANTS, CostGiven, Mode, Nested, Request, Result, Want, checked, model_of
 from catad.planner.schedule import Runs
+from catad.planner.sizes import LaidOut, Sizes
 from catad.planner.staged import staged
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
-from catad.planner.subject import derivative, factors_of_list, factors_of_maps, subject_at
+from catad.planner.subject import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
 from catad.spaces import Space, Value
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
@@ -72,6 +73,7 @@ class Plan(Reports):
     request: Request
     structure: Structure | None = None  # what was planned, where it was one linear map
     program: PlannedMorphism | None = None
+    origin: Origin | None = field(default=None, compare=False)
 
     # -- what is done
 
@@ -305,6 +307,7 @@ def plan(
     budget: int | None = None,
     cost: CostGiven | None = None,
     explicit: bool = False,
+    result: Result = "structured",
 ) -> Plan:
     """The order in which to multiply the linear maps of a program or of a chain.
 
@@ -316,7 +319,8 @@ def plan(
     program recompute their coefficients instead of keeping them. `budget` limits the number of products that each of both
     searches may examine; beyond it the plan is good, but need not be the best. A matrix-free map stays a factor where no
     dense map meets it. With `explicit` the plan writes it out, by pushing or pulling a basis, compressed where the pattern
-    of its entries is known.
+    of its entries is known. `result` is the form in which the map is wanted, as for `ct.jacobian`: for "array", the plan counts
+    what writing the array out takes; for "sparse", it leaves no matrix-free map.
 
     The plan minimises `cost`: "operations" (multiply-adds, the same everywhere); "time", seconds by the cost profile of the
     engine in force, which is measured once and kept in the user's cache folder; a `CostProfile`; or a function from two
@@ -336,7 +340,8 @@ def plan(
     if callable(f_or_chain) and not isinstance(f_or_chain, LinearMap):
         f_or_chain = morphism(f_or_chain, "ct.plan")
     runs = isinstance(f_or_chain, (D, LinearMap))
-    request = checked(mode, cost if cost is not None else "time" if runs else "operations", memory, budget, explicit)
+    minimised: CostGiven = cost if cost is not None else "time" if runs else "operations"
+    request = checked(mode, minimised, memory, budget, explicit, result=result)
     if want not in WANTS:
         raise errors.PlanError(errors.unknown_want(want))
     if isinstance(f_or_chain, D):
@@ -350,27 +355,32 @@ def plan(
     return _plan_factors(factors, request.for_chain(len(factors.parts)))
 
 
-def _of_program(f: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
+def _of_program(given: D, primals_or_spaces: Sequence[Any], want: Want, request: Request) -> Plan:
     """The plan for a morphism at a space, kept with it."""
-    f, dom = subject_at(f, primals_or_spaces)
+    f, dom = subject_at(given, primals_or_spaces)
 
     def made() -> Plan:
         source = _source(f, dom, want, request)
         if want == "jacobian" and is_limited(source, dom, request):
             return _gradient(source, dom, request, within(source, dom, request.memory or 0, request.model))
         try:
-            return _planned(source, dom, want, request)
+            planned = _planned(source, dom, want, request)
         except errors.PlanError as error:
             if least_of(error) is None or request.mode != "auto":
                 raise
             return fitting(source, dom, request, lambda runs: _planned(source, dom, want, request, runs), error)
+        assert planned.structure is not None
+        own = given if want == "jacobian" else grad(given)
+        sizes_of(own, None, request).note(dom, planned.structure, request, planned._multiplied)
+        return replace(planned, origin=origin)
 
-    key = ("plan", dom, want, request)
+    origin = origin_of(given, primals_or_spaces, dom, want == "hessian")
+    key = ("plan", origin.form, dom, want, request)
     try:
         hash(key)
     except TypeError:  # a bracketing as lists
         return made()
-    return cached(f, key, made)
+    return cached(given, key, made)
 
 
 def _source(f: D, dom: Space, want: Want, request: Request) -> D:
@@ -391,6 +401,16 @@ def _gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
     """The plan for a gradient within a limit of memory: its peak is that of value and pullback."""
     made = _planned(source, dom, "jacobian", replace(request, memory=None), found.runs)
     return replace(made, strategy=with_peak(made._multiplied, found.peak), request=replace(made.request, memory=request.memory))
+
+
+def sizes_of(f: D, by: tuple[int, ...] | None, request: Request) -> Sizes:
+    """What is known of the derivative of a term by the leaves `by` (None: all) at other sizes."""
+    return cached(f, ("sizes", by, request), Sizes)
+
+
+def plan_at(sizes: Sizes, dom: Space, structure: Structure, request: Request, lay_out: LaidOut) -> Plan:
+    """The plan for a structure, by what is known of other sizes; see `catad.planner.sizes`."""
+    return Plan(sizes.plan_at(dom, structure, request, lay_out), replace(request, mode="auto"), structure)
 
 
 def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs) -> Plan:
@@ -441,7 +461,7 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
         return _as_written(source, dom, want, request, written.runs(source))
     written.runs(None)
     given: CostGiven = "operations" if request.model is None else request.model
-    asked = {"mode": request.mode, "memory": request.memory, "budget": request.budget, "explicit": request.explicit}
+    asked = {name: getattr(request, name) for name in ("mode", "memory", "budget", "explicit", "result")}
     return plan(subject, *primals_or_spaces, cost=given, **asked)
 
 

@@ -33,16 +33,17 @@ def _proof(plan: Plan) -> str:
         return ", ".join(["optimal", *plan.strategy.but])
     if plan.mode not in ("auto", "elimination"):
         return plan.mode
-    return f"the best order is at most {plan.gap:.1%} cheaper" if plan.bound else "not known to be optimal"
+    proof = f"the best order is at most {plan.gap:.1%} cheaper" if plan.bound else "not known to be optimal"
+    return f"{proof}: {plan.strategy.stopped}" if plan.strategy.stopped else proof
 
 
 def explain(plan: Plan) -> str:
     """The headline, the steps, and what it would take to apply all factors to a basis, unmultiplied."""
-    return "\n".join([headline(plan), *step_lines(plan.strategy), *plan.strategy.ending(), *_notes(plan.strategy)])
+    return "\n".join([headline(plan), *step_lines(plan.strategy), *plan.strategy.ending(), *_notes(plan)])
 
 
-def _notes(strategy: Strategy) -> list[str]:
-    return notes(strategy) if isinstance(strategy, Runnable) else []
+def _notes(plan: Plan) -> list[str]:
+    return notes(plan.strategy, plan.request) if isinstance(plan.strategy, Runnable) else []
 
 
 def table(plan: Plan) -> str:

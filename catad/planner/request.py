@@ -35,7 +35,7 @@ class Request:
 
     `mode` is "auto", "forward", "reverse", "elimination" or a bracketing; `model` what is made small (None: operations);
     `memory` the limit in bytes; `budget` the number of products that the search may look at; `explicit` that nothing may stay
-    unmultiplied; `result` the form of the product that is asked for, which making it is part of: "structured" or "array".
+    unmultiplied; `result` the form that is asked for, and making it is part of the plan: "structured", "array" or "sparse".
     """
 
     mode: Any = "auto"
@@ -64,6 +64,14 @@ class Request:
         return replace(self, mode=brackets.read(self.mode, n))
 
     @property
+    def ended(self) -> str:
+        """The reason why a search ended early, for people."""
+        if self.budget is not None:
+            return f"the search ended with its budget of {self.budget:,} products"
+        work = "" if self.effort is None else f", about {self.effort * 1e3:.0f} ms"
+        return f"the search ended with the work that it may do{work}"
+
+    @property
     def tree(self) -> Tree | None:
         """The bracketing that was given, if one was."""
         return None if isinstance(self.mode, str) else self.mode
@@ -85,8 +93,7 @@ def checked(
         raise errors.PlanError(errors.unknown_mode(mode))
     if result not in RESULTS:
         raise errors.PlanError(errors.unknown_result(result, RESULTS))
-    form, known = ("array", False) if result == "array" else ("structured", result == "sparse")
-    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or known, form)
+    return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or result == "sparse", result)
 
 
 def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], xp: Any = np) -> Model:
@@ -97,6 +104,10 @@ def model_of(cost: str | CostProfile | Callable[[Structure, Structure], float], 
             raise errors.PlanError(errors.unknown_cost(cost))
         return None if cost == "operations" else stored(xp)
     if isinstance(cost, CostProfile) or callable(cost):
+        try:
+            hash(cost)
+        except TypeError as error:
+            raise errors.PlanError(errors.cost_without_hash(cost)) from error
         return cost
     raise errors.PlanError(errors.unknown_cost(cost))
 

@@ -45,7 +45,8 @@ class Records(NamedTuple):
 class Strategy(ABC):
     """See the module.
 
-    `exact` says that no other is cheaper, with the reservations `but`; `bound` what every one costs at least (0: unknown).
+    `exact` says that no other is cheaper, with the reservations `but`; `bound` what every one costs at least (0: unknown);
+    `stopped` why it is not known to be the best, where a search ended early or none took place.
     """
 
     kind: ClassVar[Literal["bracketing", "order", "steps"]]  # what is chosen: the field of the JSON text
@@ -56,6 +57,7 @@ class Strategy(ABC):
     exact: bool = False
     but: tuple[str, ...] = ()
     bound: float = 0
+    stopped: str = ""
 
     @property
     @abstractmethod

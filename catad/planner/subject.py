@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from catad import errors
+from catad.calling import taken
 from catad.domains import at_domain
+from catad.fronts import front_of, specialised
 from catad.functors import as_chain, fused, linear_graph
+from catad.gradients import grad
 from catad.linear.map import LinearMap
 from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure
 from catad.planner.cost import matrix
 from catad.planner.factors import Factors, Part, spaces_text
-from catad.spaces import Space, Tensor
+from catad.spaces import Space, Tensor, rebuild, space_like
 from catad.terms import D
+from catad.traced.form import Form
 from catad.wiring import Builder
 
 
@@ -24,6 +28,37 @@ def subject_at(term: D, primals_or_spaces: Sequence[Any]) -> tuple[D, Space]:
     if not primals_or_spaces:
         raise errors.PlanError(errors.plan_without_point(term))
     return at_domain(term, primals_or_spaces, {})
+
+
+class Origin(NamedTuple):
+    """What was given to plan: the morphism before its functions were read, the form of its arguments, and its domain."""
+
+    given: D
+    form: Form | None  # None for spaces, and where no function has to be read
+    dom: Space
+    hessian: bool
+
+    def at(self, lengths: Sequence[int]) -> Structure:
+        """The derivative where all axes of the arguments have other lengths."""
+        left = iter(lengths)
+        leaves = [Tensor([next(left) for _ in leaf.shape], leaf.dtype) for leaf in self.dom.leaves]
+        dom = space_like(rebuild(self.dom, leaves), leaves)
+        term = self.given if self.form is None else specialised(self.given, self.form, dom)[0]
+        return derivative(grad(term) if self.hessian else term, dom)
+
+
+def origin_of(given: D, primals_or_spaces: Sequence[Any], dom: Space, hessian: bool) -> Origin:
+    """What a plan is made for, so that it can be looked at for other sizes."""
+    spaces = all(isinstance(arg, Space) for arg in primals_or_spaces)
+    form = None if spaces or front_of(given) is None else taken(given, primals_or_spaces, {})[0]
+    return Origin(given, form, dom, hessian)
+
+
+def lengths_of(factors: Factors) -> list[int] | None:
+    """The sizes of the spaces between dense matrices that were given by their sizes; None for any other list of factors."""
+    structures = [part.structure for part in factors.parts]
+    sizes = [(s.rows, s.columns) for s in structures]
+    return [sizes[0][1], *[rows for rows, _ in sizes]] if factors == factors_of_list(sizes) else None
 
 
 def tangent_network(term: D, dom: Space) -> Network:

@@ -52,7 +52,7 @@ class Site:
     @property
     def where(self) -> str:
         """The place, for messages."""
-        return f"{self.file}:{self.line}: {self.text}"
+        return f"{self.file}:{self.line}:{self.column + 1}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,19 @@ class Atomic:
 
 @dataclass(frozen=True)
 class Barrier:
-    """`syncthreads`."""
+    """`syncthreads`; one of a warp is `syncwarp`, or a shuffle."""
 
     path: Node
+    warp: bool = False
     line: int = field(compare=False, default=0)
     text: str = field(compare=False, default="")
     file: str = field(compare=False, default="")
+    column: int = field(compare=False, default=0)
 
     @property
     def where(self) -> str:
         """The place, for messages."""
-        return f"{self.file}:{self.line}: {self.text}"
+        return f"{self.file}:{self.line}:{self.column + 1}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,8 @@ class State:
 class Repeat:
     """A loop with memory. `counter` is the number of the trip; `trips` the most trips that a thread makes, None in a `while`.
 
-    In a `while`, `alive` is the state that says whether a thread may still go on.
+    In a `while`, `alive` is the state that says whether a thread may still go on. A loop whose trips data decide ends with
+    an error after `most` trips.
     """
 
     body: tuple[Any, ...]
@@ -125,6 +128,7 @@ class Repeat:
     counter: int
     trips: Node | None
     alive: int | None
+    most: int
     where: str = field(compare=False, default="")
 
 

@@ -6,12 +6,14 @@ import inspect
 import math
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
+from inspect import Parameter
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from catad import errors
+from catad.calls import integer
 from catad.engine.notices import notice
 from catad.frozen import Frozen
 from catad.linear.contract import contract
@@ -21,7 +23,7 @@ from catad.simt.explain import explained, merged
 from catad.simt.lanes import Lanes, lanes_of
 from catad.simt.loops import repeated
 from catad.simt.lower import Found, Lowering
-from catad.simt.races import Unraced, compare, count_of, sources_of
+from catad.simt.races import count_of, guarded
 from catad.simt.read import Dims, read_kernel
 from catad.spaces import Space, Tensor, as_leaves, flatten, space_of
 from catad.terms import D
@@ -39,8 +41,8 @@ MOST_ACCESSES = 1 << 18
 class Kernel:
     """What `ct.kernel` makes of a function: `k[blocks, threads]` is the morphism of a launch."""
 
-    def __init__(self, fn: FunctionType) -> None:
-        self.fn, self.frozen = fn, Frozen(fn)
+    def __init__(self, fn: FunctionType, max_steps: int) -> None:
+        self.fn, self.frozen, self.max_steps = fn, Frozen(fn), max_steps
         self.names = tuple(inspect.signature(fn).parameters)
         self.__name__, self.__doc__, self.__module__ = fn.__name__, fn.__doc__, fn.__module__
 
@@ -93,7 +95,7 @@ class Launch(D):
         self.kernel, self.grid, self.block, self.made = kernel, grid, block, made
 
     def data(self) -> Hashable:
-        return (self.kernel.frozen.key, self.grid, self.block, self.made)
+        return (self.kernel.frozen.key, self.kernel.max_steps, self.grid, self.block, self.made)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
         return Launch, (self.kernel, self.grid, self.block, self.made)
@@ -149,26 +151,23 @@ class Launch(D):
         body = self.body([wire.space for wire in wires])
         if not body.written:
             raise errors.ScalarError(errors.writes_nothing(self.kernel.__name__))
-        low = Lowering(b, self.lanes(body), repeated, found)
         at = dict(zip(self.kernel.names, wires, strict=True))
-        low.guard = self.guard(b, body, at)
+
+        def run(at: dict[str, Wire]) -> list[Wire]:
+            return self._run(b, body, at, found)
+
+        small = math.prod(self.grid) * math.prod(self.block) * count_of(body.steps) <= MOST_ACCESSES
+        made = guarded(b, Dims(self.grid, self.block), body, at, run) if small else run(at)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _run(self, b: Builder, body: Body, at: dict[str, Wire], found: list[Found] | None) -> list[Wire]:
+        low = Lowering(b, self.lanes(body), repeated, found)
         for name, k in body.numbers:
             low.bind(k, at[name])
         arrays = {array.name: array for array in body.arrays}
         low.versions.update({array: at[name] for name, array in arrays.items()})
         low.run(body.steps)
-        made = tuple([low.versions[arrays[name]] for name in body.written])
-        return made[0] if len(made) == 1 else made
-
-    def guard(self, b: Builder, body: Body, at: dict[str, Wire]) -> Callable[[Wire], Wire] | None:
-        """Raise for a race that is there whatever the arguments are; else what checks an index on the data of the first call."""
-        if math.prod(self.grid) * math.prod(self.block) * count_of(body.steps) > MOST_ACCESSES:
-            return None
-        dims, names = Dims(self.grid, self.block), tuple(sorted(sources_of(body)))
-        if not names:
-            compare(dims, body, {})
-            return None
-        return lambda index: b.add(Unraced(dims, body, names), index, *[at[name] for name in names])[0]
+        return [low.versions[arrays[name]] for name in body.written]
 
     def lanes(self, body: Body) -> Lanes:
         """The axes of the threads."""
@@ -215,7 +214,8 @@ def _of_blocks(steps: Sequence[Step]) -> bool:
 
 @lru_cache(256)
 def _read(launch: Launch, spaces: tuple[Tensor, ...]) -> tuple[Body, list[str]]:
-    return read_kernel(launch.kernel.frozen.ready(), Dims(launch.grid, launch.block), launch.kernel.names, spaces)
+    kernel, dims = launch.kernel, Dims(launch.grid, launch.block)
+    return read_kernel(kernel.frozen.ready(), dims, kernel.names, spaces, kernel.max_steps)
 
 
 def _space(value: Any) -> Tensor:
@@ -228,7 +228,11 @@ def _short(sizes: tuple[int, int, int]) -> str:
     return str(x) if y == z == 1 else f"({x}, {y})" if z == 1 else f"({x}, {y}, {z})"
 
 
-def kernel(fn: Callable[..., Any]) -> Kernel:
+@overload
+def kernel(fn: Callable[..., Any]) -> Kernel: ...
+@overload
+def kernel(*, max_steps: int = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(fn: Any = None, *, max_steps: int = 1_000_000) -> Any:
     """A Python function that every thread of a launch runs, in the words of `ct.simt`; `k[blocks, threads]` is a morphism.
 
     Its domain is the product of all parameters in order, arrays and numbers; its codomain are the arrays that it writes, in the
@@ -236,8 +240,9 @@ def kernel(fn: Callable[..., Any]) -> Kernel:
     tuples of up to three; `k.forall(n)` has at least n threads. The language is that of `ct.map`, with arrays, shared and local
     memory, barriers, atomics and shuffles. Statements are in lockstep: all threads do a statement, then the next one; of several
     threads that store into one cell the last one wins. Shapes and dtypes are those of the arrays. Differentiates to any order, in
-    both modes. Raises `ScalarError` with file, line and column for what cannot be read, `ArgumentError` for a bad launch,
-    `IndexRangeError` for an index that is out of range; negative ones do not wrap.
+    both modes. `@ct.kernel(max_steps=n)` lets a loop with memory, whose trips data decide, make n trips at most.
+    Raises `ScalarError` with file, line and column for what cannot be read, and for races; `ArgumentError` for a bad launch, and
+    for a loop that makes too many trips; `IndexRangeError` for an index that is out of range; negative ones do not wrap.
 
     >>> import catad as ct, numpy as np
     >>> @ct.kernel
@@ -250,6 +255,10 @@ def kernel(fn: Callable[..., Any]) -> Kernel:
     >>> ct.grad(double[2, 4] >> ct.square >> ct.sum())(np.arange(5.0), np.zeros(5))[0]
     array([ 0.,  8., 16., 24., 32.])
     """
-    if not isinstance(fn, FunctionType) or not inspect.signature(fn).parameters or find_source(fn) is None:
+    if fn is None:
+        return lambda body: kernel(body, max_steps=max_steps)  # type: ignore[call-overload]
+    plain = isinstance(fn, FunctionType) and find_source(fn) is not None
+    kinds = [one.kind for one in inspect.signature(fn).parameters.values()] if plain else []
+    if not kinds or any(kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds):
         raise errors.ArgumentError(errors.not_a_kernel(fn))
-    return Kernel(fn)
+    return Kernel(fn, integer(max_steps, "a number of steps", 1))

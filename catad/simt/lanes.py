@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from catad.scalar import Node, apply, const, param, postorder
 from catad.scalar.simplify import replace
 from catad.simt.affine import Form
@@ -89,6 +91,11 @@ class Lanes:
         """The numbers of all threads on one axis, in linear order."""
         sizes, order = self._apart()
         return reshaped(b, transposed(b, reshaped(b, wire, sizes), order), (math.prod(sizes),))
+
+    def linear(self, numbers: np.ndarray) -> np.ndarray:
+        """The numbers of all threads in linear order, of an array of NumPy."""
+        sizes, order = self._apart()
+        return numbers.reshape(sizes).transpose(order).reshape(-1)
 
     def out_of_order(self, b: Builder, line: Wire) -> Wire:
         """The numbers of all threads on their axes again."""

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 FEW = 8
 """So many trips are taken one after the other, as if they were written out."""
-MAX_STEPS = 1_000_000
 MOST = 1 << 40
 """More trips than any loop makes."""
 
@@ -265,6 +264,6 @@ def going(low: Lowering, step: Repeat) -> None:
         alive = next(k for k, one in enumerate(plan.states) if one.inside == step.alive)
     else:
         limit = b.apply(max_of(), low.computed(scalar.cast(np.int64, apply("maximum", low.normal(step.trips), 0)))[0])
-    loop = WhileLoop(GoesOn(alive), While(plan), MAX_STEPS)
+    loop = WhileLoop(GoesOn(alive), While(plan), step.most)
     _, _, end, _ = b.apply(loop, (zero, limit, tuple(state), tuple(given)))
     finished(low, plan, end)

@@ -22,6 +22,7 @@ from catad.scalar import Function, Node, apply, const, param
 from catad.scalar.simplify import FALSE, replace
 from catad.simt.affine import Form, Forms, both, conjuncts, injective, pins
 from catad.simt.arrays import Array, Atomic, Barrier, Declare, Load, Repeat, Site, Step, Store
+from catad.simt.barriers import reached
 from catad.simt.lanes import Lanes
 from catad.simt.trim import box_of, overwritten, ranges_of
 from catad.simt.views import unwindow, viewable, window
@@ -69,11 +70,6 @@ class Lowering:
         self.map: dict[Node, Node] = dict(lanes.coordinates)
         self.versions: dict[Array, Wire] = {}
         self.found = found
-        self.guard: Callable[[Wire], Wire] | None = None  # what checks the index of a site on the data of the first call
-
-    def guarded(self, at: Wire) -> Wire:
-        """The index of a site that data decide."""
-        return at if self.guard is None else self.guard(at)
 
     # -- expressions
 
@@ -149,9 +145,8 @@ class Lowering:
                     self.store(site, value)
                 case Atomic():
                     self.atomic(step)
-                case Barrier(path=path):
-                    if self.varying(self.normal(path)):
-                        raise errors.ScalarError(errors.divergent_barrier(step.where))
+                case Barrier():
+                    reached(self, step)
                 case Repeat():
                     self.repeated(self, step)
 
@@ -379,7 +374,7 @@ class Lowering:
         """A store at any indices: the last thread that comes to a cell wins."""
         size = math.prod(old.shape)
         at, v = self.computed(self.flat(index, old.shape, path), self.written(path, value, old.dtype))
-        at, v = self.in_order(self.guarded(at)), self.in_order(v)
+        at, v = self.in_order(at), self.in_order(v)
         (writer,) = self.b.add(LastWriter(size), at)
         (new,) = self.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
         chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
@@ -406,12 +401,12 @@ class Lowering:
             alone = injective(forms, self.sizes, range(len(self.sizes)))
             self.note(site, "atomic add", "view" if alone else "fold", "view", True, "")
             total = self.put(self.computed(v)[0], forms, old.shape, self.sizes)
-            self.versions[site.array] = mapped(self.b, [apply("add", param(0), param(1))], [old, total])[0]
+            self.versions[site.array] = mapped(self.b, [added_to(param(0), param(1), old.dtype)], [old, total])[0]
             return
         self.note(site, f"atomic {step.op}", "by bin", "gather", True, "")
         size = math.prod(old.shape)
         at, added = self.computed(self.flat(index, old.shape, path), v)
-        at, added = self.in_order(self.guarded(at)), self.in_order(added)
+        at, added = self.in_order(at), self.in_order(added)
         line = reshaped(self.b, old, (size,))
         if needed:
             assert step.out is not None
@@ -420,7 +415,8 @@ class Lowering:
             (total,) = self.b.add(ScatterAdded(rows_of((size,), at.shape)), at, added)
         else:
             (total,) = self.b.add(FoldByBin(self.monoid(step.op, old.dtype), size), at, added)
-        made = mapped(self.b, [_OPERATORS[step.op](param(0), param(1))], [line, total])[0]
+        node = added_to(param(0), param(1), old.dtype) if step.op == "add" else _OPERATORS[step.op](param(0), param(1))
+        made = mapped(self.b, [node], [line, total])[0]
         self.versions[site.array] = reshaped(self.b, made, old.shape)
 
     def bind_if(self, k: int | None, made: Any) -> None:
@@ -445,6 +441,14 @@ class Lowering:
         else:
             ends = (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
         return monoid_of(np.maximum if op == "max" else np.minimum, ends[0] if op == "max" else ends[1])
+
+
+def added_to(old: Node, total: Node, dtype: np.dtype[Any]) -> Node:
+    """old + total, where a total of 0 leaves the sign of a zero: nobody may have added to the cell."""
+    made = apply("add", old, total)
+    if dtype.kind != "f":
+        return made
+    return apply("select", apply("eq", total, 0), apply("neg", apply("sub", apply("neg", old), total)), made)
 
 
 _OPERATORS = {

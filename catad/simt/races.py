@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,34 +22,44 @@ from catad.linear.gather import spread_over
 from catad.scalar import Function, Node, param
 from catad.scalar.simplify import replace
 from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, Load, Repeat, Site, Step, Store, T
+from catad.simt.barriers import agree
 from catad.simt.read import Dims
+from catad.simt.words import WARP
 from catad.spaces import Tensor
+from catad.vector.constant import Constant
 from catad.vector.index import Integers
+from catad.vector.loop import After
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
 
-MOST_TRIPS = 100_000
+MOST_STATEMENTS = 4096
+"""So many statements of all threads are compared by the check that comes by itself; `ct.testing.check_races` has no such end."""
 READ, ATOMIC, WRITE = 0, 1, 2
 _CHANGES: dict[str, Callable[[Any, Any], Any]] = {"add": operator.add, "min": min, "max": max}
 _SAID = {READ: "read", ATOMIC: "atomic", WRITE: "store"}
 
 
 class Access(NamedTuple):
-    """The accesses of all threads at one site: cells, threads and phases, of those whose path holds."""
+    """The accesses of all threads at one site: cells, threads, phases and phases of warps, of those whose path holds."""
 
     site: Site
     kind: int
     cells: Any
     threads: Any
     phases: Any
+    warp_phases: Any
+
+
+class _EnoughError(Exception):
+    """As many statements as were asked for are done."""
 
 
 class Lockstep:
-    """Does the statements of a kernel, all threads at once; `accesses` are what was touched."""
+    """Does the statements of a kernel, all threads at once, so many at most; `accesses` are what was touched."""
 
-    def __init__(self, dims: Dims, body: Body, args: dict[str, Any]) -> None:
-        self.dims, self.body = dims, body
+    def __init__(self, dims: Dims, body: Body, args: dict[str, Any], most: float = math.inf) -> None:
+        self.dims, self.body, self.left = dims, body, most
         self.threads, self.blocks = math.prod(dims.block), math.prod(dims.grid)
         self.total = self.threads * self.blocks
         number = np.arange(self.total)
@@ -64,11 +75,14 @@ class Lockstep:
         self.data: dict[Array, Any] = {a: np.array(args[a.name]).reshape(-1) for a in body.arrays}
         self.filled: dict[Array, Any] = {}
         self.phase = np.zeros(self.total, dtype=np.int64)
+        self.warp_phase = np.zeros(self.total, dtype=np.int64)
+        warps = -(-self.threads // WARP)
+        self.warp_of = self.block_of * warps + number % self.threads // WARP
         self.accesses: list[Access] = []
 
     def run(self) -> None:
-        """Do all statements."""
-        with np.errstate(all="ignore"):
+        """Do the statements."""
+        with np.errstate(all="ignore"), suppress(_EnoughError):
             self.steps(self.body.steps)
 
     def of(self, node: Node) -> Any:
@@ -83,6 +97,9 @@ class Lockstep:
 
     def steps(self, steps: Sequence[Step]) -> None:
         for step in steps:
+            self.left -= 1
+            if self.left < 0:
+                raise _EnoughError
             match step:
                 case Declare(array=array):
                     count = self.copies(array) * math.prod(array.shape)
@@ -103,10 +120,20 @@ class Lockstep:
                     self.mark(site, cells[holds])
                 case Atomic():
                     self.atomic(step)
-                case Barrier(path=path):
-                    self.phase = self.phase + self.of(path).astype(np.int64)
+                case Barrier():
+                    self.barrier(step)
                 case Repeat():
                     self.repeat(step)
+
+    def barrier(self, step: Barrier) -> None:
+        """The next phase of the threads that come to a barrier, which all threads of a block, or of a warp, must do."""
+        holds = self.of(step.path).astype(bool)
+        if not agree(holds, self.threads, WARP if step.warp else self.threads):
+            raise errors.ScalarError((errors.divergent_warp if step.warp else errors.divergent_barrier)(step.where))
+        if step.warp:
+            self.warp_phase = self.warp_phase + holds
+        else:
+            self.phase = self.phase + holds
 
     def mark(self, site: Site, cells: Any) -> None:
         if site.array in self.filled:
@@ -135,7 +162,7 @@ class Lockstep:
 
     def repeat(self, step: Repeat) -> None:
         now = [self.of(state.init) for state in step.states]
-        trips = MOST_TRIPS if step.trips is None else int(np.max(self.of(step.trips), initial=0))
+        trips = step.most if step.trips is None else int(np.max(self.of(step.trips), initial=0))
         for k in range(trips):
             self.values.update({param(s.inside): value for s, value in zip(step.states, now, strict=True)})
             if step.alive is not None and not np.any(self.values[param(step.alive)]):
@@ -145,7 +172,7 @@ class Lockstep:
             now = [self.of(state.step) for state in step.states]
         else:
             if step.trips is None:
-                raise errors.ScalarError(errors.while_without_end(MOST_TRIPS))
+                raise errors.ArgumentError(errors.while_without_end(step.most, step.where))
         self.values.update({param(s.after): value for s, value in zip(step.states, now, strict=True)})
 
     def copies(self, array: Array) -> int:
@@ -169,7 +196,7 @@ class Lockstep:
         flat, holds = flat + copy * math.prod(array.shape), holds & inside
         if array.place in ("global", "shared"):
             who = np.flatnonzero(holds)
-            self.accesses.append(Access(site, kind, flat[who], who, self.phase[who]))
+            self.accesses.append(Access(site, kind, flat[who], who, self.phase[who], self.warp_phase[who]))
         return flat, holds
 
     def cell(self, array: Array, flat: int) -> tuple[int, ...]:
@@ -193,12 +220,16 @@ class Lockstep:
                 self._compare(array, found)
 
     def _compare(self, array: Array, found: Sequence[Access]) -> None:
-        cells, threads, phases = [np.concatenate([getattr(a, name) for a in found]) for name in ("cells", "threads", "phases")]
+        fields = ("cells", "threads", "phases", "warp_phases")
+        cells, threads, phases, warp_phases = [np.concatenate([getattr(a, name) for a in found]) for name in fields]
         kinds = np.concatenate([np.full(len(a.cells), a.kind) for a in found])
         sites = np.concatenate([np.full(len(a.cells), k) for k, a in enumerate(found)])
         blocks = self.block_of[threads]
         group = (cells * self.blocks + blocks) * (int(self.phase.max(initial=0)) + 1) + phases
-        bad = _conflict(group, threads, kinds)
+        warps = self.warp_of[threads]
+        bad = _conflict(group, warps, kinds)
+        if bad is None:
+            bad = _conflict(_numbered(_numbered(group, warps), warp_phases), threads, kinds)
         if bad is None and array.place == "global":
             bad = _conflict(cells, blocks, kinds)
         if bad is None:
@@ -211,6 +242,12 @@ class Lockstep:
         ]
         same = bool(blocks[one] == blocks[other]) and first.line != second.line
         raise errors.ScalarError(errors.race(array.name, self.cell(array, int(cells[one])), said, int(phases[one]), same))
+
+
+def _numbered(group: Any, other: Any) -> Any:
+    """A number for each pair of two numbers."""
+    small = np.unique(group, return_inverse=True)[1]
+    return small * (int(other.max(initial=0)) + 1) + other
 
 
 def _conflict(group: Any, who: Any, kinds: Any) -> tuple[int, int] | None:
@@ -285,10 +322,7 @@ class _Flow:
 
 @box
 class Unraced(Integers):
-    """(index, arguments...) to the index; at the first call all accesses of a launch are compared, which may raise a race.
-
-    `given` are the parameters that are passed, those on which indices and conditions depend.
-    """
+    """The arguments on which indices, conditions and trips depend, to 0; all accesses are compared at the first call."""
 
     dims: Dims
     body: Body
@@ -296,26 +330,42 @@ class Unraced(Integers):
 
     @property
     def arity(self) -> int:
-        return 1 + len(self.given)
+        return len(self.given)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins[:1]
+        return (Tensor((), "int64"),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return arrays[0]
+        return xp.asarray(0, dtype=np.int64)
 
     def check(self, xp: Any, *arrays: Any) -> None:
-        numbers = [array if xp is np else array.get() for array in arrays[1:]]
+        numbers = [array if xp is np else array.get() for array in arrays]
         compare(self.dims, self.body, dict(zip(self.given, numbers, strict=True)))
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return (ins[0] if flags[0] else spread_over(b, ins[0], size),)
+        return (spread_over(b, b.add(Constant(np.asarray(0)))[0], size),)
+
+
+def guarded(b: Builder, dims: Dims, body: Body, at: dict[str, Wire], run: Callable[[dict[str, Wire]], list[Wire]]) -> list[Wire]:
+    """What a launch makes of its arguments, with the check for races: at once, or at the first call where data decide.
+
+    The integers that decide wait for the check; where only floats decide, the results do.
+    """
+    names = tuple(sorted(sources_of(body)))
+    if not names:
+        compare(dims, body, {})
+        return run(at)
+    (ran,) = b.add(Unraced(dims, body, names), *[at[name] for name in names])
+    whole = [name for name in names if not at[name].space.is_float]
+    if whole:
+        return run(at | dict(zip(whole, b.add(After(), ran, *[at[name] for name in whole]), strict=True)))
+    return list(b.add(After(), ran, *run(at)))
 
 
 def compare(dims: Dims, body: Body, args: dict[str, Any]) -> None:
-    """Do a kernel in lockstep and compare its accesses; arguments that are not given are zeros."""
+    """Do a kernel in lockstep, up to `MOST_STATEMENTS`, and compare its accesses; arguments that are not given are zeros."""
     zeros: dict[str, Any] = {array.name: np.zeros(array.shape, array.dtype) for array in body.arrays}
-    run = Lockstep(dims, body, zeros | dict.fromkeys([name for name, _ in body.numbers], 0) | args)
+    run = Lockstep(dims, body, zeros | dict.fromkeys([name for name, _ in body.numbers], 0) | args, MOST_STATEMENTS)
     run.run()
     run.check()
 

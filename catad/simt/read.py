@@ -17,6 +17,7 @@ from catad.scalar.frames import RESULT, RETURNED
 from catad.scalar.read_expressions import BINARY
 from catad.scalar.simplify import FALSE, TRUE
 from catad.scalar.values import arithmetic, attribute
+from catad.simt import words
 from catad.simt.arrays import (
     LINEAR,
     Array,
@@ -36,7 +37,7 @@ from catad.simt.words import WARP, Coordinates, Group, Lane, Word
 from catad.spaces import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Handle:
     """An array, or a part of one: for each axis of the array a fixed index, or (start, length) of a free axis."""
 
@@ -47,6 +48,12 @@ class Handle:
     def shape(self) -> tuple[int, ...]:
         """The shape of the part."""
         return tuple([one[1] for one in self.axes if isinstance(one, tuple)])
+
+    def __repr__(self) -> str:
+        return f"the array {self.array.name}, of which a kernel reads or writes one entry at a time"
+
+    def __bool__(self) -> bool:
+        raise ScalarError(errors.array_as_number(self.array.name))
 
 
 @dataclass(frozen=True)
@@ -65,14 +72,18 @@ def whole_of(array: Array) -> Handle:
 class KernelReader(LoopReader):
     """Reads one kernel at one launch, for arrays of known shapes."""
 
-    def __init__(self, dims: Dims) -> None:
-        super().__init__()
+    def __init__(self, dims: Dims, max_steps: int) -> None:
+        super().__init__(max_steps)
         self.dims = dims
-        self.arrays = 0
+        self.names: dict[str, int] = {}
         self.notices: list[str] = []
         self.here: ast.AST | None = None
 
     # -- what the scalar reader asks
+
+    def condition(self, node: ast.expr) -> Node:
+        with self.at(node):
+            return super().condition(node)
 
     def statement(self, node: ast.stmt) -> None:
         self.here = node
@@ -110,10 +121,10 @@ class KernelReader(LoopReader):
             return self.meant(attribute(owner, node.attr))
 
     def _supported(self, node: ast.Attribute, owner: Any) -> None:
-        words = isinstance(owner, Group) or getattr(owner, "__name__", "") == "catad.simt"
-        if words and node.attr in UNSUPPORTED and not hasattr(owner, node.attr):
+        ours = isinstance(owner, Group) or getattr(owner, "__name__", "") == "catad.simt"
+        if ours and not hasattr(owner, node.attr):
             with self.at(node):
-                raise ScalarError(errors.no_such_word(node.attr, UNSUPPORTED[node.attr]))
+                raise ScalarError(errors.no_such_word(node.attr, instead_of(node.attr)))
 
     def meant(self, value: Any) -> Any:
         """A value that is asked of the thread, such as `laneid`."""
@@ -209,7 +220,7 @@ class KernelReader(LoopReader):
         """The cell that an index names, where the reader stands."""
         if len(index) != len(handle.shape) or any(isinstance(one, slice) for one in index):
             with self.at(node):
-                raise ScalarError(errors.wrong_rank(handle.array.name, len(index), len(handle.shape)))
+                raise ScalarError(errors.wrong_rank(handle.array.name, index, len(handle.shape)))
         given = iter(index)
         with self.at(node):
             full = [apply("add", one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
@@ -267,22 +278,33 @@ class KernelReader(LoopReader):
         return sizes[0] if len(sizes) == 1 else sizes
 
     def word_syncthreads(self) -> None:
-        node = self.here
-        line = getattr(node, "lineno", 0)
-        self.steps.append(Barrier(self.path, line, self.frame.lines[line - 1].strip() if line else "", self.frame.file))
+        self.barrier(False)
 
     def word_syncwarp(self, mask: Any = None) -> None:
-        """Nothing to compute: a statement is done by all threads before the next one."""
+        self.barrier(True)
+
+    def barrier(self, warp: bool) -> None:
+        """All threads of a block, or of a warp, must come here."""
+        node = self.call
+        line = getattr(node, "lineno", 0)
+        text = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
+        self.steps.append(Barrier(self.path, warp, line, text, self.frame.file, getattr(node, "col_offset", 0)))
 
     def declared(self, place: str, shape: Any, dtype: Any) -> Handle:
         sizes = [scalar(one) for one in (shape if isinstance(shape, tuple) else (shape,))]
-        if any(one.op != "const" or one.kind != "i" for one in sizes):
+        if any(one.op != "const" or one.kind != "i" or one.value < 0 for one in sizes):
             raise ScalarError(errors.unknown_size(f"an array in {place} memory"))
-        self.arrays += 1
-        name = f"{place} array {self.arrays}"
-        array = Array(name, tuple([int(one.value) for one in sizes]), dtype_of(dtype), place)
+        array = Array(self.name_of(place), tuple([int(one.value) for one in sizes]), dtype_of(dtype), place)
         self.steps.append(Declare(array))
         return whole_of(array)
+
+    def name_of(self, place: str) -> str:
+        """The name of a new array: that of the variable to which it is assigned, and a number where there is another one."""
+        here = self.here
+        named = isinstance(here, ast.Assign) and here.value is self.call and isinstance(here.targets[0], ast.Name)
+        name = here.targets[0].id if named else f"{place} array"  # type: ignore[union-attr]
+        count = self.names[name] = self.names.get(name, 0) + 1
+        return name if count == 1 and named else f"{name} {count}"
 
     def word_shared_array(self, shape: Any, dtype: Any) -> Handle:
         return self.declared("shared", shape, dtype)
@@ -292,7 +314,7 @@ class KernelReader(LoopReader):
 
     def updated(self, op: str, array: Any, index: Any, value: Any) -> Node:
         if not isinstance(array, Handle):
-            raise ScalarError(errors.store_to_number(repr(array)))
+            raise ScalarError(errors.store_to_number(ast.unparse(self.call.args[0]) if self.call and self.call.args else "this"))
         at = list(index) if isinstance(index, tuple) else [index]
         out = self.new()
         assert self.call is not None
@@ -314,6 +336,7 @@ class KernelReader(LoopReader):
     def exchanged(self, value: Any, source: Callable[[Node], Node]) -> Node:
         """The value of another lane of the warp, through an array of the block."""
         assert self.here is not None
+        self.barrier(True)
         number, threads = self.linear_thread(), int(np.prod(self.dims.block))
         array = Array(f"shuffle {self.count}", (threads,), np.dtype(np.float64), "shuffle")
         self.steps.append(Declare(array))
@@ -343,11 +366,41 @@ class KernelReader(LoopReader):
 
 UNSUPPORTED = {
     "threadfence": "statements are in order already: leave it out",
+    "threadfence_block": "statements are in order already: leave it out",
+    "threadfence_system": "statements are in order already: leave it out",
     "cas": "use atomic.add, atomic.min or atomic.max, or split the kernel in two launches",
     "compare_and_swap": "use atomic.add, atomic.min or atomic.max, or split the kernel in two launches",
     "cg": "use syncthreads, or two launches for a barrier of all blocks",
     "const": "pass the array as an argument",
+    "fma": "write a * b + c",
+    "nanmax": "guard atomic.max by if value == value",
+    "nanmin": "guard atomic.min by if value == value",
+    "inc": "use atomic.add",
+    "dec": "use atomic.sub",
+    "exch": "store the value, where one thread writes the cell",
+    "syncthreads_count": "add to a cell of shared memory by atomic.add, with barriers around it",
+    "syncthreads_and": "use atomic.min on a cell of shared memory, with barriers around it",
+    "syncthreads_or": "use atomic.max on a cell of shared memory, with barriers around it",
+    "ballot_sync": "pass the conditions on by shfl_sync, or through shared memory",
+    "any_sync": "pass the conditions on by shfl_xor_sync",
+    "all_sync": "pass the conditions on by shfl_xor_sync",
 }
+
+
+def instead_of(word: str) -> str:
+    """What to write instead of a word that is not there."""
+    return UNSUPPORTED.get(word, f"the words of ct.simt are {', '.join(simt_words())}")
+
+
+def simt_words() -> list[str]:
+    """All words of kernels."""
+    found = []
+    for name, thing in vars(words).items():
+        if isinstance(thing, Word | Coordinates | Lane):
+            found.append(name)
+        elif isinstance(thing, Group):
+            found += [word.__name__ for word in vars(thing).values() if isinstance(word, Word)]
+    return found
 
 
 def _said(node: ast.AST) -> str:
@@ -390,9 +443,12 @@ def stored_names(definition: ast.AST | None) -> set[str]:
     return found
 
 
-def read_kernel(fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor]) -> tuple[Body, list[str]]:
+def read_kernel(
+    fn: Any, dims: Dims, names: Sequence[str], spaces: Sequence[Tensor], max_steps: int
+) -> tuple[Body, list[str]]:
     """The body of a kernel for arguments of these spaces, and what the user should know."""
-    reader = KernelReader(dims)
+    reader = KernelReader(dims, max_steps)
+    reader.names.update(dict.fromkeys(names, 1))
     args: list[Any] = []
     arrays, numbers = [], []
     for name, space in zip(names, spaces, strict=True):

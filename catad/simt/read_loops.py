@@ -21,8 +21,9 @@ from catad.simt.arrays import FIRST, Repeat, State, Step
 class LoopReader(Reader):
     """The part of the reader of kernels that reads loops; `steps` are the statements so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_steps: int) -> None:
         super().__init__()
+        self.max_steps = max_steps
         self.steps: list[Step] = []
         self.count = FIRST
 
@@ -132,7 +133,8 @@ class LoopReader(Reader):
             env[RESULT] = after[RESULT]
         trips = None if items is None else _trips(items)
         where = f"{frame.file}:{node.lineno}"
-        self.steps.append(Repeat(body, states.made(), counter, trips, None if alive is None else states.number(alive), where))
+        going = None if alive is None else states.number(alive)
+        self.steps.append(Repeat(body, states.made(), counter, trips, going, self.max_steps, where))
         env[BROKEN], env[RETURNED] = states.after(broken), states.after(returned)
         frame.env = env
         self.after_loop(node.orelse)

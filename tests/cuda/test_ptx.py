@@ -94,9 +94,15 @@ def test_what_has_no_kernel_is_said_once() -> None:
     ) as seen:
         assert f.source("ptx", ct.f64[5000]) == "" and f.source("ptx", ct.f64[6000]) == ""
     assert len(seen) == 1
-    with pytest.warns(ct.CatadNotice, match="a fold by bin, on a GPU"):
-        ct.histogram(ct.add, 0.0, 5).source("ptx", ct.i64[50] * ct.f64[50])
     notices.forget()
+
+
+def test_folds_by_bin_have_kernels_or_are_sorted(recwarn: pytest.WarningsRecorder) -> None:
+    text = ct.histogram(ct.add, 0.0, 5).source("ptx", ct.i64[50] * ct.f64[50])
+    assert "atom.shared.add.u64" in text and "atom.global.add.u64" in text and ".f64" in text
+    assert "atom.shared" not in ct.histogram(ct.add, 0.0, 9000).source("ptx", ct.i64[9000] * ct.f64[9000])
+    ct.histogram(lambda a, b: a * b, 1.0, 5).source("ptx", ct.i64[50] * ct.f64[50])
+    assert not [one for one in recwarn if one.category is ct.CatadNotice]
 
 
 def test_the_engine_runs_nothing_yet() -> None:

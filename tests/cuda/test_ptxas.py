@@ -60,22 +60,36 @@ ALONG = {
     "affine maps along a line": (ct.fork(ct.id, ct.id) >> ct.scan(affine, (1.0, 0.0)), ct.f32[10_000]),
     "a gradient along a line": (ct.grad(ct.scan(lambda a, b: a * b, 1.0) >> ct.sum()), ct.f64[10_000]),
 }
-ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG]
+BY_BIN = {
+    f"{name} by bin, {dtype.dtype}{' in memory of all' if bins > 5 else ''}": (
+        ct.histogram(*operator, bins),
+        ct.i64[9000] * dtype[9000],
+    )
+    for name, operator, dtype in (
+        ("sums", (ct.add, 0.0), ct.f64),
+        ("sums", (ct.add, 0.0), ct.f32),
+        ("sums", (ct.add, 0), ct.i64),
+        ("maxima", (ct.maximum, -np.inf), ct.f32),
+        ("minima", (ct.minimum, 2**31 - 1), ct.i32),
+    )
+    for bins in (5, 9000)
+}
+ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN]
 
 
 def assembled(text: str, architecture: str, folder: Path) -> tuple[int, int]:
     """The registers of a thread of a module's kernel, and the bytes that it keeps in memory instead."""
     (folder / "kernel.ptx").write_text(text)
     command = [str(PTXAS), "-v", "-arch", architecture, "kernel.ptx", "-o", "kernel.cubin"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     spilled = re.findall(r"(\d+) bytes (?:stack frame|spill stores|spill loads)", done.stderr)
     return max(int(n) for n in re.findall(r"Used (\d+) registers", done.stderr)), max(int(n) for n in spilled)
 
 
 def kernels(name: str) -> list[str]:
-    if name in TYPICAL or name in ALONG:
-        f, dom = (TYPICAL | ALONG)[name]
+    if name in TYPICAL or name in ALONG or name in BY_BIN:
+        f, dom = (TYPICAL | ALONG | BY_BIN)[name]
     elif name in IN_TILES:
         f, dom = IN_TILES[name], (ct.i64 if name.startswith(("affine", "last")) else ct.f32)[3, 9000]
     elif name in LINES:

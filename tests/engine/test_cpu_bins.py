@@ -320,7 +320,7 @@ def test_a_scatter_by_indices_of_each_number() -> None:
         how = Indexing(src, 0, by, dst, sizes)
         index, v = rng.integers(-1, 6, how.shape(by)), rng.uniform(size=how.shape(dst))
         put = ScatterAdded(how)
-        made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]))
+        made = MACHINE.standalone(put, (ct.i64[how.shape(by)], ct.f64[how.shape(dst)]), {})
         np.testing.assert_allclose(made(np, index, v), put.evaluate(np, index, v), rtol=1e-15)
 
 

@@ -102,6 +102,15 @@ def test_values_and_derivatives_are_those_of_the_reference(name: str, dtype: str
     assert len(ran) >= 3 * len(SIZES) and all(ran), "lines have run in blocks"
 
 
+def test_a_scan_of_gathered_numbers_reads_the_first_at_its_index(ran: list[bool]) -> None:
+    """The total of the first block has it, too."""
+    x = np.arange(1.0, 20_001.0)
+    f = ct.gather >> ct.scan(ct.add, 0.0)
+    with ct.use_engine("cpu"):
+        got = f(x, np.arange(20_000)[::-1].copy())
+    assert np.array_equal(got, np.cumsum(x[::-1])) and ran
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_few_lines_that_lie_in_any_way(axis: int, ran: list[bool]) -> None:
     shape = [2, 1, 3]

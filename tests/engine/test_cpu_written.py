@@ -32,7 +32,7 @@ def drawn(seed: int):
 
 
 def compiled(box, *arrays):
-    made = MACHINE.standalone(box, tuple([ct.space_of(a) for a in arrays]))
+    made = MACHINE.standalone(box, tuple([ct.space_of(a) for a in arrays]), {})
     assert made is not None
     return made(np, *arrays)
 

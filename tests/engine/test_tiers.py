@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -124,6 +125,13 @@ def test_a_text_that_lets_llvm_choose_among_results_has_no_allowance(flag: str) 
     assert tiers.allowance(text.format("")) > 0 == tiers.allowance(text.format(flag))
 
 
+def test_calls_that_give_many_numbers_have_no_quick_code() -> None:
+    text = "define internal {{ {} }} @f(double %x) {}nounwind {{\nret void\n}}\n"
+    assert tiers.allowance(text.format("double, double", "")) > 0
+    assert tiers.allowance(text.format("double, double, double", "alwaysinline ")) > 0
+    assert tiers.allowance(text.format("double, double, double", "")) == 0
+
+
 def test_a_second_process_takes_both_codes_from_disk(cache) -> None:
     program = """
     import numpy as np, catad as ct, sys
@@ -231,10 +239,12 @@ def _ones(y: Any) -> Any:
 def test_planted_quick_code_that_contracts_is_caught(quick, monkeypatch) -> None:
     """A product rounded together with its sum differs in its last digit somewhere: the comparison above would see it."""
     compiled = target.compiled
+    product, fused = r" *(%\w+) = fmul (double %\w+), (%\w+)\n", "call double @llvm.fma.f64"
 
     def contracting(text: Any, *args: Any) -> Any:
         if isinstance(text, str) and args[-1] == target.QUICK:
-            text = text.replace("fadd double", "fadd contract double").replace("fmul double", "fmul contract double")
+            text = re.sub(rf"{product}( *%\w+ = )fadd double \1, (.*)\n", rf"\4{fused}(\2, double \3, double \5)\n", text)
+            text = "declare double @llvm.fma.f64(double, double, double)\n" + text
         return compiled(text, *args)
 
     f, x = ct.map(lambda a, b: a * b + 0.1), (random(5000), random(5000, seed=1))

@@ -223,3 +223,11 @@ def test_diagonals_are_kept_as_diagonals() -> None:
     np.testing.assert_array_equal(linear.sparse(short).toarray(), short.toarray())
     far = sparse.dia_matrix((np.array([[1.0, 2.0], [4.0, 5.0]]), [0, 7]), (2, 2))
     np.testing.assert_array_equal(linear.sparse(far).toarray(), np.diag([1.0, 2.0]))
+
+
+def test_a_transpose_is_made_once_and_is_not_pickled() -> None:
+    _, linear = ct.linearize(ct.matmul, np.ones((2, 3)), np.ones((3, 2)))
+    structure = linear.structure
+    assert structure.T is structure.T and structure == structure.T.T
+    again = pickle.loads(pickle.dumps(structure))
+    assert again == structure and "_transpose" not in vars(again)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.linear.patterns import pattern_of
+from catad.planner import colours
 
 
 def layer(m: int, n: int) -> ct.D:
@@ -44,7 +46,48 @@ def test_colours_are_told() -> None:
     plan = ct.plan(ct.iterate(STEP, 3), ct.f64[50], explicit=True, cost="operations")
     found = plan.compare()
     assert found["basis"].colours == 7 and found["basis"].stored == 350
-    assert "7 vectors" in repr(found) and "colours: 7 vectors determine it, of 50 columns" in plan.explain()
+    assert "7 vectors" in repr(found)
+    text = plan.explain()
+    assert "coloured pattern: 50x50, 338 entries, 86.5% zero, 7 colours\n" in text
+    assert "  7 vectors instead of 50 rows pulled or 50 columns pushed\n" in text
+
+
+def dots(lines: list[str], rows: int, columns: int) -> Any:
+    """The dots of a picture in Braille as a matrix."""
+    places = ((0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (3, 0), (3, 1))
+    found = np.zeros((4 * len(lines), 2 * max(map(len, lines))), bool)
+    for r, line in enumerate(lines):
+        for c, character in enumerate(line):
+            for bit, (down, across) in enumerate(places):
+                found[4 * r + down, 2 * c + across] = (ord(character) - 0x2800) >> bit & 1
+    return found[:rows, :columns]
+
+
+@pytest.mark.parametrize("f", [ct.iterate(STEP, 2), STEP >> ct.slice(3, 20), ct.slice(5, 20) >> STEP, ct.pad(2, 6) >> STEP])
+def test_the_picture_has_a_dot_for_each_entry(f: ct.D) -> None:
+    """The pattern beside the entries of a Jacobian; its columns of one colour have no row in common."""
+    x = 1.0 + np.random.default_rng(0).uniform(size=30)
+    entries = ct.jacobian(f)(x).todense() != 0
+    pattern = pattern_of(ct.linearize(f, x)[1].structure)
+    assert pattern is not None
+    matrix = colours.occupied(pattern)
+    assert not (entries & ~matrix).any() and (entries ^ matrix).sum() <= 2  # at the rim a factor is zero
+    halves = [line.replace("->", "  ").split() for line in colours.picture(pattern)]
+    np.testing.assert_array_equal(dots([half[0] for half in halves], *matrix.shape), matrix)
+    own = colours.colours_of(pattern)
+    small = np.stack([matrix[:, own == k].sum(axis=1) for k in range(pattern.colours)], axis=1)
+    assert small.max() == 1
+    np.testing.assert_array_equal(dots([half[1] for half in halves], *small.shape), small)
+    head = colours.lines(pattern)[0]
+    assert f"{matrix.sum()} entries" in head and f"{pattern.colours} colours" in head
+
+
+def test_pictures_of_large_patterns_are_reduced() -> None:
+    pattern = pattern_of(ct.linearize(STEP, np.ones(1000))[1].structure)
+    assert pattern is not None
+    drawn = colours.picture(pattern)
+    assert len(drawn) == 13 and len(drawn[0].split()[0]) == 26
+    assert len(colours.lines(pattern_of(ct.linearize(STEP, np.ones(10**6))[1].structure))) == 2  # type: ignore[arg-type]
 
 
 def test_a_result_larger_than_dense_is_told() -> None:

@@ -164,3 +164,21 @@ def test_a_text_may_leave_out_its_request() -> None:
     del data["request"]
     assert ct.Plan.from_json(json.dumps(data), made) is made
     assert ct.Plan.from_json(json.dumps(data), CHAIN, X) == ct.plan(CHAIN, X)
+
+
+def test_the_form_that_is_asked_for_is_kept() -> None:
+    """`result=` of a plan in its text; and a plan for an array counts writing it out."""
+    f = ct.fork(ct.sin, ct.cos) >> ct.mul
+    for result in ("structured", "array", "sparse"):
+        made = ct.plan(f, ct.f64[5], cost="operations", result=result)  # type: ignore[arg-type]
+        again = ct.Plan.from_json(made.to_json(), f, ct.f64[5])
+        assert again == made and again.request.result == made.request.result
+    array = ct.plan(f, ct.f64[5], cost="operations", result="array")
+    assert '"result": "array"' in array.to_json() and "written out as an array" in array.explain()
+    text = array.to_json()
+    without = ct.Plan.from_json(text.replace('"result": "array", ', ""), f, ct.f64[5])
+    assert without.request.result == "structured"
+    with pytest.raises(ct.PlanError, match=r"cannot be read(.|\n)*request.result"):
+        ct.Plan.from_json(text.replace('"result": "array"', '"result": "table"'), f, ct.f64[5])
+    with pytest.raises(ct.PlanError, match="no such form"):
+        ct.plan(f, ct.f64[5], result="table")  # type: ignore[arg-type]

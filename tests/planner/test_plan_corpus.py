@@ -95,3 +95,21 @@ def test_a_path_is_not_eliminated(monkeypatch: pytest.MonkeyPatch) -> None:
     f, x = chain(4, 2, 7, 3, 9, 2)
     planned = plan(f, x, cost="operations")
     assert planned.kind == "bracketing" and planned.exact and not planned.reservations
+
+
+PROVEN = ["wide-narrow-wide", "one to many, many to one", "narrow at different depths", "skips around narrow middles"]
+
+
+SMALL = [*PROVEN, "four residual blocks", "RNN of 4 steps", "RNN of 8 steps", "chain of 10"]
+CASES = [*[(name, "operations") for name in SMALL], *[(name, "time") for name in SMALL if name != PROVEN[3]]]
+
+
+@pytest.mark.parametrize(("name", "cost"), CASES)
+def test_plans_of_small_programs_are_proven(name: str, cost: Any) -> None:
+    """By default, up to 15 vertices (and three branches of 21, and a recurrent network of 23).
+
+    By time, the search for residual blocks of low rank ends with the work that a use of the Jacobian is worth.
+    """
+    f, x = OTHERS[name][0] if name in OTHERS else planning.FAMILIES[name][0](10)
+    planned = plan(f, *(x if isinstance(x, tuple) else (x,)), cost=cost)
+    assert planned.exact and "optimal" in repr(planned)

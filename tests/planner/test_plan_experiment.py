@@ -92,6 +92,6 @@ def test_what_it_writes(experiment: ModuleType, tmp_path: Path, capsys: pytest.C
 def test_the_order_by_sizes_makes_some_plans_cheaper() -> None:
     """With it and without it: a program of which the experiment says so."""
     experiment = loaded("orders_by_sizes")
-    program = experiment.drawn(81)
+    program = experiment.drawn(102)
     (with_it, _), (without, _) = (experiment.planned(program, most) for most in (experiment.search.SIZED, 0))
     assert with_it < without

@@ -21,7 +21,7 @@ from catad.planner.plan import forget
 from catad.planner.subject import factors_of_list
 
 SIZES = [(80, 100), (50, 80), (3, 50), (10, 3), (2, 10)]
-TEXT = json.dumps({"catad profile": 2, "engine": "a", "kernels": {"others": {"launch": 1, "byte": 0, "operation": 0}}})
+TEXT = json.dumps({"catad profile": 3, "engine": "a", "kernels": {"others": {"launch": 1, "byte": 0, "operation": 0}}})
 
 
 def rates(launch: float, byte: float, operation: float) -> CostProfile:
@@ -108,7 +108,7 @@ def test_for_one_profile_the_plan_is_the_same(cache: Path) -> None:
 
 
 NO_PROFILES = [
-    "", "{", "[]", "null", TEXT.replace("profile", "file"), TEXT.replace(": 2,", ": 1,", 1), TEXT.replace("others", "some"),
+    "", "{", "[]", "null", TEXT.replace("profile", "file"), TEXT.replace(": 3,", ": 1,", 1), TEXT.replace("others", "some"),
     TEXT.replace('"byte": 0', '"byte": -1'), TEXT.replace('"byte": 0', '"byte": NaN'), TEXT.replace('"byte": 0', '"byte": "x"'),
 ]  # fmt: skip
 

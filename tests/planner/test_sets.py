@@ -88,7 +88,7 @@ def test_a_bug_that_counts_a_sum_twice_is_found(monkeypatch: pytest.MonkeyPatch)
     ) -> tuple[float, sets.Left]:
         cost, left = plain(self, v, inside, cost, ways)
         edges = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
-        return cost + sum([self._add(edges, (p, s), kind) for p, s, kind in left]), left
+        return cost + sum([self._add(edges, (p, s), kind, (p, s)) for p, s, kind in left]), left
 
     def wrong() -> int:
         found = 0

@@ -283,3 +283,101 @@ def test_infinities_of_paths_that_do_not_hold_reach_nobody():
     np.testing.assert_allclose(dx, [0, 1, 0.5, 0, 0, 0.25, 0, 0.125])
     np.testing.assert_allclose(dw, np.log(64.0))
     np.testing.assert_array_equal(do, [1.0])
+
+
+def test_arrays_where_numbers_are_needed():
+    def compared(x):
+        if x:
+            x[0] = 1.0
+
+    def added(x):
+        x[grid(1)] = (x + 1.0)[0]
+
+    def chosen(x, o):
+        i = grid(1)
+        one = x if i < 4 else o
+        o[i] = one[i]
+
+    def sliced(x):
+        x[0:4] = 1.0
+
+    for body, args in ((compared, (x8,)), (added, (x8,)), (chosen, (x8, x8)), (sliced, (x8,))):
+        said = of(body, *args)
+        assert "x" in said and "Handle" not in said and "test_misuse_of_kernels.py" in said
+
+
+def test_every_word_that_is_not_there_says_what_is():
+    def exchanged(x):
+        atomic.exch(x, 0, 1.0)
+
+    def ballot(x):
+        ct.simt.ballot_sync(-1, x[0] > 0.0)
+
+    def nonsense(x):
+        ct.simt.foo()
+
+    for body, what in ((exchanged, "exch"), (ballot, "shfl_sync"), (nonsense, "atomic.add")):
+        said = of(body, x8)
+        assert "is not supported in kernels" in said and what in said and "test_misuse_of_kernels.py" in said
+
+
+def test_sizes_and_parameters_that_cannot_be():
+    def negative(x):
+        s = shared.array(-3, np.float64)
+        s[0] = x[0]
+        x[0] = s[0]
+
+    assert "not negative" in of(negative, x8)
+
+    def number(x, n):
+        atomic.add(n, 0, 1.0)
+
+    assert "n is a number" in of(number, x8, 3.0)
+
+    def starred(*x):
+        x[0][0] = 1.0
+
+    def keyword(x, *, n):
+        x[0] = n
+
+    for body in (starred, keyword):
+        with pytest.raises(ct.ArgumentError, match="without \\* and"):
+            ct.kernel(body)
+
+
+def test_places_have_a_column():
+    def bad(x, y):
+        y[0] = x[8]
+
+    column = 16
+    assert f":{column}: y[0] = x[8]" in of(bad, x8, x8, launch=(1, 1), error=ct.IndexRangeError)
+
+
+def test_a_long_loop_is_checked_as_far_as_is_quick_and_runs():
+    @ct.kernel
+    def counted(n, o):
+        i, k = grid(1), 0
+        while k < n[i]:
+            o[i] += 1.0
+            k += 1
+
+    n = np.array([3, 5000])
+    np.testing.assert_array_equal(counted[1, 2](n, np.zeros(2)), n)
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_a_while_loop_that_does_not_end(engine):
+    def endless(x, o):
+        i = grid(1)
+        while x[i] > 0.0:
+            o[i] += x[i]
+
+    k = ct.kernel(max_steps=50)(endless)
+    assert k[1, 2] != ct.kernel(endless)[1, 2]
+    with ct.use_engine(engine):
+        for f in (k[1, 2], ct.grad(k[1, 2] >> ct.sum())):
+            with pytest.raises(ct.ArgumentError, match="max_steps"):
+                f(np.array([0.0, 1.0]), np.zeros(2))
+        np.testing.assert_array_equal(k[1, 2](np.zeros(2), np.ones(2)), np.ones(2))
+    with pytest.raises(ct.ArgumentError):
+        ct.kernel(max_steps=0)(endless)

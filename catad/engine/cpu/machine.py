@@ -16,7 +16,7 @@ from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.bins.written import MAKERS
 from catad.engine.cpu.launch import way_of
 from catad.engine.cpu.whole.run import loop
-from catad.engine.machine import Compiled, Machine, Way
+from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
@@ -24,13 +24,9 @@ from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
-from catad.vector.loop import Counted
 from catad.vector.revolve import BoundedPullback
 
 _STANDALONE: dict[type, Callable[..., Compiled | None]] = {
-    Sweep: loop,
-    Counted: loop,
-    BoundedPullback: loop,
     ScatterAdded: scatter,
     ArgExtremumByBin: arg_extremum,
     PrefixByBin: prefixes,
@@ -64,8 +60,10 @@ class CpuMachine(Machine):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(stage, place, arrays, outs)
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Compiled code for loops, scatters, writes at indices, positions of extrema and prefixes by bin."""
+        if isinstance(primitive, Sweep | BoundedPullback):
+            return loop(primitive, ins, fixed)
         maker = _STANDALONE.get(type(primitive))
         return None if maker is None else maker(primitive, ins)
 

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.cuda.by_bin import multi_fold, scatter
 from catad.engine.cuda.checks import InRangeCheck
 from catad.engine.cuda.kernel import Device
-from catad.engine.cuda.launch import unprinted, way_of
-from catad.engine.machine import Compiled, Machine, Way
+from catad.engine.cuda.launch import way_of
+from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
+from catad.linear.gather import ScatterAdded
 from catad.spaces import Tensor
 from catad.vector.index import InRange
 
@@ -21,24 +23,6 @@ from catad.vector.index import InRange
 def _unknown(array: Any) -> bool:
     """Looking at numbers would make the host wait for them."""
     return False
-
-
-class _NoKernel:
-    """What has no kernel: its array code runs."""
-
-    seconds: tuple[float, ...] = ()
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-
-    def __call__(self, xp: Any, *arrays: Any) -> Any:
-        raise unprinted(self.what)
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        raise unprinted(self.what)
-
-    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
-        return 0
 
 
 class GpuMachine(Machine):
@@ -53,13 +37,15 @@ class GpuMachine(Machine):
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(self.device, stage, place, arrays, outs)
 
-    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...]) -> Compiled | None:
-        """A check of indices that does not make the host wait; the array code of all other boxes that no stage contains."""
+    def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
+        """A check of indices that does not make the host wait, and sums at places; the array code of other boxes."""
+        if isinstance(primitive, ScatterAdded):
+            return scatter(self.device, primitive, ins)
         return InRangeCheck(self.device, primitive.size, ins) if isinstance(primitive, InRange) else None
 
-    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled:
-        """The array code of folds by bin."""
-        return _NoKernel("a fold by bin")
+    def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:
+        """Folds by bin, by atomics; None for those whose array code, which sorts by bin, runs as stages of its own."""
+        return multi_fold(self.device, members, arity)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Memory of the device."""

@@ -174,6 +174,8 @@ def unread(body: Body) -> list[int]:
             needed.update(op.args[len(op.args) - len(grid) * copies :])
         elif op.kind == "scan" or not needed.isdisjoint(range(op.first, op.first + op.results)):
             needed.update(op.args)
+    while more := {source.by for j, source in enumerate(body.sources) if j in needed} - needed:
+        needed |= more  # the indices at which those are read
     return [j for j, source in enumerate(body.sources) if j not in needed and not source.is_index]
 
 

@@ -1,4 +1,4 @@
-"""A bound that no order of elimination is below, for programs whose maps are all dense or diagonal, no array standing twice.
+"""A bound that no order of elimination is below, for programs whose maps are dense, diagonal or the identity, no array twice.
 
 Where all maps are dense, the graph of sizes gives the cost of an order and the bound (`catad.planner.problems`). Two
 vertices u -> v with a diagonal between them are one vertex of that graph. Whichever of them goes first takes a product with
@@ -6,6 +6,10 @@ the diagonal besides, of n numbers by what is before u or after v: at least n ti
 sides. (An input or output does not go.) If u has other edges out or v other edges in, both may go at different times; what
 both take together is still at least n times the two minimum cuts, which is what the sum over the vertices of the graph says,
 but not its best order.
+
+A product with the identity costs nothing. So a vertex counts only where no identity touches it, and no diagonal that does not
+make two vertices one: all maps into it and out of it are dense then, whatever goes before it, and they come from a cut before it
+and go to one after it.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from __future__ import annotations
 from collections import Counter
 
 from catad.planner.bound import is_dense
+from catad.planner.cost import Model
+from catad.planner.cost_profile import CostProfile
 from catad.planner.graph import Graph
 from catad.planner.heuristics import Work
 from catad.planner.network.linear_graph import Edge, LinearGraph
@@ -24,27 +30,41 @@ from catad.planner.problems.parts import Part, parts_of
 SECONDS = 0.01  # what a bound may take
 
 
-def bound(graph: LinearGraph) -> int:
-    """The operations that every order takes at least; 0 where nothing is known."""
+def bound(graph: LinearGraph, model: Model = None) -> float:
+    """The operations that every order takes at least, or the seconds by a profile; 0 where nothing is known."""
+    if model is not None and not isinstance(model, CostProfile):
+        return 0
+    operations, products, besides = _operations(graph)
+    if model is None:
+        return operations + besides
+    return model.seconds([("matmul", products, 0, operations)]) if operations else 0
+
+
+def _operations(graph: LinearGraph) -> tuple[int, int, int]:
+    """The least operations of products of dense maps, and how many they are; the least operations of products with diagonals."""
+    arrays = [k for edge in graph.edges for part in edge.state for k in set(part.ids)]
+    if len(arrays) > len(set(arrays)):  # equal products may be computed once
+        return 0, 0, 0
     if any(graph.sized.sizes[v] < 2 for v in graph.inner):  # outer products stay rank one
-        return 0
+        return 0, 0, 0
     diagonals = [edge for edge in graph.edges if _is_diagonal(edge)]
-    others = [edge for edge in graph.edges if not _is_diagonal(edge)]
+    others = [edge for edge in graph.edges if not _is_diagonal(edge) and not _is_identity(edge)]
     if not all(len(edge.state) == 1 and is_dense(edge.state[0].structure) for edge in others):
-        return 0
+        return 0, 0, 0
     into, out = [0] * len(graph.spaces), [0] * len(graph.spaces)
     for edge in graph.edges:
         into[edge.target] += 1
         out[edge.source] += 1
     same = list(range(len(graph.spaces)))  # another vertex that a vertex is one with, or itself
     at_once = True  # whether vertices that are one have no other edges between them and go as one
+    sparse = [(edge.source, edge.target) for edge in graph.edges if _is_identity(edge)]
     for source, target, _ in diagonals:
         if target in graph.inner and into[target] == 1:
             same[target] = source
         elif source in graph.inner and out[source] == 1:
             same[source] = target
         else:
-            return 0
+            sparse.append((source, target))
         inside = source in graph.inner and target in graph.inner
         at_once = at_once and (not inside or into[target] == out[source] == 1)
 
@@ -53,11 +73,21 @@ def bound(graph: LinearGraph) -> int:
             v = same[v]
         return v
 
-    pairs = sorted({(one(edge.source), one(edge.target)) for edge in others})
+    touched = {one(v) for pair in sparse for v in pair}
+    pairs = sorted({(one(u), one(v)) for u, v in [*sparse, *[(edge.source, edge.target) for edge in others]]})
     merged = Graph(pairs, range(graph.inputs), graph.ends, graph.sized.sizes)
     work = Work(SPEED * SECONDS)
-    least = sum([sum(bounds(part, work)) for part in parts_of(merged)[1]])
-    return least + _besides(graph, diagonals, work) if at_once else least
+    found = [
+        (least, v) for part in parts_of(merged)[1] for least, v in zip(bounds(part, work), part.names, strict=False) if least
+    ]
+    counted = [least for least, v in found if v not in touched]
+    besides = _besides(graph, diagonals, work) if at_once and not sparse else 0
+    return sum(counted), len(counted), besides
+
+
+def _is_identity(edge: Edge) -> bool:
+    structure = edge.state[0].structure
+    return len(edge.state) == 1 and structure.is_diagonal and not structure.slots
 
 
 def _is_diagonal(edge: Edge) -> bool:

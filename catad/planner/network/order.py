@@ -21,6 +21,7 @@ from catad.planner.factors import Factors, lazy, spaces_text, write_out
 from catad.planner.graph import Graph
 from catad.planner.graph_picture import draw
 from catad.planner.heuristics import Work
+from catad.planner.network.bound import bound
 from catad.planner.network.carry import Elimination, carried, executed, written_text
 from catad.planner.network.eliminate import Arrays, Entry, Keep, Order, Side, Write, follow, gathered, take_step
 from catad.planner.network.kinds import Kinds
@@ -32,6 +33,9 @@ from catad.planner.strategy import Records, Runnable, Strategy, rejected, times
 MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better than that
 LAID_OUT = 3  # orders, the best by kinds, that are laid out and counted
 LARGE = 300  # vertices above which it is only the best, and only where it seems to be cheaper than a bracketing
+LEFT = "an order that costs less takes more to apply"
+SUMS = "too many structures may be left, or the order in which maps are added matters"
+WITHIN = "to within 5%"  # MARGIN, in words
 WAYS = ("push", "pull")
 EACH_ONCE, ORDERS_ONLY = "each product counted once", "among orders of elimination"
 
@@ -222,6 +226,7 @@ def eliminated(graph: LinearGraph, chain: Factors, request: Request) -> Eliminat
     if found is None:  # not even looked at: the orders of the program and back
         inner = tuple(graph.inner)
         found = _fitting([by_hand(graph, chain, request, order) for order in (inner, inner[::-1])], request)
+        found = replace(found, bound=bound(graph, request.model), stopped=request.ended)
     return replace(found, mode="elimination")
 
 
@@ -248,7 +253,9 @@ def cheaper(order: EliminationOrder | None, bracketed: Runnable, request: Reques
     if order.cost.value < margin * known and _applying(order.execution.result) <= _applying(bracketed.execution.result):
         return _reserved(order, order, bracketed)
     if known > (order.cost.value if order.exact else order.bound):
-        return replace(bracketed, exact=False)
+        if order.exact and order.cost.value >= margin * known:
+            return replace(bracketed, exact=True, but=(*order.but, ORDERS_ONLY, WITHIN), bound=order.cost.value)
+        return replace(bracketed, exact=False, bound=order.bound, stopped=LEFT if order.exact else bracketed.stopped)
     return _reserved(bracketed, order, bracketed)
 
 
@@ -287,4 +294,5 @@ def cheapest(
         made.append(replace(own, exact=exact, but=() if found.apart and own.execution.additive else (EACH_ONCE,)))
     best = _fitting(made, request)
     reached = best.cost.value <= best.bound
-    return replace(best, exact=best.exact or reached, but=() if reached and not best.exact else best.but), left
+    exact, but = best.exact or reached, () if reached and not best.exact else best.but
+    return replace(best, exact=exact, but=but, stopped="" if exact else SUMS if found.ended else request.ended), left

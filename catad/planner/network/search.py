@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catad.planner.cost_profile import CostProfile
 from catad.planner.heuristics import greedy_order
@@ -25,6 +25,7 @@ from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 64  # vertices up to which the exact search is tried
+SUBSETS = 8  # vertices up to which sets of vertices that are gone are searched, where the order of sums matters
 OF_EXACT = 0.8  # of the work that is left then
 WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
@@ -44,6 +45,7 @@ class Found(NamedTuple):
     exact: bool
     bound: float
     apart: bool
+    ended: bool = False  # the exact search ended, without a proof
 
 
 class Search:
@@ -53,6 +55,7 @@ class Search:
         self.graph, self.kinds, self.memory, self.explicit = graph, kinds, memory, explicit
         self.written: list[Entry] = []  # edges that are written out before anything is eliminated
         self.start = kinds.begun()
+        self.ended = False  # the exact search, without a proof
 
     def price(self, order: Sequence[Entry], most: float = math.inf) -> float:
         """The cost of an order, after `written`; anything above `most` once it is more, or once the work is spent."""
@@ -136,9 +139,33 @@ class Search:
     def best(self, most: float) -> tuple[list[int], bool] | None:
         """The cheapest order by kinds, if it costs less than `most`, and whether no way was left out. Raises `OutOfWork`."""
         before, after, _ = self._fresh()
-        sets = Sets(self.kinds, before, after, list(self.graph.inner), most)
+        inner = list(self.graph.inner)
+        sets = Sets(self.kinds, before, after, inner, most)
         order = sets.best()
-        return ([], sets.exact) if order is None else (order, sets.exact)
+        if not sets.exact or sets.in_any_order:
+            return order or [], sets.exact
+        return (self._by_subsets(most) or [], True) if len(inner) <= SUBSETS else (order or [], False)
+
+    def _by_subsets(self, most: float) -> list[int] | None:
+        """The cheapest order, sums added as it adds them: the best way to each set of vertices that are gone and its edges."""
+        before, after, priced = self._fresh()
+        ways: dict[Any, tuple[float, list[int], Side[int], Side[int]]] = {(): (priced.value, [], before, after)}
+        for _ in self.graph.inner:
+            longer: dict[Any, tuple[float, list[int], Side[int], Side[int]]] = {}
+            for value, order, before, after in ways.values():
+                for v in self.graph.inner:
+                    if v in order:
+                        continue
+                    to, out = [dict(side) for side in before], [dict(side) for side in after]
+                    spent = Priced(self.kinds, value)
+                    eliminate(to, out, v, spent)
+                    if self.kinds.work.spent:
+                        raise OutOfWork
+                    key = frozenset([*order, v]), tuple([tuple(sorted(side.items())) for side in out])
+                    if spent.value < most and (key not in longer or spent.value < longer[key][0]):
+                        longer[key] = spent.value, [*order, v], to, out
+            ways = longer
+        return min(ways.values(), key=lambda way: way[0])[1] if ways else None
 
     def improved(self, order: Sequence[int], at: int, size: int) -> list[int] | None:
         """An order of which `size` vertices from a place on have been put into their best order; None where they are in it."""
@@ -184,7 +211,7 @@ def search(
         for order in (list(graph.inner)[::-1], list(graph.inner)):
             if not kinds.work.spent:
                 _offer(tried, own, order, own.price(order, most))
-        least = 0 if kinds.model is not None or kinds.shared else bound(graph)
+        least = bound(graph, kinds.model)
         exact = _is_for_sets(own) and min(tried.values()) > least and _exactly(own, tried, most)
         for written in [] if exact or kinds.work.spent else _written_first(own):
             own.written = written
@@ -200,7 +227,7 @@ def search(
     if not exact and len(graph.inner) > 1 and min(tried.values()) > least:
         _by_windows(own, tried, _worth(own, tried, least) if within_reason else math.inf)
     ranked = [(value, list(order)) for value, order in _sorted(tried) if value < most]
-    return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph))
+    return Found(ranked, exact, ranked[0][0] if exact else least, kinds.plain and _adds_up(graph), own.ended)
 
 
 def _offer(tried: dict[tuple[Entry, ...], float], own: Search, order: Sequence[int], value: float) -> None:
@@ -230,6 +257,7 @@ def _exactly(own: Search, tried: dict[tuple[Entry, ...], float], most: float) ->
     order, exact = found
     if order:
         _offer(tried, own, order, own.price(order))
+    own.ended = not exact
     return exact
 
 

@@ -55,6 +55,7 @@ class Sets:
         self.around: Mapping[int, int] = {v: _bits(before[v]) | _bits(after[v]) for v in inside}
         self.solved: dict[int, list[Option]] = {}
         self.exact = True  # no way that could be the best has been left out
+        self.met: dict[tuple[int, int], set[tuple[int, int]]] = {}  # the kinds that were added, by the vertices between which
 
     def best(self) -> list[int] | None:
         """The cheapest order, with the sums that its last maps take; None where none costs less than `most`.
@@ -73,20 +74,32 @@ class Sets:
     def _sums(self, ways: Sequence[Option]) -> float:
         """What adding the maps that are left to those that are there costs."""
         edges: dict[Any, int] = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
-        return sum([self._add(edges, (p, s), kind) for way in ways for p, s, kind in way.left])
+        return sum([self._add(edges, (p, s), kind, (p, s)) for way in ways for p, s, kind in way.left])
 
-    def _add(self, edges: dict[Any, int], at: Any, kind: int) -> float:
+    def _add(self, edges: dict[Any, int], at: Any, kind: int, pair: tuple[int, int]) -> float:
         """Add a map to the one that is there, in place; what that costs."""
         old = edges.get(at)
         if old is None:
             edges[at] = kind
             return 0.0
         made = self.kinds.sums.get((old, kind)) or self.kinds.sum(old, kind)
+        if not old == kind == made.kind:
+            self.met.setdefault(pair, set()).add((min(old, kind), max(old, kind)))
         if made.kind < 0:
             del edges[at]
         else:
             edges[at] = made.kind
         return made.cost
+
+    @property
+    def in_any_order(self) -> bool:
+        """True where sums cost the same in any order of their terms: never were more than two terms of several kinds.
+
+        An order adds each map when its vertex goes, and two diagonals are better added before a dense map is; here maps that
+        leave a set are added to those around it when they are used.
+        """
+        costs = [max([self.kinds.sum(*pair).cost for pair in met]) for met in self.met.values() if len(met) > 1]
+        return not any(costs)
 
     def options(self, inside: int) -> list[Option]:
         """The ways to eliminate a connected set, one for each structure that it may leave, the cheapest first."""
@@ -118,7 +131,7 @@ class Sets:
             for p, s, kind in way.left:
                 edges, at = (into, p) if s == v else (out, s) if p == v else (left, (p, s))
                 if at in edges:
-                    cost += self._add(edges, at, kind)
+                    cost += self._add(edges, at, kind, (p, s))
                 else:
                     edges[at] = kind
         work.left -= TRY + EACH * len(into) * len(out)
@@ -131,7 +144,7 @@ class Sets:
                 if made.kind >= 0:
                     at = p, s
                     if at in left:
-                        cost += self._add(left, at, made.kind)
+                        cost += self._add(left, at, made.kind, at)
                     else:
                         left[at] = made.kind
         return cost, tuple(sorted([(p, s, kind) for (p, s), kind in left.items()]))

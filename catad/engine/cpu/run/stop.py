@@ -33,12 +33,13 @@ class Stop:
         self.flag = ctypes.c_int32.from_address(flag)
         before, handler = (module.data(name) for name in ("catad_before", "catad_interrupt"))
         self.front = None if before is None or handler is None or _sigaction is None else _Front(before, handler)
-        self.changed = threading.Condition()
+        self.lock = threading.RLock()  # a handler of signals may ask for it in the thread that has it
+        self.changed = threading.Condition(self.lock)
         self.inside = 0
 
     def run(self, calls: Sequence[threads.Call]) -> None:
         """Run the calls; raises `KeyboardInterrupt`, or what else a signal handler raises, when all have ended."""
-        with self.changed:
+        with self.lock:
             while self.flag.value:  # others are about to leave
                 self.changed.wait()
             self.inside += 1
@@ -46,7 +47,7 @@ class Stop:
         try:
             self._run(calls)
         finally:
-            with self.changed:
+            with self.lock:
                 self.inside -= 1
                 stopped = bool(self.flag.value)
                 if stopped and not self.inside:

@@ -1,10 +1,10 @@
 """Which compiled code a kernel has: quick code at first, full code once that pays.
 
-LLVM translates a text as it stands in a tenth to a twentieth of the time that its pipeline and its best code generator take,
-and what comes out takes 3 to 15 times as long to run. So a kernel that runs once on few numbers is better off with quick code.
-Each kernel has an allowance of indices: when it would have run more of them, what quick code has lost is about what full code
-costs, and the kernel is compiled once more. It is also compiled once more when each of those who run it has run it `RUNS` times,
-so that what is called again and again soon runs as fast as it can.
+LLVM translates a text as it stands, but for calls that are to be inlined, in a tenth to a twentieth of the time that its
+pipeline and its best code generator take, and what comes out takes 3 to 15 times as long to run. So a kernel that runs once on
+few numbers is better off with quick code. Each kernel has an allowance of indices: when it would have run more of them, what
+quick code has lost is about what full code costs, and the kernel is compiled once more. It is also compiled once more when
+each of those who run it has run it `RUNS` times, so that what is called again and again soon runs as fast as it can.
 
 Both codes give the same bits, since LLVM may neither reorder nor contract operations on floats. A text that allows it to do so
 has full code only, and so has one with loops that may never end, or with loops within a scalar function. Where the user names
@@ -33,6 +33,9 @@ _NEEDLESS = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 """Functions of vectors, and what names them: only loops that LLVM vectorises call them."""
+_MANY = re.compile(r"^define [^\n@]*\{(?:[^},\n]*,){2}[^}\n]*\} @(?![^\n]*alwaysinline)", re.MULTILINE)
+"""Calls that give more than two numbers: on x86-64 the others come back on the x87 stack, and the quick code generator (LLVM 20
+to 22) then writes moves to registers that these moves do not have, which are no instructions."""
 _FUNCTION = re.compile(r"^define internal [^\n]* memory\(none\)[^\n]*\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
 
 
@@ -94,7 +97,7 @@ def allowance(text: str) -> int:
     0
     """
     bodies: list[str] = _FUNCTION.findall(text)
-    if STOP_FLAG in text or _INEXACT.search(text) or any(" phi " in body for body in bodies):
+    if STOP_FLAG in text or _INEXACT.search(text) or _MANY.search(text) or any(" phi " in body for body in bodies):
         return 0
     scalar = sum([body.count("\n") for body in bodies])
     return RATE * text.count("\n") // (scalar + AROUND)

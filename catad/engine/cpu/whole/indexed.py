@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -101,8 +102,9 @@ def scatter_added(text: Text, box: ScatterAdded, read: Sequence[Array], made: Se
 
 
 def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write a `FlatIndex`; an index out of range makes the array code run, which raises."""
+    """Write a `FlatIndex`; an index out of range makes the array code run, which raises, and is the last one till then."""
     w, (goal, space), counts = text.w, made[0], len(box.counts)
+    bins = math.prod([axis.size for axis in box.axes])
 
     def one(found: list[str]) -> None:
         given, slices, flat = iter(read), 0, "0"
@@ -115,6 +117,9 @@ def flat_index(text: Text, box: FlatIndex, read: Sequence[Array], made: Sequence
                 i = found[len(found) - counts + slices]
                 at, slices = w.set(f"add i64 {axis.start}, {w.set(f'mul i64 {i}, {axis.step}')}"), slices + 1
             flat = at if flat == "0" else w.set(f"add i64 {w.set(f'mul i64 {flat}, {axis.size}')}, {at}")
+        if bins:  # whoever reads the array at this position need not look whether it is in there
+            w.support["assume"] = "declare void @llvm.assume(i1)"
+            w.do(f"call void @llvm.assume(i1 {w.set(f'icmp ult i64 {flat}, {bins}')})")
         store(w, flat, text.at(goal.pointer, found, strides_of(space)), _INT)
 
     text.nest(space.shape, one)
@@ -127,7 +132,7 @@ def in_range(text: Text, box: InRange, read: Sequence[Array], made: Sequence[Arr
 
     def one(found: list[str]) -> None:
         position = cast(w, load(w, text.at(index.pointer, found, [space.dtype.itemsize]), space.dtype), space.dtype, _INT)
-        w.when(w.set(f"icmp uge i64 {position}, {box.size}"), text.fail)
+        text.fail(w.set(f"icmp uge i64 {position}, {box.size}"))
 
     text.nest([space.size], one)
 
@@ -140,5 +145,5 @@ def _from_the_front(text: Text, array: Array, found: Sequence[str], size: int) -
     index = cast(w, load(w, text.at(buffer.pointer, own, steps), space.dtype), space.dtype, _INT)
     below = w.set(f"icmp slt i64 {index}, 0")
     front = w.set(f"select i1 {below}, i64 {w.set(f'add i64 {index}, {size}')}, i64 {index}")
-    w.when(w.set(f"icmp uge i64 {front}, {size}"), text.fail)
-    return front
+    text.fail(w.set(f"icmp uge i64 {front}, {size}"))
+    return w.intrinsic("llvm.umin.i64", "i64", f"i64 {front}", f"i64 {size - 1}") if size else front

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from catad.engine.cpu.whole.counters import count, counters
 from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
 from catad.engine.cpu.whole.rewrite import adding_up
 from catad.engine.cpu.whole.text import SMALL, Buffer, Text
@@ -78,6 +79,7 @@ class Loop:
         self.states, self.given, self.inputs = box.parted(read)
         k, sums = len(self.states), len(box.sums.leaves)
         self.wiring = adding_up(self.body(), k, sums)
+        self.counters = counters(text, self.wiring, [buffer for buffer, _ in self.inputs], box.n)
         self.carried: list[_Carried] = []
         for (old, space), (goal, _) in zip(self.states, made, strict=False):
             self.begin(space, goal, old)
@@ -97,23 +99,26 @@ class Loop:
             self.text.copy(old.pointer, goal.pointer, space.nbytes)
         self.carried.append(_Carried(self.text, space, Buffer(goal.pointer, space.nbytes, owned=True)))
 
-    def write(self, count: str) -> None:
+    def write(self, steps: str) -> None:
         """Write the loop of so many steps; one that takes long ends where somebody wants it to."""
         w, text, reverse, outer = self.w, self.text, self.box.reverse, self.text.times
-        last = w.set(f"sub i64 {count}, 1") if reverse else ""
+        last = w.set(f"sub i64 {steps}, 1") if reverse else ""
+        whole = bool(self.counters) and self.box.n <= PIECE  # one piece, so that LLVM knows where the index begins
         text.times *= max(self.box.n, 1)
 
         def some(begin: str, end: str) -> None:
             w.loop(begin, end, lambda i: self.step(w.set(f"sub i64 {last}, {i}") if reverse else i))
 
         def unless_stopped(i: str) -> None:
-            end = w.least(w.set(f"add i64 {i}, {PIECE}"), count)
+            end = w.least(w.set(f"add i64 {i}, {PIECE}"), steps)
             w.when(w.set(f"xor i1 {stopped(w)}, true"), lambda: some(i, end))
 
-        if text.times > LONG:
-            w.loop("0", count, unless_stopped, PIECE)
+        if text.times > LONG and whole:
+            w.when(w.set(f"xor i1 {stopped(w)}, true"), lambda: some("0", steps))
+        elif text.times > LONG:
+            w.loop("0", steps, unless_stopped, PIECE)
         else:
-            some("0", count)
+            some("0", steps)
         text.times = outer
         for one in self.carried:
             one.finish()
@@ -124,7 +129,7 @@ class Loop:
         for one in self.carried:
             one.begin()
         given = [self.at(buffer, leaf, "0") for (buffer, _), leaf in zip(self.given, self.box.given.leaves, strict=True)]
-        inputs = [self.at(buffer, leaf, i) for (buffer, _), leaf in zip(self.inputs, self.box.input.leaves, strict=True)]
+        inputs = [self.input(k, i) for k in range(len(self.inputs))]
         states, sums = self.carried[:k], self.carried[k:]
         goals = [*[one.next for one in self.carried], *[self.at(buffer, leaf, i) for buffer, leaf in self.outputs]]
         read = [*[one.now for one in states], *given, *inputs, *[one.now for one in sums]]
@@ -138,6 +143,21 @@ class Loop:
         for one, buffer in zip(self.carried, made, strict=False):
             one.end(buffer)
 
+    def input(self, k: int, i: str) -> Buffer:
+        """What one step reads of an input: numbers in memory of their own, which LLVM keeps in registers.
+
+        No write of the step changes it, as LLVM cannot know of the stack.
+        """
+        if k in self.counters:
+            return count(self.text, i, self.counters[k], self.box.n)
+        leaf = self.box.input.leaves[k]
+        here = self.at(self.inputs[k][0], leaf, i)
+        if leaf.shape:
+            return here
+        own = self.text.buffer(leaf)
+        self.text.copy(here.pointer, own.pointer, leaf.nbytes)
+        return Buffer(own.pointer, leaf.nbytes)
+
     def at(self, buffer: Buffer, leaf: Tensor, i: str) -> Buffer:
         """What one step reads or writes of a stack."""
         return Buffer(self.text.at(buffer.pointer, [i], [leaf.nbytes]), leaf.nbytes)
@@ -145,7 +165,8 @@ class Loop:
 
 def sweep(text: Text, box: Sweep, read: Arrays, made: Arrays) -> None:
     """Write a `Sweep`."""
-    Loop(text, box, read, made).write(text.length(box.n))
+    loop = Loop(text, box, read, made)
+    loop.write(str(box.n) if loop.counters else text.length(box.n))
 
 
 class WhileLoop(Loop):
@@ -158,6 +179,7 @@ class WhileLoop(Loop):
 
     def __init__(self, text: Text, box: Counted, read: Arrays, made: Arrays) -> None:
         super().__init__(text, box, read, made[:-1])
+        self.counters = {}  # how many steps there are is not known
         self.count, self.live = made[-1], (text.buffer(Tensor(box.lanes, "bool")), Tensor(box.lanes, "bool"))
         text.clear(self.count[0].pointer, self.count[1].nbytes)
 

@@ -20,7 +20,7 @@ from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated
 from catad.engine.cpu.whole.text import BOXES, Buffer, Text
-from catad.engine.machine import Compiled
+from catad.engine.machine import Compiled, Known, constants, known
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
 from catad.errors import CannotPrint
@@ -79,19 +79,28 @@ class Whole(CompiledFunction):
 _BYTES = np.dtype(np.int8)
 
 
-def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...]) -> Wiring:
-    """The wiring of one box."""
-    outs = primitive.typed(ins)
-    given, made = tuple(range(len(ins))), tuple(range(len(ins), len(ins) + len(outs)))
-    return Wiring(Product(ins), Product(outs), (*ins, *outs), given, (Box(primitive, given, made),), made)
+def box_as_program(primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known | None = None) -> Wiring:
+    """The wiring of one box, in which the `fixed` arguments are what these constants give, whatever is passed."""
+    outs, n = primitive.typed(ins), len(ins)
+    given, made = tuple(range(n)), tuple(range(n, n + len(outs)))
+    wires, boxes, read = [*ins, *outs], list[Box](), list(given)
+    for k, constant in (fixed or {}).items():
+        read[k] = len(wires)
+        wires.append(ins[k])
+        boxes.append(Box(constant, (), (read[k],)))
+    boxes.append(Box(primitive, tuple(read), made))
+    return Wiring(Product(ins), Product(outs), tuple(wires), given, tuple(boxes), made)
 
 
-def loop(primitive: Sweep | BoundedPullback, ins: tuple[Tensor, ...]) -> Compiled | None:
-    """A loop as one function; None where a part has no code, or where a step that is not pointwise is long enough for threads."""
+def loop(primitive: Sweep | BoundedPullback, ins: tuple[Tensor, ...], fixed: Known | None = None) -> Compiled | None:
+    """A loop as one function, of which some arguments are known constants.
+
+    None where a part has no code, or where a step that is not pointwise is long enough for threads.
+    """
     try:
         if largest(primitive) >= THREADED:
             return LanesSweep(primitive, ins, primitive.evaluate) if isinstance(primitive, Sweep) else None
-        return Whole(box_as_program(primitive, ins), primitive.evaluate)
+        return Whole(box_as_program(primitive, ins, fixed), primitive.evaluate)
     except CannotPrint:
         return None
 
@@ -111,7 +120,8 @@ def steps(wiring: Wiring) -> list[Step] | None:
             return None
         if len(own) > BOXES and any(wiring.wires[k].size >= SMALL for box in own for k in (*box.ins, *box.outs)):
             return None
-        return [_step(wiring, box) for box in wiring.boxes if box.ins]
+        found = constants(wiring)
+        return [_step(wiring, box, found) for box in wiring.boxes if box.ins]
 
 
 def _several(plain: Run) -> Callable[..., Any]:
@@ -122,9 +132,9 @@ def _several(plain: Run) -> Callable[..., Any]:
     return run
 
 
-def _step(wiring: Wiring, box: Box) -> Step:
+def _step(wiring: Wiring, box: Box, found: Known) -> Step:
     ins = wiring.spaces(box.ins)
-    made = loop(box.primitive, ins) if isinstance(box.primitive, Sweep | BoundedPullback) else None
+    made = loop(box.primitive, ins, known(box, found)) if isinstance(box.primitive, Sweep | BoundedPullback) else None
     return made or box.primitive.kernel(ins), box.ins, box.outs
 
 

@@ -61,6 +61,7 @@ class Text:
         self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
         self.work = 0  # indices that a run of the function takes, as far as that is known
+        self.failed = ""  # the place that says whether the array code must run instead
         self.checks = False  # whether boxes of programs within check the values of the first call
         self._free: dict[int, list[int]] = {}
         self._start: list[str] = []  # addresses that are read from the table
@@ -93,8 +94,15 @@ class Text:
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
         return Buffer(f"%c{len(self.constants) - 1}", self.constants[-1].nbytes)
 
+    def known(self, buffer: Buffer) -> Any | None:
+        """The array that a buffer holds, where it is a constant."""
+        name = buffer.pointer
+        return self.constants[int(name[2:])] if name.startswith("%c") and name[2:].isdigit() else None
+
     def text(self, *more: str) -> str:
         """The module: `kernel(table)`, with more parameters where there are some."""
+        if self.failed:
+            self.w.when(self.w.set(f"load i1, ptr {self.failed}"), lambda: self.w.do("store i64 1, ptr %error"))
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
         functions = [f"%x_{name}" for name in self.externals]
@@ -243,9 +251,16 @@ class Text:
         self.w.support[f"zero {kind}"] = f"@zero_{kind} = internal constant {kind} zeroinitializer"
         return f"@zero_{kind}"
 
-    def fail(self) -> None:
-        """Note that the array code must run instead, which raises or computes what this cannot."""
-        self.w.do("store i64 1, ptr %error")
+    def fail(self, condition: str) -> None:
+        """Where a condition holds, note that the array code must run instead, which raises or computes what this cannot.
+
+        The note lies on the stack until the function ends: loops have no branch and no store for it.
+        """
+        if not self.failed:
+            self.failed = "%failed"
+            self.w.slots += ["  %failed = alloca i1", "  store i1 false, ptr %failed"]
+        before = self.w.set(f"load i1, ptr {self.failed}")
+        self.w.do(f"store i1 {self.w.set(f'or i1 {before}, {condition}')}, ptr {self.failed}")
 
     def raises(self, error: Callable[[int], None], about: str) -> None:
         """Note that an error is to be raised, and the number that it is about."""
