@@ -24,7 +24,6 @@ from catad.simt.affine import Form, Forms, both, conjuncts, injective, pins
 from catad.simt.arrays import Array, Atomic, Barrier, Declare, Load, Repeat, Site, Step, Store
 from catad.simt.barriers import reached
 from catad.simt.lanes import Lanes
-from catad.simt.trim import box_of, overwritten, ranges_of
 from catad.simt.views import unwindow, viewable, window
 from catad.vector.by_bin import PrefixByBin
 from catad.vector.constant import Constant
@@ -331,10 +330,6 @@ class Lowering:
     ) -> Wire:
         """A store at affine indices that differ."""
         (v,) = self.computed(self.written(path, value, old.dtype))
-        ranges = ranges_of(self.forms, path, self.sizes)
-        box = None if ranges is None else box_of(forms, ranges, old.shape)
-        if ranges is not None and box is not None:
-            return overwritten(self.b, old, self.full(v), box, ranges)
         v = self.cut(v, fixed)
         sizes = [1 if k in fixed else n for k, n in enumerate(self.sizes)]
         new = self.put(v, forms, old.shape, sizes)
