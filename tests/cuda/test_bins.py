@@ -203,3 +203,11 @@ def test_a_missing_barrier(anew: pytest.MonkeyPatch, which: int) -> None:
         except LawError:
             found += 1
     assert found
+
+
+def test_what_is_read_has_names_of_its_own() -> None:
+    """Two arrays are read where values are computed as they are folded."""
+    f = ct.add >> ct.fork(ct.const(np.array([0, 2, 0])), ct.id) >> ct.histogram(ct.add, 0.0, bins=3)
+    x = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5, 0.5])
+    emulated()
+    np.testing.assert_array_equal(on_gpu(f, *x)[0], [5.0, 0.0, 2.5])

@@ -37,7 +37,7 @@ def test_uses_public_names_only(name: str) -> None:
     tree = ast.parse((FOLDER / f"{name}.py").read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
-            assert not (node.module or "").startswith("catad") or node.module in ("catad.linear", "catad.testing")
+            assert not (node.module or "").startswith("catad") or node.module in ("catad.linear", "catad.testing", "catad.simt")
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 assert not alias.name.startswith("catad") or alias.name in ("catad", "catad.linear", "catad.testing")

@@ -96,7 +96,7 @@ class Accumulate(_Places):
         if own:
             simt.barrier()
             w.loop(simt.thread(), places, lambda p: self._give(p, base, far, places), self.threads)
-        reads = [f"ptr noalias readonly %v{k}" for k, name in enumerate(self.what.reads) if name]
+        reads = [f"ptr noalias readonly %read{k}" for k, name in enumerate(self.what.reads) if name]
         return self.module(["ptr noalias readonly %index", *reads, "ptr noalias readonly %peaks", "ptr %words"])
 
     def _number(self, j: str, base: str, far: str) -> None:
@@ -107,7 +107,7 @@ class Accumulate(_Places):
         index = load(w, binned.nth(w, "%index", by, j if self.what.own else i), by)
         bin_ = cast(w, index, by, _INT)
         place = w.set(f"add i64 {w.set(f'mul i64 {bin_}, {rest}')}, {c}")
-        arrays = [f"%v{k}" if name else "" for k, name in enumerate(self.what.reads)]
+        arrays = [f"%read{k}" if name else "" for k, name in enumerate(self.what.reads)]
 
         def put() -> None:
             (value,) = binned.values(w, self.what, i, j, arrays)

@@ -13,7 +13,8 @@ from catad.engine.stages.stage import FoldResult, Op
 
 class Source(NamedTuple):
     """A load of a kernel: its value, its dtype, whether it is a loop index, which guard it has (-1: none) and what is read
-    where that fails; and the value that gives its position along an indexed axis."""
+    where that fails; the value that gives its position along an indexed axis; and whether -0.0 is read, which is equal to 0.0,
+    as kernels are found by their bodies."""
 
     value: int
     dtype: str
@@ -21,6 +22,7 @@ class Source(NamedTuple):
     guard: int
     fill: float | None
     by: int = -1
+    minus_zero: bool = False
 
 
 class Sink(NamedTuple):

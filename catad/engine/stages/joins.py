@@ -161,7 +161,7 @@ def totals(body: Body, found: Sequence[Join]) -> Body:
         ops.append(Op("fold", join.function, tuple([at[a] for a in join.args]), count, 0))
     sources, late = list(body.sources), unread(body)
     for k, j in enumerate(late):
-        sources[j] = sources[j]._replace(guard=body.guards + k, fill=sources[j].fill or 0.0)
+        sources[j] = sources[j]._replace(guard=body.guards + k, fill=0.0 if (fill := sources[j].fill) is None else fill)
     return Body(tuple(sources), tuple(ops), ())
 
 

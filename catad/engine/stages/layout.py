@@ -8,6 +8,7 @@ is that of the smallest strides.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign
 from typing import NamedTuple
 
 import numpy as np
@@ -84,7 +85,8 @@ def ready(stage: Stage, wanted: Sequence[int], wires: Sequence[Tensor]) -> Ready
             holds = load.access.guards
             guard = guards.setdefault(holds, len(guards)) if holds else -1
             fill = load.access.fill if holds else None
-            sources.append(Source(numbers[value], load.dtype.str, load.wire < 0, guard, fill, load.by))
+            minus_zero = fill == 0 and copysign(1.0, fill) < 0
+            sources.append(Source(numbers[value], load.dtype.str, load.wire < 0, guard, fill, load.by, minus_zero))
             reads.append(Place(load.wire, load.access, load.axis, load.size))
     ops: list[Op] = []
     place: dict[int, int] = {}
