@@ -15,6 +15,8 @@ from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
+from catad.engine.cpu.whole import by_bin as by_bin
+from catad.engine.cpu.whole import orders as orders
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
