@@ -16,7 +16,7 @@ from catad.engine.cuda.kernel import Code
 from catad.engine.cuda.machine import GpuMachine
 from catad.engine.steps import steps
 from catad.errors import LawError
-from catad.testing.emulator.schedule import Emulator
+from catad.testing.emulator.schedule import Emulator, noise
 from catad.testing.emulator.words import Coroutines
 from catad.wiring import Wiring
 
@@ -44,7 +44,7 @@ class EmulatedDevice:
         first = -whole.ctypes.data % 64
         whole[:] = _MARK
         start = first + MARGIN
-        whole[start : start + size] = self.emulator.rng.integers(0, 256, size, np.uint8)
+        whole[start : start + size] = noise(self.emulator.rng, size)
         self._blocks[id(whole)] = whole
         return np.ndarray(shape, dtype, whole, start)
 

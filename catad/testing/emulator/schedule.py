@@ -73,7 +73,7 @@ class _Slot:
 
     def start(self, block: int, blocks: int) -> None:
         """Make it ready for a block; what the block shares is noise."""
-        self.shared[:] = self.rng.integers(0, 256, len(self.shared), np.uint8)
+        self.shared[:] = noise(self.rng, len(self.shared))
         self.begun = np.zeros(self.warps, bool)
         self.pace, self.paces = _pace(self.rng, 1)[0], _pace(self.rng, self.warps)
         made = dict.fromkeys(FIELDS, np.zeros(self.threads, np.int64))
@@ -146,6 +146,14 @@ class _Slot:
             raise LawError("divergent barrier: not all threads of a block meet at a barrier")
         self.records[:, _STATUS] = FREE
         self.records[:, _SITE] = 0  # so that going on counts as more than a look
+
+
+def noise(rng: np.random.Generator, size: int) -> Any:
+    """What memory holds before it is written: random bytes, which are no negative integer of 32 or 64 bits, so that an index read
+    too early is beyond every end that a kernel compares with, and the mistake is found rather than memory of the host lost."""
+    made = rng.integers(0, 256, size, np.uint8)
+    made[3::4] &= 0x7F
+    return made
 
 
 def _pace(rng: np.random.Generator, count: int) -> Any:
