@@ -18,7 +18,7 @@ import sysconfig
 from collections.abc import Hashable, Iterator, Mapping
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,17 +67,31 @@ _CHANGES = frozenset(
 )
 
 
+_GLOBALS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
+
+
+class Names(NamedTuple):
+    """The names in a piece of code: `log` of np.log is no global, whatever the module calls so."""
+
+    outer: frozenset[str]  # globals
+    asked: frozenset[str]  # globals and attributes
+    written: frozenset[str]  # variables that it assigns or stores into
+
+
 @lru_cache(1024)
-def names_of(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
-    """The names of globals and attributes in a piece of code, and those of variables that it assigns or stores into."""
-    read: set[str] = set()
+def names_of(code: CodeType) -> Names:
+    """The names in a piece of code and in those inside it."""
+    outer: set[str] = set()
+    asked: set[str] = set()
     written: set[str] = set()
     for one in codes_of(code):
-        read.update(one.co_names)
+        asked.update(one.co_names)
         loads: list[tuple[str, Any]] = []
         places = set()  # where expressions begin that are stored into
         for step in dis.get_instructions(one):
             at = step.positions and (step.positions.lineno, step.positions.col_offset)
+            if step.opname in _GLOBALS:
+                outer.add(step.argval)
             if step.opname == "STORE_GLOBAL" or (step.opname == "STORE_DEREF" and step.argval in one.co_freevars):
                 written.add(step.argval)
             elif step.opname in _STORES or (step.opname in ("LOAD_METHOD", "LOAD_ATTR") and step.argval in _CHANGES):
@@ -85,7 +99,7 @@ def names_of(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
             elif step.opname.startswith(("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_FAST")):
                 loads += [(name, at) for name in (step.argval if isinstance(step.argval, tuple) else (step.argval,))]
         written.update(name for name, at in loads if at in places - {None})
-    return frozenset(read), frozenset(written)
+    return Names(frozenset(outer), frozenset(asked), frozenset(written))
 
 
 @lru_cache(1024)
@@ -97,7 +111,7 @@ def _assigns_globals(code: CodeType) -> bool:
 def changes_itself(function: Any) -> bool:
     """True where a method stores into its object."""
     code = getattr(function, "__code__", None)
-    return code is not None and code.co_varnames[:1] != () and code.co_varnames[0] in names_of(code)[1]
+    return code is not None and code.co_varnames[:1] != () and code.co_varnames[0] in names_of(code).written
 
 
 class Frozen:
@@ -209,7 +223,7 @@ class _Walk:
         return tuple(parts) if type(thing) is tuple else type(thing)._make(parts)  # type: ignore[attr-defined]
 
     def _function(self, thing: FunctionType) -> Any:
-        read, written = names_of(thing.__code__)
+        read, asked, written = names_of(thing.__code__)
         source = thing.__globals__
         if not (read or thing.__closure__ or thing.__defaults__ or thing.__kwdefaults__):  # it reads nothing
             return self.keep(thing, thing, thing.__code__)
@@ -221,7 +235,7 @@ class _Walk:
         self.keep(thing, copy, thing.__code__)
         copy.__qualname__, copy.__module__, copy.__doc__ = thing.__qualname__, thing.__module__, thing.__doc__
         vars(copy).update(vars(thing))
-        outer, self.names = self.names, read
+        outer, self.names = self.names, asked
         copy.__defaults__, copy.__kwdefaults__ = self.value(thing.__defaults__), self.value(thing.__kwdefaults__)
         for name, old, new in zip(free, around, cells, strict=True):
             if old is not new:
@@ -248,7 +262,7 @@ class _Walk:
     def _method(self, thing: MethodType) -> Any:
         self.key.append(MethodType)
         code = getattr(thing.__func__, "__code__", None)
-        outer, self.names = self.names, self.names | (names_of(code)[0] if code is not None else frozenset())
+        outer, self.names = self.names, self.names | (names_of(code).asked if code is not None else frozenset())
         owner = thing.__self__ if changes_itself(thing.__func__) else self.value(thing.__self__)
         made = MethodType(self.value(thing.__func__), owner)
         self.names = outer
@@ -274,7 +288,7 @@ class _Walk:
         copy = self.keep(thing, object.__new__(kind))
         vars(copy).update(vars(thing))
         functions = [f for one in kind.__mro__ for f in vars(one).values() if isinstance(f, FunctionType)]
-        outer, self.names = self.names, self.names.union(*[names_of(f.__code__)[0] for f in functions])
+        outer, self.names = self.names, self.names.union(*[names_of(f.__code__).asked for f in functions])
         for name in sorted(self.names & vars(thing).keys()):
             vars(copy)[name] = self.value(vars(thing)[name])
         self.names = outer

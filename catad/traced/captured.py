@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Sequence
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from catad import errors
 from catad.arrays import array_module
 from catad.buffers import same_bits
-from catad.frozen import changes_itself, codes_of, names_of, users_class, written_by_user
+from catad.frozen import changes_itself, names_of, users_class, written_by_user
 from catad.terms import D
 from catad.traced.rewrite import has_source
 from catad.trees import entries_of
@@ -78,13 +78,13 @@ class Captured:
         """Note what a callable holds, and what the functions read that it runs; the names of parameters are left out."""
         functions = _with_helpers(functions)
         found = [names_of(function.__code__) for function in functions]
-        asked = frozenset().union(*[read for read, _ in found])
+        asked = frozenset().union(*[names.asked for names in found])
         if not isinstance(fn, FunctionType) and not any(changes_itself(function) for function in functions):
             held = {"args": getattr(fn, "args", ()), "keywords": getattr(fn, "keywords", {}), "self": getattr(fn, "__self__", fn)}
             self.held = self.held or held
             for name, value in self.held.items():
                 self._note(self.held, name, name, value, asked)
-        for function, (own, written) in zip(functions, found, strict=True):
+        for function, (own, _, written) in zip(functions, found, strict=True):
             scope, read = function.__globals__, asked
             written = written.union(parameters)
             for name in sorted((own & scope.keys()) - written):
@@ -139,7 +139,7 @@ def _with_helpers(functions: Iterable[FunctionType]) -> list[FunctionType]:
         function = stack.pop()
         if has_source(function):
             continue
-        for name in names_of(function.__code__)[0] & function.__globals__.keys():
+        for name in names_of(function.__code__).outer & function.__globals__.keys():
             helper = function.__globals__[name]
             if isinstance(helper, FunctionType) and helper not in found and written_by_user(helper.__globals__):
                 found[helper] = None
@@ -276,12 +276,7 @@ def reads(fn: Any, name: str) -> bool:
     plain = plain_function(fn)
     if plain is None or name in inspect.signature(plain).parameters:
         return False
-    read = {one for code in codes_of(plain.__code__) for one in _outer_names(code)}
-    return name in read or name in plain.__globals__
-
-
-def _outer_names(code: CodeType) -> tuple[str, ...]:
-    return (*code.co_names, *code.co_freevars)
+    return name in names_of(plain.__code__).outer or name in plain.__code__.co_freevars or name in plain.__globals__
 
 
 def outside(fn: Any, values: dict[str, Any]) -> dict[int, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from catad.frozen import names_of
 from catad.traced.stand_in import Traced
 
 
@@ -30,7 +31,7 @@ def captured(fn: Any) -> dict[int, str]:
     if not isinstance(fn, FunctionType):
         return {}
     code = fn.__code__
-    outside = {name: fn.__globals__[name] for name in code.co_names if name in fn.__globals__}
+    outside = {name: fn.__globals__[name] for name in names_of(code).outer if name in fn.__globals__}
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
         try:
             outside[name] = cell.cell_contents

@@ -45,6 +45,15 @@ class Bound(NamedTuple):
         return {**self._asdict(), "holds": self.holds}
 
 
+def one_core() -> None:
+    """Keep this process, and those that it starts, on one core, where the system can do that.
+
+    Some versions of JAX divide products among the cores whatever XLA_FLAGS says.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
 def side_by_side(runs: Mapping[str, Callable[[], Any]], rounds: int, settled: bool = False) -> dict[str, float]:
     """Median seconds of several things, run in turn so that they meet the same noise, after two runs that warm up.
 

@@ -169,3 +169,27 @@ def test_one_array_that_changes_and_is_closed_then_is_named() -> None:
     w.flags.writeable = False
     with pytest.raises(ct.TraceError, match="w"):
         f(X)
+
+
+log = [1.0]  # has the name of np.log, which a function may ask for
+
+
+def test_a_global_with_the_name_of_an_attribute_is_not_read() -> None:
+    f = ct.function(lambda x: np.log(x * x))
+    before = f(X)
+    log.append(2.0)
+    assert np.array_equal(f(X), before) and np.array_equal(before, np.log(X * X))
+
+
+def test_a_global_that_an_inner_function_reads_is_read() -> None:
+    def outer(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            return y * log[0]
+
+        return inner(np.log(x * x))
+
+    f = ct.function(outer)
+    f(X)
+    log[0] = 3.0
+    with pytest.raises(ct.TraceError, match="log"):
+        f(X)
