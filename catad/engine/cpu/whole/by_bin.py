@@ -1,7 +1,7 @@
 """Folds by bin within a whole program: elements go to their bins in their order, and each bin has a state.
 
-The first element of a bin is its state, without the neutral element, as in `cpu/bins/text.py`. Elements whose index is out of range
-are left out.
+The first element of a bin is its state, without the neutral element, as in `cpu/bins/text.py`. Elements whose index is out of
+range are left out.
 """
 
 from __future__ import annotations

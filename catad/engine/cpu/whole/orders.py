@@ -11,10 +11,13 @@ import numpy as np
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
 from catad.engine.text.numbers import cast, load, store
-from catad.scalar.llvm_writer import llvm_type
+from catad.linear.previous_state import Origin, PreviousState
+from catad.scalar.llvm_writer import literal, llvm_type
 from catad.spaces import Tensor
+from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
 from catad.vector.index import LastWriter
+from catad.vector.loop import Ran
 from catad.vector.overwrite import LastOnly
 from catad.vector.positions import SortedPositions
 from catad.vector.segmented import NumberedByFlags, NumberedByLengths
@@ -275,7 +278,11 @@ def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequenc
     def one(lines: list[_Line]) -> None:
         index, order, starts, last = lines
         text.nest([bins + 1], lambda k: places.store("0", k[0]))
-        text.nest([m], lambda i: _counted(text, places, bin_of(index, i[0])))
+
+        def count(i: list[str]) -> None:
+            _counted(text, places, bin_of(index, i[0]))
+
+        text.nest([m], count)
         total = w.slot("i64")
         w.do(f"store i64 0, ptr {total}")
 
@@ -305,7 +312,57 @@ def _counted(text: Text, places: _Line, at: str) -> str:
     return before
 
 
+def origin(text: Text, box: Origin, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `Origin`."""
+    w = text.w
+
+    def one(lines: list[_Line]) -> None:
+        resets, goal = lines
+
+        def step(found: list[str]) -> None:
+            before = w.set(f"sub i64 {found[0]}, {box.back}")
+            goal.store(w.set(f"select i1 {resets.load(found[0])}, i64 -1, i64 {before}"), found[0])
+
+        text.nest([read[0][1].shape[box.axis]], step)
+
+    _lines(text, box.axis, [read[0], made[0]], one)
+
+
+def previous_state(text: Text, box: PreviousState, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `PreviousState`."""
+    w, n = text.w, read[0][1].shape[box.axis]
+
+    def one(lines: list[_Line]) -> None:
+        resets, states, goal = lines
+
+        def step(found: list[str]) -> None:
+            before = w.set(f"sub i64 {found[0]}, {box.back}")
+            none = w.set(f"or i1 {resets.load(found[0])}, {w.set(f'icmp slt i64 {before}, 0')}")
+            state = states.load(w.most(before, "0"))
+            kind = llvm_type(goal.dtype)
+            goal.store(w.set(f"select i1 {none}, {kind} {literal(0, goal.dtype)}, {kind} {state}"), found[0])
+
+        text.nest([n], step)
+
+    _lines(text, box.axis, [*read, made[0]], one)
+
+
+def number_0(text: Text, box: Ran, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a box that gives the number 0 once others have run."""
+    text.clear(made[0][0].pointer, _INT.itemsize)
+
+
+def lawful(text: Text, box: Lawful, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `Lawful`: its arguments, which are checked elsewhere."""
+    for (source, space), (goal, _) in zip(read, made, strict=True):
+        text.copy(source.pointer, goal.pointer, space.nbytes)
+
+
 WRITERS |= {
+    Origin: origin,
+    PreviousState: previous_state,
+    Ran: number_0,
+    Lawful: lawful,
     StableOrder: stable_order,
     SortedPositions: sorted_positions,
     LastWriter: last_writer,

@@ -17,7 +17,6 @@ from catad.vector.overwrite import Added, AddedAt
 from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wiring
 
-
 KEPT = (ArgExtremumByBin,)  # shortcuts that have code of their own
 
 
