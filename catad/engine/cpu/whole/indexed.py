@@ -9,7 +9,6 @@ import numpy as np
 
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
 from catad.engine.text.numbers import add, cast, load, store
-from catad.errors import CannotPrint
 from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing, ScatterAdded
 from catad.scalar.llvm_writer import literal
@@ -20,14 +19,19 @@ from catad.vector.keys import Along
 from catad.vector.overwrite import AddedAt, OverwrittenAt
 
 Array = tuple[Buffer, Tensor]
-_INT = np.dtype(np.int64)
+_INT, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
 
 
-def _written(text: Text, how: Indexing, index: Array, goal: Array, entry: Callable[[dict[int, str], str], None]) -> None:
-    """Loops over all that an index array says: `entry` is given the labels' indices and the address, where that is inside."""
-    w, space = text.w, goal[1]
-    step = dict(zip(how.src, strides_of(space), strict=True))
+def _written(
+    text: Text, how: Indexing, index: Array, goals: Sequence[Array], entry: Callable[[dict[int, str], list[str]], None]
+) -> None:
+    """Loops over all that an index array says, inside of arrays of one shape.
+
+    `entry` is given the labels' indices and the address in each array.
+    """
+    w = text.w
     rest = [label for label in how.dst if label not in how.by]
+    axes = [label for k, label in enumerate(how.src) if k != how.axis]
 
     def one(found: list[str]) -> None:
         at = dict(zip(how.by, found, strict=True))
@@ -35,12 +39,14 @@ def _written(text: Text, how: Indexing, index: Array, goal: Array, entry: Callab
         position = cast(w, read, index[1].dtype, _INT)
 
         def all_of_it() -> None:
-            line = text.at(goal[0].pointer, [position], [strides_of(space)[how.axis]])
+            steps = [strides_of(space) for _, space in goals]
+            lines = [text.at(goal.pointer, [position], [own[how.axis]]) for (goal, _), own in zip(goals, steps, strict=True)]
 
             def each(more: list[str]) -> None:
                 own = {**at, **dict(zip(rest, more, strict=True))}
-                axes = [label for k, label in enumerate(how.src) if k != how.axis]
-                entry(own, text.at(line, [own[label] for label in axes], [step[label] for label in axes]))
+                there = [own[label] for label in axes]
+                others = [[step for k, step in enumerate(one) if k != how.axis] for one in steps]
+                entry(own, [text.at(line, there, other) for line, other in zip(lines, others, strict=True)])
 
             text.nest([how.sizes[label] for label in rest], each)
 
@@ -63,7 +69,7 @@ def overwritten_at(text: Text, box: OverwrittenAt, read: Sequence[Array], made: 
     (index, x, values), (goal,) = read, made
     text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
     value = _value(text, box.how, values)
-    _written(text, box.how, index, goal, lambda own, place: store(text.w, value(own), place, goal[1].dtype))
+    _written(text, box.how, index, [goal], lambda own, at: store(text.w, value(own), at[0], goal[1].dtype))
 
 
 def cleared_at(text: Text, box: ClearedAt, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -71,21 +77,47 @@ def cleared_at(text: Text, box: ClearedAt, read: Sequence[Array], made: Sequence
     (index, x), (goal,) = read, made
     text.copy(x[0].pointer, goal[0].pointer, goal[1].nbytes)
     zero = literal(0, goal[1].dtype)
-    _written(text, box.how, index, goal, lambda own, place: store(text.w, zero, place, goal[1].dtype))
+    _written(text, box.how, index, [goal], lambda own, at: store(text.w, zero, at[0], goal[1].dtype))
 
 
 def _added(text: Text, how: Indexing, index: Array, values: Array, goal: Array) -> None:
-    dtype = goal[1].dtype
+    w, dtype, value = text.w, goal[1].dtype, _value(text, how, values)
     if how.by and dtype.itemsize < 8 and dtype.kind == "f":
-        raise CannotPrint("sums of float32 by index", "they are taken in double precision")
-    if dtype.kind == "b":
-        raise CannotPrint("sums of truth values by index", "only numbers are added")
-    value = _value(text, how, values)
+        _added_in_double(text, how, index, values, goal)
+        return
 
-    def one(own: dict[int, str], place: str) -> None:
-        store(text.w, add(text.w, dtype, load(text.w, place, dtype), value(own)), place, dtype)
+    def one(own: dict[int, str], at: list[str]) -> None:
+        old = load(w, at[0], dtype)
+        new = w.set(f"or i1 {old}, {value(own)}") if dtype.kind == "b" else add(w, dtype, old, value(own))
+        store(w, new, at[0], dtype)
 
-    _written(text, how, index, goal, one)
+    _written(text, how, index, [goal], one)
+
+
+def _added_in_double(text: Text, how: Indexing, index: Array, values: Array, goal: Array) -> None:
+    """The values of each place are added up in double precision, and their sum once to what stands there.
+
+    Only places that values go to are touched. A sum that has been added is -0.0 from then on, which leaves a number as it is.
+    """
+    w, dtype, value = text.w, goal[1].dtype, _value(text, how, values)
+    space = Tensor(goal[1].shape, _DOUBLE)
+    sums = text.buffer(space)
+
+    def begin(own: dict[int, str], at: list[str]) -> None:
+        store(w, literal(0.0, _DOUBLE), at[0], _DOUBLE)
+
+    def more(own: dict[int, str], at: list[str]) -> None:
+        number = cast(w, value(own), dtype, _DOUBLE)
+        store(w, add(w, _DOUBLE, load(w, at[0], _DOUBLE), number), at[0], _DOUBLE)
+
+    def end(own: dict[int, str], at: list[str]) -> None:
+        total = cast(w, load(w, at[0], _DOUBLE), _DOUBLE, dtype)
+        store(w, add(w, dtype, load(w, at[1], dtype), total), at[1], dtype)
+        store(w, literal(-0.0, _DOUBLE), at[0], _DOUBLE)
+
+    for goals, entry in (([(sums, space)], begin), ([(sums, space)], more), ([(sums, space), goal], end)):
+        _written(text, how, index, goals, entry)
+    text.free(sums)
 
 
 def added_at(text: Text, box: AddedAt, read: Sequence[Array], made: Sequence[Array]) -> None:

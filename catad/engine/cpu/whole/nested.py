@@ -210,6 +210,10 @@ class WhileLoop(Loop):
         w.do(f"br i1 {w.set(f'and i1 {more}, {allowed}')}, label %{inside}, label %{after}")
         w.label(inside)
         self.step(w.least(steps, w.set(f"sub i64 {n}, 1")))
+        if text.outsiders:  # a condition of what has failed may hold for ever
+            holds = w.set(f"load i1, ptr {going}")
+            well = w.set(f"xor i1 {w.set(f'load i1, ptr {text.failed}')}, true")
+            w.do(f"store i1 {w.set(f'and i1 {holds}, {well}')}, ptr {going}")
         following = w.set(f"add i64 {steps}, 1")
         w.do(f"store i64 {following}, ptr {taken}")
         w.when(w.set(f"load i1, ptr {going}"), lambda: w.do(f"store i64 {following}, ptr {counted}"))

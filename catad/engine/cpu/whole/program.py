@@ -17,6 +17,7 @@ from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contract
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
+from catad.engine.cpu.whole.outside import called_outside
 from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.cpu.whole.transposed import transposed
@@ -307,8 +308,9 @@ class _Program:
             self._stage(item, outs, self.same[g])
             return
         write = WRITERS.get(type(item.primitive))
-        if write is None:
+        if write is None and self.text.depth == 1:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
+        write = write or called_outside
         read = [(self.at[k], wires[k]) for k in item.ins]
         if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)

@@ -11,19 +11,22 @@ from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import StridedCopy
 from catad.scalar import Function, Node, param
 from catad.spaces import Product, Tensor
+from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.map import Map
 from catad.vector.overwrite import Added, AddedAt
 from catad.vector.shortcut import Shortcut
 from catad.wiring import Box, Builder, Wiring
 
+KEPT = (ArgExtremumByBin,)  # shortcuts that have code of their own
+
 
 def without_shortcuts(wiring: Wiring) -> Wiring:
-    """The same without formulas that hold for some numbers only."""
-    if not any(isinstance(box.primitive, Shortcut) for box in wiring.boxes):
+    """The same without formulas that hold for some numbers only; positions of extrema by bin have code of their own."""
+    if all(isinstance(box.primitive, KEPT) or not isinstance(box.primitive, Shortcut) for box in wiring.boxes):
         return wiring
     b = Builder()
     at = {k: b.wire(wiring.wires[k]) for k in wiring.inputs}
-    laid_out_exactly(b, wiring.boxes, at)
+    laid_out_exactly(b, wiring.boxes, at, KEPT)
     dom = Product(tuple([wiring.wires[k] for k in wiring.inputs]))
     return b.finish(dom, tuple([at[k] for k in wiring.inputs]), tuple([at[k] for k in wiring.outputs]))
 

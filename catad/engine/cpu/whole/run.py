@@ -15,7 +15,10 @@ from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
+from catad.engine.cpu.whole import by_bin as by_bin
+from catad.engine.cpu.whole import orders as orders
 from catad.engine.cpu.whole.lanes import LanesSweep
+from catad.engine.cpu.whole.outside import raised
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
 from catad.engine.cpu.whole.rewrite import accumulated
@@ -56,8 +59,9 @@ class Whole(CompiledFunction):
         large = [space.nbytes >= buffers.LARGE for space in self.outs]
         self.made = [(buffers.empty if far else np.empty, s.shape, s.dtype) for s, far in zip(self.outs, large, strict=True)]
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
-        self.constants, self.errors = text.constants, text.errors
-        self.rest = [*text.lengths, *map(blas.address, text.externals), *map(address, text.constants)]
+        self.constants, self.errors, self.outsiders = text.constants, text.errors, text.outsiders
+        functions = [*map(blas.address, text.externals), *[one.address for one in text.outsiders]]
+        self.rest = [*text.lengths, *functions, *map(address, text.constants)]
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         if self.unchecked:
@@ -68,7 +72,12 @@ class Whole(CompiledFunction):
         error = np.zeros(2, np.int64)
         room = buffers.empty((self.room,), _BYTES) if self.room else error
         places = [*map(address, given), *map(address, outs), address(room), address(error), *self.rest]
-        self.code.run("kernel", packed(places), [()], self.work)
+        try:
+            self.code.run("kernel", packed(places), [()], self.work)
+        finally:
+            interrupt = raised.pop(address(error), None) if self.outsiders else None
+        if interrupt is not None:
+            raise interrupt
         if error[0]:
             if error[0] > 1:
                 self.errors[error[0] - 2](int(error[1]))

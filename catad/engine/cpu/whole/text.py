@@ -57,6 +57,7 @@ class Text:
         self.constants: list[Any] = []
         self.lengths: list[int] = []
         self.externals: list[str] = []
+        self.outsiders: list[Any] = []  # functions of Python that are called
         self.errors: list[Callable[[int], None]] = []
         self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
@@ -89,6 +90,11 @@ class Text:
             self.externals.append(name)
         return f"%x_{name}"
 
+    def outside(self, function: Any) -> str:
+        """The address of a function of Python, an entry of the table."""
+        self.outsiders.append(function)
+        return f"%o{len(self.outsiders) - 1}"
+
     def constant(self, array: Any) -> Buffer:
         """A constant array, whose address follows the other entries of the table."""
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
@@ -105,7 +111,7 @@ class Text:
             self.w.when(self.w.set(f"load i1, ptr {self.failed}"), lambda: self.w.do("store i64 1, ptr %error"))
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
-        functions = [f"%x_{name}" for name in self.externals]
+        functions = [*[f"%x_{name}" for name in self.externals], *[f"%o{j}" for j in range(len(self.outsiders))]]
         for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *functions, *constants]):
             kind = "i64" if name.startswith("%n") else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]

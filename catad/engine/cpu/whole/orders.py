@@ -1,0 +1,373 @@
+"""Boxes of positions within a whole program: orders, positions in sorted arrays, last writers, numbers of segments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from catad.engine.cpu.whole.program import WRITERS
+from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.text.numbers import cast, load, store
+from catad.linear.previous_state import Origin, PreviousState
+from catad.scalar.llvm_writer import literal, llvm_type
+from catad.spaces import Tensor
+from catad.vector.array_operator import Lawful
+from catad.vector.bins import SortByBin
+from catad.vector.index import LastWriter
+from catad.vector.loop import Ran
+from catad.vector.overwrite import LastOnly
+from catad.vector.positions import SortedPositions
+from catad.vector.segmented import NumberedByFlags, NumberedByLengths
+from catad.vector.sort import StableOrder
+
+Array = tuple[Buffer, Tensor]
+_INT = np.dtype(np.int64)
+
+
+class _Line:
+    """An array along one axis: where it begins, how far apart numbers lie, and their dtype."""
+
+    def __init__(self, text: Text, pointer: str, stride: int, dtype: np.dtype[Any]) -> None:
+        self.text, self.pointer, self.stride, self.dtype = text, pointer, stride, dtype
+
+    def load(self, at: str) -> str:
+        """A number."""
+        return load(self.text.w, self.text.at(self.pointer, [at], [self.stride]), self.dtype)
+
+    def integer(self, at: str) -> str:
+        """A number as an integer of 64 bits."""
+        return cast(self.text.w, self.load(at), self.dtype, _INT)
+
+    def store(self, value: str, at: str) -> None:
+        """Write a number."""
+        store(self.text.w, value, self.text.at(self.pointer, [at], [self.stride]), self.dtype)
+
+
+def _lines(text: Text, axis: int, arrays: Sequence[Array], body: Callable[[list[_Line]], None]) -> None:
+    """Loops over all axes but one, which arrays have in common; `body` is given the line of each array."""
+    rest = [n for k, n in enumerate(arrays[0][1].shape) if k != axis]
+
+    def each(found: list[str]) -> None:
+        lines = []
+        for buffer, space in arrays:
+            steps = strides_of(space)
+            place = text.at(buffer.pointer, found, [*steps[:axis], *steps[axis + 1 :]])
+            lines.append(_Line(text, place, steps[axis], space.dtype))
+        body(lines)
+
+    text.nest(rest, each)
+
+
+def _room(text: Text, n: int) -> tuple[Buffer, _Line]:
+    buffer = text.buffer(Tensor((n,), _INT))
+    return buffer, _Line(text, buffer.pointer, _INT.itemsize, _INT)
+
+
+def _less(text: Text, dtype: np.dtype[Any], a: str, b: str) -> str:
+    """`a < b`, where NaN stands behind all numbers."""
+    w, kind = text.w, llvm_type(dtype)
+    if dtype.kind != "f":
+        return w.set(f"icmp {'slt' if dtype.kind == 'i' else 'ult'} {kind} {a}, {b}")
+    below, real = w.set(f"fcmp olt {kind} {a}, {b}"), w.set(f"fcmp ord {kind} {a}, {a}")
+    behind = w.set(f"and i1 {w.set(f'fcmp uno {kind} {b}, {b}')}, {real}")
+    return w.set(f"or i1 {below}, {behind}")
+
+
+def stable_order(text: Text, box: StableOrder, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `StableOrder`: sorted runs are merged to runs of twice the length."""
+    n = read[0][1].shape[box.axis]
+    rooms = [_room(text, n) for _ in range(2)]
+
+    def one(lines: list[_Line]) -> None:
+        keys, goal = lines
+        text.nest([n], lambda i: rooms[0][1].store(i[0], i[0]))
+        at = _merged(text, keys, n, rooms)
+        text.nest([n], lambda i: goal.store(at.load(i[0]), i[0]))
+
+    _lines(text, box.axis, [read[0], made[0]], one)
+    for buffer, _ in rooms:
+        text.free(buffer)
+
+
+def _merged(text: Text, keys: _Line, n: int, rooms: Sequence[tuple[Buffer, _Line]]) -> _Line:
+    """Merge runs of 1, 2, 4, ... positions from one room into the other; where the order stands in the end."""
+    w = text.w
+    width, now, other = w.slot("i64"), w.slot("ptr"), w.slot("ptr")
+    w.do(f"store i64 1, ptr {width}")
+    for slot, (buffer, _) in zip((now, other), rooms, strict=True):
+        w.do(f"store ptr {buffer.pointer}, ptr {slot}")
+
+    def again(_: str) -> None:
+        run = w.set(f"load i64, ptr {width}")
+        source, goal = (_Line(text, w.set(f"load ptr, ptr {slot}"), _INT.itemsize, _INT) for slot in (now, other))
+        twice = w.set(f"mul nsw i64 {run}, 2")
+        w.loop("0", str(n), lambda start: _merge(text, keys, (source, goal), start, run, n), twice)
+        w.do(f"store ptr {goal.pointer}, ptr {now}")
+        w.do(f"store ptr {source.pointer}, ptr {other}")
+        w.do(f"store i64 {twice}, ptr {width}")
+
+    w.loop("0", str((n - 1).bit_length() if n else 0), again)
+    return _Line(text, w.set(f"load ptr, ptr {now}"), _INT.itemsize, _INT)
+
+
+def _merge(text: Text, keys: _Line, way: tuple[_Line, _Line], start: str, run: str, n: int) -> None:
+    """Merge two runs that follow each other; of equal numbers the first run's come first."""
+    w, (source, goal) = text.w, way
+    middle = w.least(w.set(f"add nsw i64 {start}, {run}"), str(n))
+    end = w.least(w.set(f"add nsw i64 {middle}, {run}"), str(n))
+    left, right = w.slot("i64"), w.slot("i64")
+    w.do(f"store i64 {start}, ptr {left}")
+    w.do(f"store i64 {middle}, ptr {right}")
+
+    def one(k: str) -> None:
+        i, j = w.set(f"load i64, ptr {left}"), w.set(f"load i64, ptr {right}")
+        first = source.load(w.least(i, w.set(f"sub i64 {middle}, 1")))
+        second = source.load(w.least(j, w.set(f"sub i64 {end}, 1")))
+        later = _less(text, keys.dtype, keys.load(second), keys.load(first))
+        none = w.set(f"icmp sge i64 {i}, {middle}")
+        there = w.set(f"icmp slt i64 {j}, {end}")
+        takes = w.set(f"or i1 {none}, {w.set(f'and i1 {there}, {later}')}")
+        goal.store(w.set(f"select i1 {takes}, i64 {second}, i64 {first}"), k)
+        more = w.set(f"zext i1 {takes} to i64")
+        w.do(f"store i64 {w.set(f'add i64 {j}, {more}')}, ptr {right}")
+        fewer = w.set(f"sub i64 1, {more}")
+        w.do(f"store i64 {w.set(f'add i64 {i}, {fewer}')}, ptr {left}")
+
+    w.loop(start, end, one)
+
+
+def sorted_positions(text: Text, box: SortedPositions, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `SortedPositions`: a search by halves."""
+    w, ((ordered, own), (numbers, many)), goal = text.w, read, made[0][0]
+    n, steps = own.shape[-1], strides_of(own)
+    low, count = w.slot("i64"), w.slot("i64")
+
+    def one(found: list[str]) -> None:
+        line = _Line(text, text.at(ordered.pointer, found[: box.lead], steps[: box.lead]), steps[-1], own.dtype)
+        x = load(w, text.at(numbers.pointer, found, strides_of(many)), many.dtype)
+        w.do(f"store i64 0, ptr {low}")
+        w.do(f"store i64 {n}, ptr {count}")
+
+        def halve(_: str) -> None:
+            begin, left = w.set(f"load i64, ptr {low}"), w.set(f"load i64, ptr {count}")
+            half = w.set(f"lshr i64 {left}, 1")
+            middle = w.set(f"add i64 {begin}, {half}")
+            entry = line.load(w.least(middle, str(n - 1)))
+            before = _less(text, own.dtype, x, entry) if box.right else _less(text, own.dtype, entry, x)
+            before = w.set(f"xor i1 {before}, {'true' if box.right else 'false'}")
+            further = w.set(f"and i1 {before}, {w.set(f'icmp sgt i64 {left}, 0')}")
+            after, rest = w.set(f"add i64 {middle}, 1"), w.set(f"sub i64 {w.set(f'sub i64 {left}, {half}')}, 1")
+            w.do(f"store i64 {w.set(f'select i1 {further}, i64 {after}, i64 {begin}')}, ptr {low}")
+            w.do(f"store i64 {w.set(f'select i1 {further}, i64 {rest}, i64 {half}')}, ptr {count}")
+
+        w.loop("0", str(n.bit_length()), halve)
+        store(w, w.set(f"load i64, ptr {low}"), text.at(goal.pointer, found, strides_of(made[0][1])), _INT)
+
+    text.nest(many.shape, one)
+
+
+def last_writer(text: Text, box: LastWriter, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `LastWriter`: each position is noted at its index, so the last one stays."""
+    w, m = text.w, read[0][1].shape[box.axis]
+
+    def one(lines: list[_Line]) -> None:
+        index, goal = lines
+        text.nest([box.size], lambda k: goal.store("-1", k[0]))
+
+        def note(found: list[str]) -> None:
+            at = index.integer(found[0])
+            w.when(w.set(f"icmp ult i64 {at}, {box.size}"), lambda: goal.store(found[0], at))
+
+        text.nest([m], note)
+
+    _lines(text, box.axis, [read[0], made[0]], one)
+
+
+def last_only(text: Text, box: LastOnly, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `LastOnly`: positions are noted at their indices, and looked up."""
+    w, (source, space), goal = text.w, read[0], made[0][0]
+    lead, (buffer, noted) = space.ndim - box.axes, _room(text, box.size)
+    count, size = math.prod(space.shape[lead:]), space.dtype.itemsize
+
+    def row(found: list[str]) -> None:
+        own, out = (text.at(p, found, strides_of(space)[:lead]) for p in (source.pointer, goal.pointer))
+        index, result = (_Line(text, pointer, size, space.dtype) for pointer in (own, out))
+
+        def at(i: str, then: Callable[[str], None]) -> None:
+            place = index.integer(i)
+            w.when(w.set(f"icmp ult i64 {place}, {box.size}"), lambda: then(place))
+
+        def look(i: list[str]) -> None:
+            result.store("-1", i[0])
+
+            def keep(place: str) -> None:
+                stays = w.set(f"icmp eq i64 {noted.load(place)}, {i[0]}")
+                w.when(stays, lambda: result.store(index.load(i[0]), i[0]))
+
+            at(i[0], keep)
+
+        text.nest([count], lambda i: at(i[0], lambda place: noted.store(i[0], place)))
+        text.nest([count], look)
+
+    text.nest(space.shape[:lead], row)
+    text.free(buffer)
+
+
+def numbered_by_flags(text: Text, box: NumberedByFlags, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `NumberedByFlags`; other flags than 0 and 1, and another number of segments, make the array code run."""
+    w, n = text.w, read[0][1].shape[box.axis]
+    number = w.slot("i64")
+
+    def one(lines: list[_Line]) -> None:
+        flags, goal = lines
+        w.do(f"store i64 0, ptr {number}")  # of the segments so far
+
+        def element(found: list[str]) -> None:
+            flag, first = flags.integer(found[0]), w.set(f"icmp eq i64 {found[0]}, 0")
+            text.fail(w.set(f"icmp ugt i64 {flag}, 1"))
+            starts = w.set(f"select i1 {first}, i64 1, i64 {flag}")
+            so_far = w.set(f"add i64 {w.set(f'load i64, ptr {number}')}, {starts}")
+            w.do(f"store i64 {so_far}, ptr {number}")
+            goal.store(w.set(f"sub i64 {so_far}, 1"), found[0])
+
+        text.nest([n], element)
+        if box.segments >= 0:
+            text.fail(w.set(f"icmp ne i64 {w.set(f'load i64, ptr {number}')}, {box.segments}"))
+
+    _lines(text, box.axis, [read[0], made[0]], one)
+
+
+def numbered_by_lengths(text: Text, box: NumberedByLengths, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `NumberedByLengths`; lengths that do not add up make the array code run."""
+    w, k = text.w, read[0][1].shape[box.axis]
+    at = w.slot("i64")
+
+    def one(lines: list[_Line]) -> None:
+        lengths, goal = lines
+        w.do(f"store i64 0, ptr {at}")
+
+        def segment(found: list[str]) -> None:
+            length, begin = lengths.integer(found[0]), w.set(f"load i64, ptr {at}")
+            end = w.set(f"add i64 {begin}, {length}")
+            wrong = w.set(f"icmp ugt i64 {length}, {box.n}")
+            text.fail(wrong)
+            end = w.set(f"select i1 {wrong}, i64 {begin}, i64 {end}")
+            w.loop(begin, w.least(end, str(box.n)), lambda i: goal.store(found[0], i))
+            w.do(f"store i64 {end}, ptr {at}")
+
+        text.nest([k], segment)
+        total = w.set(f"load i64, ptr {at}")
+        text.fail(w.set(f"icmp ne i64 {total}, {box.n}"))
+        w.loop(w.least(total, str(box.n)), str(box.n), lambda i: goal.store("0", i))  # until the array code says what is wrong
+
+    _lines(text, box.axis, [read[0], made[0]], one)
+
+
+def sort_by_bin(text: Text, box: SortByBin, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `SortByBin`: bins are counted, and each element goes to the next place of its bin."""
+    w, m, bins = text.w, read[0][1].shape[box.axis], box.bins
+    buffer, places = _room(text, bins + 1)
+
+    def bin_of(index: _Line, i: str) -> str:
+        at = index.integer(i)
+        return w.set(f"select i1 {w.set(f'icmp ult i64 {at}, {bins}')}, i64 {at}, i64 {bins}")
+
+    def one(lines: list[_Line]) -> None:
+        index, order, starts, last = lines
+        text.nest([bins + 1], lambda k: places.store("0", k[0]))
+
+        def count(i: list[str]) -> None:
+            _counted(text, places, bin_of(index, i[0]))
+
+        text.nest([m], count)
+        total = w.slot("i64")
+        w.do(f"store i64 0, ptr {total}")
+
+        def begin(k: str, of_a_bin: bool) -> None:
+            before, count = w.set(f"load i64, ptr {total}"), places.load(k)
+            after, some = w.set(f"add i64 {before}, {count}"), w.set(f"icmp ne i64 {count}, 0")
+            w.when(some, lambda: starts.store("true", before))
+            if of_a_bin:
+                end = w.set(f"sub i64 {after}, 1")
+                last.store(w.set(f"select i1 {some}, i64 {end}, i64 -1"), k)
+            places.store(before, k)
+            w.do(f"store i64 {after}, ptr {total}")
+
+        text.nest([m], lambda i: starts.store("false", i[0]))
+        text.nest([bins], lambda k: begin(k[0], True))
+        begin(str(bins), False)
+        text.nest([m], lambda i: order.store(i[0], _counted(text, places, bin_of(index, i[0]))))
+
+    _lines(text, box.axis, [read[0], *made], one)
+    text.free(buffer)
+
+
+def _counted(text: Text, places: _Line, at: str) -> str:
+    """A number before it is counted up."""
+    before = places.load(at)
+    places.store(text.w.set(f"add i64 {before}, 1"), at)
+    return before
+
+
+def origin(text: Text, box: Origin, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `Origin`."""
+    w = text.w
+
+    def one(lines: list[_Line]) -> None:
+        resets, goal = lines
+
+        def step(found: list[str]) -> None:
+            before = w.set(f"sub i64 {found[0]}, {box.back}")
+            goal.store(w.set(f"select i1 {resets.load(found[0])}, i64 -1, i64 {before}"), found[0])
+
+        text.nest([read[0][1].shape[box.axis]], step)
+
+    _lines(text, box.axis, [read[0], made[0]], one)
+
+
+def previous_state(text: Text, box: PreviousState, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `PreviousState`."""
+    w, n = text.w, read[0][1].shape[box.axis]
+
+    def one(lines: list[_Line]) -> None:
+        resets, states, goal = lines
+
+        def step(found: list[str]) -> None:
+            before = w.set(f"sub i64 {found[0]}, {box.back}")
+            none = w.set(f"or i1 {resets.load(found[0])}, {w.set(f'icmp slt i64 {before}, 0')}")
+            state = states.load(w.most(before, "0"))
+            kind = llvm_type(goal.dtype)
+            goal.store(w.set(f"select i1 {none}, {kind} {literal(0, goal.dtype)}, {kind} {state}"), found[0])
+
+        text.nest([n], step)
+
+    _lines(text, box.axis, [*read, made[0]], one)
+
+
+def number_0(text: Text, box: Ran, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a box that gives the number 0 once others have run."""
+    text.clear(made[0][0].pointer, _INT.itemsize)
+
+
+def lawful(text: Text, box: Lawful, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `Lawful`: its arguments, which are checked elsewhere."""
+    for (source, space), (goal, _) in zip(read, made, strict=True):
+        text.copy(source.pointer, goal.pointer, space.nbytes)
+
+
+WRITERS |= {
+    Origin: origin,
+    PreviousState: previous_state,
+    Ran: number_0,
+    Lawful: lawful,
+    StableOrder: stable_order,
+    SortedPositions: sorted_positions,
+    LastWriter: last_writer,
+    LastOnly: last_only,
+    NumberedByFlags: numbered_by_flags,
+    NumberedByLengths: numbered_by_lengths,
+    SortByBin: sort_by_bin,
+}
