@@ -198,7 +198,8 @@ class Counted(Sweep):
             return
         if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
             raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
-        if self.exactness != "bound" and taken != self.n:
+        least = self.n // 2 if self.exactness == "near" else 0 if self.exactness == "bound" else self.n
+        if not least <= taken <= self.n:
             raise TripCountChanged(self.loop, taken)
 
     def programs(self) -> list[tuple[int, D, Space]]:

@@ -202,7 +202,7 @@ class WhileLoop(Loop):
         w.when(w.set(f"load i1, ptr {going}"), lambda: self._test(going))
         steps = w.set(f"load i64, ptr {taken}")
         more = w.set(f"load i1, ptr {going}")
-        if box.exactness in ("lanes", "bound") and (box.output.leaves or box.sums.leaves):  # these steps change no state
+        if box.exactness in ("lanes", "bound", "near") and (box.output.leaves or box.sums.leaves):  # these steps change no state
             more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {steps}, {n}')}")
         most = w.set(f"icmp ne i64 {steps}, {box.loop[0].max_steps}")
         free = w.set(f"xor i1 {stopped(w)}, true")
@@ -247,7 +247,10 @@ class WhileLoop(Loop):
         w, box = self.w, self.box
         w.when(going, lambda: self.text.raises(box.endless, taken))
         if box.exactness != "free":
-            differs = w.set(f"icmp {'sgt' if box.exactness == 'bound' else 'ne'} i64 {taken}, {n}")
+            differs = w.set(f"icmp {'sgt' if box.exactness in ('bound', 'near') else 'ne'} i64 {taken}, {n}")
+            if box.exactness == "near":
+                few = w.set(f"icmp slt i64 {taken}, {w.set(f'sdiv i64 {n}, 2')}")
+                differs = w.set(f"or i1 {differs}, {few}")
             ended = w.set(f"xor i1 {going}, true")
             w.when(w.set(f"and i1 {differs}, {ended}"), lambda: self.text.raises(box.ended, taken))
 
