@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.cpu.whole.chosen import PART
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
@@ -27,7 +28,7 @@ from catad.engine.cpu.whole.moves import (
     windowed,
 )
 from catad.engine.cpu.whole.outside import called_outside
-from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
+from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.stages.layout import Ready, ready
@@ -91,7 +92,8 @@ def write_program(
 ) -> list[Buffer]:
     """Write a program that reads these arrays; the buffers of its results.
 
-    Results are in their goals where there are some; the first `loose` ones may be elsewhere, where they are written in place.
+    Results are in their goals where there are some; the first `loose` ones may be elsewhere, in the place
+    of an argument, say, but not in a part of it.
     """
     if text.depth >= DEEP:
         raise CannotPrint("a program within many others", f"at most {DEEP} are written into each other")
@@ -279,12 +281,16 @@ class _Program:
         for j, (k, goal) in enumerate(zip(self.wiring.outputs, self.goals, strict=True)):
             if goal is None or k in there:
                 found.append(goal or self.at[k])
-            elif j < self.loose and self.at[k].pointer != goal.pointer:
+            elif j < self.loose and self.at[k].pointer != goal.pointer and self._is_all(k):
                 found.append(self.at[k])
             else:
                 self.text.copy(self.at[k].pointer, goal.pointer, goal.nbytes)
                 found.append(goal)
         return found
+
+    def _is_all(self, wire: int) -> bool:
+        """False for a part of an array: it would be lost where another result is moved to that place."""
+        return self.wiring.wires[self._root(wire)].nbytes == self.wiring.wires[wire].nbytes
 
     def _release(self, wire: int, buffer: Buffer) -> None:
         """Free the memory of a wire, unless another one lies there since."""
