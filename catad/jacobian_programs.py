@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from catad import errors
-from catad.arrays import common_module
+from catad.arrays import Array, common_module
 from catad.calling import Point
+from catad.engine.counting import counting
 from catad.engine.program import Program
 from catad.fronts import front_of, specialised
 from catad.functors import as_chain, fused, linear_graph
-from catad.linear.as_matrix import DENSE_LIMIT
+from catad.linear.as_matrix import DENSE_LIMIT, written_at_once
 from catad.linear.dense_wires import matrix_on
-from catad.linear.map import linear_map
+from catad.linear.habit import Expected, Habit
+from catad.linear.map import LinearMap, expected_map, linear_map
 from catad.linear.structure import Structure, widest
 from catad.planner.plan import Plan, plan_at, sizes_of
 from catad.planner.request import Request, Result
@@ -29,6 +33,7 @@ from catad.trip_counts import with_trip_counts
 from catad.wiring import Builder, Wire, at_point
 
 SMALL = 1 << 18  # numbers in the largest array up to which the many boxes of a Jacobian are better compiled as one function
+TURNS, MANY_TURNS = 4, 16  # maps that were written out, small ones, which compile nothing at first, and large ones
 
 
 class JacobianProgram(NamedTuple):
@@ -39,25 +44,61 @@ class JacobianProgram(NamedTuple):
     cod: Space
 
 
-class Called(NamedTuple):
-    """The program of calls of one kind, and what makes the result of its leaves."""
+class Called:
+    """The program of calls of one kind, and what makes the result of its leaves.
 
-    made: JacobianProgram
-    dom: Space
-    cod: Space
-    trees: tuple[Tree, Tree] | None
-    result: Result
+    Where the maps that it gave are written out, each in turn, another program makes the array of the next one, and this one
+    runs only if more is asked of it.
+    """
 
-    def finish(self, outs: list[Any]) -> Any:
-        """The Jacobian in the form that is asked for."""
-        if self.result == "array":
-            return outs[0]
-        structure = self.made.structure
-        linear = linear_map(self.dom, self.cod, structure, outs[: len(structure.slots)])
-        if self.result == "sparse":
-            return linear.tocsr()
-        linear.trees = self.trees
+    __slots__ = ("_writing", "cod", "dom", "habit", "made", "may_write", "result", "trees")
+
+    def __init__(self, made: JacobianProgram, dom: Space, cod: Space, trees: tuple[Tree, Tree] | None, result: Result) -> None:
+        self.made, self.dom, self.cod, self.trees, self.result = made, dom, cod, trees, result
+        small = max(made.program.largest, made.structure.rows * made.structure.columns) <= SMALL
+        self.habit = Habit(TURNS if small else MANY_TURNS)
+        self._writing: Program | None = None
+        self.may_write = result == "structured"
+
+    def run(self, xp: Any, leaves: Sequence[Array], plain: Any) -> Any:
+        """The Jacobian in the form that is asked for; unless `plain` is empty, by its own program."""
+        result, made = self.result, self.made
+        if result == "array":
+            return made.program(xp, leaves)[0]
+        linear = self._with_array(leaves) if self.habit.next() and self.may_write and not plain and counting() is None else None
+        if linear is None:
+            outs = made.program(xp, leaves)[: len(made.structure.slots)]
+            linear = linear_map(self.dom, self.cod, made.structure, outs)
+            if result == "sparse":
+                return linear.tocsr()
+            linear.expected = Expected(self.habit, [], made.program, ())
+        if self.trees is not None:
+            linear.trees = self.trees
         return linear
+
+    def _with_array(self, leaves: Sequence[Array]) -> LinearMap | None:
+        """The map with its array, whose own arrays are made if they are wanted, of the numbers that the leaves have now.
+
+        None where the array is too large for that.
+        """
+        made = self.made
+        if self._writing is None:
+            self.may_write = written_at_once(made.structure)
+            if not self.may_write:
+                return None
+            self._writing = written(made.program, made.structure, self.dom, self.cod)
+        expected = Expected(self.habit, self._writing(np, leaves), made.program, [leaf.copy() for leaf in leaves])
+        return expected_map(self.dom, self.cod, made.structure, expected)
+
+
+def written(program: Program, structure: Structure, dom: Space, cod: Space) -> Program:
+    """The program of the array of a map from that of its slots."""
+    b, wiring = Builder(), program.wiring
+    xs = tuple([b.wire(space) for space in wiring.spaces(wiring.inputs)])
+    outs = b.inline(wiring, xs)[: len(structure.slots)]
+    made = Program(b.finish(wiring.dom, xs, (array_on(b, structure, outs, dom, cod),)), small=SMALL)
+    made.ran, made.checked = program.ran, True
+    return made
 
 
 def jacobian_at(
@@ -89,7 +130,7 @@ def jacobian_at(
     def call() -> Any:
         with at_point(at.dom, lambda: (xp, at.leaves)):
             found = made() if key is None else cached(f, key, made)
-        return found.finish(found.made.program(xp, at.leaves))
+        return found.run(xp, at.leaves, True)
 
     return with_trip_counts(call)
 

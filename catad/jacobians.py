@@ -64,7 +64,7 @@ def part_of(f: D, argnums: Factors, form: Form, dom: Space) -> Part:
 class Jacobian:
     """`jacobian(f)`: at a point, the derivative as a linear map, multiplied out in the order that the plan says."""
 
-    __slots__ = ("argnums", "f", "mode", "result")
+    __slots__ = ("_kind", "argnums", "f", "mode", "result")
 
     def __init__(self, f: D, mode: Mode | Plan = "auto", argnums: Argnums = None, result: Result = "structured") -> None:
         if not isinstance(mode, Plan) and mode not in MODES:
@@ -72,6 +72,7 @@ class Jacobian:
         if result not in RESULTS:
             raise errors.PlanError(errors.unknown_result(result, RESULTS))
         self.f, self.mode, self.argnums, self.result = f, mode, argnums, result
+        self._kind = "" if isinstance(mode, Plan) else f"jacobian by {argnums}, {mode}, {result}"  # its hash is kept
 
     def __call__(self, *primals: Value, **named: Value) -> Any:
         if isinstance(self.mode, Plan):
@@ -84,7 +85,7 @@ class Jacobian:
                 front.check()
             found = entry.value
             try:
-                return found.finish(found.made.program(np, primals))
+                return found.run(np, primals, entry.loops)
             except TripCountChanged:  # the program is laid out again
                 pass
         at = self._point(primals, named)
@@ -100,12 +101,12 @@ class Jacobian:
 
     def _key(self, primals: Sequence[Value]) -> Any:
         """What is equal for calls that run one program; None where that is not known."""
-        forms = []
+        key: list[Any] = [self._kind, running(np)]
         for x in primals:
             if type(x) is not np.ndarray:
                 return None
-            forms.append((x.shape, x.dtype))
-        return "jacobian of", tuple(forms), self.argnums, self.mode, self.result, running(np)
+            key += (x.shape, x.dtype)
+        return tuple(key)
 
     def _as_planned(self, plan: Plan, primals: Sequence[Value], named: dict[str, Value]) -> LinearMap:
         """The map by a plan that was given."""

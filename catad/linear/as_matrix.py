@@ -15,7 +15,7 @@ from catad.arrays import Array, apart, as_array, common_module
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.columns import check_numbers, common_dtype, mapped
-from catad.linear.dense_wires import matrix_on
+from catad.linear.dense_wires import matrix_on, takes_rows
 from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
 from catad.linear.structure import Cells, Placed, Structure
@@ -30,6 +30,7 @@ DENSE_LIMIT = 10_000_000  # numbers; `todense` beyond it wants force=True
 KEPT_BASIS = 256  # vectors of a basis that a program which writes a map out keeps
 SMALL = 1 << 18  # numbers in the largest array of such a program up to which all its boxes are better compiled as one function
 PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
+AT_ONCE = 1 << 20  # numbers of an array that is made together with the map
 SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
 
 
@@ -45,12 +46,18 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
         return structure.dense(xp, linear.slots)
     plain = isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor)
     shape = (*structure.cod[0].shape, *structure.dom[0].shape) if plain else None
-    if xp is np and 0 < min(rows, columns) <= KEPT_BASIS:
+    by_rows = takes_rows(structure)
+    if xp is np and 0 < (rows if by_rows else columns) <= KEPT_BASIS:
         made: Array = _written_out(structure, shape)(xp, linear.slots)[0]
         return made
-    # each column is the image of a unit vector, each row one under the transpose: the fewer are computed
-    matrix = _columns(linear.T, xp) if rows < columns else _columns(linear, xp).T
+    # each column is the image of a unit vector, each row one under the transpose
+    matrix = _columns(linear.T, xp) if by_rows else _columns(linear, xp).T
     return matrix if shape is None else matrix.reshape(shape)
+
+
+def written_at_once(structure: Structure) -> bool:
+    """True where the array of a map is not large, and is not what takes long: a program of the map may make it, too."""
+    return structure.rows * structure.columns <= AT_ONCE and _to_basis(structure) <= PUSHED
 
 
 @lru_cache(maxsize=128)
@@ -75,10 +82,10 @@ def _cheaper(linear: LinearMap) -> LinearMap:
 
 @lru_cache(maxsize=4096)
 def _to_basis(structure: Structure) -> int:
-    """The operations of applying a map, or its transpose, to a basis, whichever has fewer vectors."""
+    """The operations of applying a map, or its transpose, to a basis, whichever is taken."""
     if structure.holds_matrix:
         return 0
-    count, applied = (structure.rows, structure.T) if structure.rows < structure.columns else (structure.columns, structure)
+    count, applied = (structure.rows, structure.T) if takes_rows(structure) else (structure.columns, structure)
     return count * cost_of_wiring(applying(applied)[0])
 
 

@@ -252,10 +252,17 @@ class Delta(Structure):
     def holds_matrix(self) -> bool:
         return True
 
+    @cached_property
+    def _is_slot(self) -> bool:
+        """True where the slot is the array of the map as it is."""
+        return self.slot == (*self.out, *self.ins) and len(set(self.slot)) == len(self.slot) and self.factor == 1.0
+
     def dense(self, xp: Any, slots: Sequence[Any]) -> Any:
         """The slot, put on the diagonals that the shared labels name."""
         labels = self.slot or ()
         array = xp.ones((), dtype=self.cod_dtype) if self.slot is None else slots[0]
+        if self._is_slot and array.dtype == self.cod_dtype and array.ndim:
+            return array.copy()
         dense = place(labels, (*self.out, *self.ins), self.sizes)(xp, array)
         return xp.asarray(dense * self.factor, dtype=self.cod_dtype)
 

@@ -6,7 +6,7 @@ It is what `todense` does with arrays, as part of a program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch
 from catad.linear.recurrence import zeros
+from catad.linear.reindex import Reshaped
 from catad.linear.structure import Placed, Structure, cast, widest
 from catad.spaces import Tensor
 from catad.wiring import Builder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from catad.wiring import Wire
 
 Blocks = dict[tuple[int, int], "Wire"]  # by the leaves of result and argument, in the shape of both; zeros are left out
+MANY = 4  # times as many vectors: no cheaper
 TERMS = 4  # of a sum that are written out one by one; more go through one basis
 
 
@@ -60,7 +62,7 @@ def _basis(b: Builder, leaf: Tensor) -> Wire:
 
 
 def blocks_on(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks:
-    """The blocks, read off where the map holds them, else by a basis of whichever side is smaller."""
+    """The blocks, read off where the map holds them, else by a basis of the side that takes less."""
     cells = structure.leafwise
     if cells is None:
         return _by_basis(b, structure, slots)
@@ -74,7 +76,23 @@ def blocks_on(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks
 
 
 def _by_basis(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks:
-    return (by_rows if structure.rows < structure.columns else by_columns)(b, structure, slots)
+    return (by_rows if takes_rows(structure) else by_columns)(b, structure, slots)
+
+
+@lru_cache(maxsize=4096)
+def takes_rows(structure: Structure) -> bool:
+    """True where pulling back a basis of the result writes fewer numbers than pushing one of the argument through the map."""
+    rows, columns = structure.rows, structure.columns
+    if MANY * rows <= columns or MANY * columns <= rows:
+        return rows < columns
+    return rows * _written(structure.T) < columns * _written(structure)
+
+
+def _written(structure: Structure) -> int:
+    """The numbers that the boxes of one application write, at least one."""
+    wiring, _ = applying(structure)
+    boxes = [box for box in wiring.boxes if box.ins and not isinstance(box.primitive, Reshaped)]
+    return sum([wiring.wires[k].size for box in boxes for k in box.outs], 1)
 
 
 def _cell(b: Builder, part: Placed, slots: Sequence[Wire]) -> Wire | None:

@@ -20,6 +20,7 @@ from catad.late import late
 from catad.linear.block import Block, Zero, chain, diagonal_block, total
 from catad.linear.columns import from_left, times
 from catad.linear.delta import identity
+from catad.linear.habit import Expected
 from catad.linear.operator import Operator
 from catad.linear.products import Shared, multiply, operations
 from catad.linear.recurrence import zeros
@@ -38,7 +39,14 @@ def as_slot(array: Any) -> Any:
 def linear_map(dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> LinearMap:
     """The map with arrays that nobody writes into: those of other maps, or new ones, which become read-only."""
     made = object.__new__(LinearMap)
-    made.dom, made.cod, made.structure, made.slots, made.weak = dom, cod, structure, tuple(sealed(slots)), weak
+    made.dom, made.cod, made.structure, made._slots, made.weak = dom, cod, structure, tuple(sealed(slots)), weak
+    return made
+
+
+def expected_map(dom: Space, cod: Space, structure: Structure, expected: Expected) -> LinearMap:
+    """The map of which first of all the array is expected; its own arrays are made if they are wanted."""
+    made = object.__new__(LinearMap)
+    made.dom, made.cod, made.structure, made._slots, made.weak, made.expected = dom, cod, structure, expected, False, expected
     return made
 
 
@@ -59,12 +67,26 @@ class LinearMap(Operator):
     The arrays are copied, unless they own their memory and are read-only; `slots` are read-only.
     """
 
-    __slots__ = ("__weakref__", "_trees", "cod", "dom", "slots", "structure", "weak")
+    __slots__ = ("__weakref__", "_slots", "_trees", "cod", "dom", "expected", "structure", "weak")
     __array_ufunc__ = None
+    _slots: tuple[Array, ...] | Expected
+    expected: Expected  # of a Jacobian, until it has been written out
 
     def __init__(self, dom: Space, cod: Space, structure: Structure, slots: Sequence[Array], weak: bool = False) -> None:
-        self.dom, self.cod, self.structure, self.slots = dom, cod, structure, tuple(map(as_slot, slots))
+        self.dom, self.cod, self.structure, self._slots = dom, cod, structure, tuple(map(as_slot, slots))
         self.weak = weak  # made from a Python number: takes its dtype from the context
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        """What is copied and pickled: all but what a call notes of its maps."""
+        names = ("_trees", "cod", "dom", "structure", "weak")
+        return None, {"_slots": self.slots} | {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    @property
+    def slots(self) -> Sequence[Array]:
+        """The arrays that fill the structure."""
+        if type(self._slots) is Expected:
+            self._slots = tuple(sealed(self._slots.slots(len(self.structure.slots))))
+        return self._slots  # type: ignore[return-value]
 
     # -- apply
 

@@ -16,6 +16,7 @@ from catad.linear import as_matrix, columns, solving
 from catad.spaces import Result, Space, Value
 
 if TYPE_CHECKING:
+    from catad.linear.habit import Expected
     from catad.linear.map import LinearMap
     from catad.linear.solver import Solver
     from catad.linear.structure import Structure
@@ -30,7 +31,10 @@ class Operator:
         dom: Space
         cod: Space
         structure: Structure
-        slots: Sequence[Array]
+        expected: Expected
+
+        @property
+        def slots(self) -> Sequence[Array]: ...
 
         @property
         def T(self) -> LinearMap: ...
@@ -125,7 +129,16 @@ class Operator:
         array([[1., 0.],
                [0., 2.]])
         """
-        found: Result = as_matrix.todense(self, force)
+        found: Result | None = None
+        try:
+            expected = self.expected
+            del self.expected
+        except AttributeError:  # no map of a Jacobian, or it was written out before
+            pass
+        else:
+            found = expected.taken()
+        if found is None:
+            found = as_matrix.todense(self, force)
         return found
 
     def toarray(self, force: bool = False) -> Result:

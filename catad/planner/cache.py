@@ -28,7 +28,7 @@ from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import Execution, OverBudget, Traced, as_they_stand, execute, trace
 from catad.planner.factors import Factors, Part, factors_of, lazy, structure_of, terms
 from catad.planner.network.linear_graph import LinearGraph, graph_of, has_forks
-from catad.planner.network.order import MARGIN, EliminationOrder, cheaper, cheapest, eliminated
+from catad.planner.network.order import MARGIN, SUMS, EliminationOrder, cheaper, cheapest, eliminated
 from catad.planner.network.search import OPERATION, USES
 from catad.planner.network.thin import thinner
 from catad.planner.pushes import is_compressed
@@ -41,6 +41,7 @@ STRUCTURED = 0.5  # of the seconds of a plan whose result stores much less: thos
 SPARSER = 2  # times as many numbers: what a basis stores then
 LEAST, EACH_MAP, LONGEST = 4e-3, 3e-4, 0.1  # seconds of the searches without a budget: at least, for each map more; at most
 FEW_VERTICES, PROVEN = 15, 5  # vertices of which the best order is likely to be found, and times as much work for that
+COUNTED = 0.08  # seconds of it where operations are counted
 BY_COUNT = 0.04  # at least where operations are counted
 WORTH = 2e-3  # seconds of work that may find something
 AFRESH = 2 * LONGEST  # the effort of a search that takes nothing from other sizes
@@ -142,8 +143,8 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
     try:
         share = None if left is None else left / 2 if request.model is None else max(least, left / 2)
         if basis is not None and share is not None and len(graph.inner) <= FEW_VERTICES:
-            proven = min(LONGEST, PROVEN * USES * basis.compiled) if request.model is not None else 0.0
-            share, left = max(share, proven), max(left or 0.0, proven)
+            proven = COUNTED if request.model is None else min(LONGEST, PROVEN * USES * basis.compiled)
+            share, left = max(share, proven), max(left or 0.0, proven if request.model is not None else LONGEST)
         order, rest = cheapest(graph, factors, replace(request, effort=share), most)
         left = None if left is None or share is None or rest is None else left - share + rest
     except errors.PlanError as found:
@@ -152,7 +153,9 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
         error = found
     if left is not None and error is None:
         free = any(lazy(edge.state) for edge in graph.edges)  # bracketings may leave more of what is matrix-free as it is
-        if order is not None and (order.exact or left < WORTH) and not free:
+        # by time, all orders were looked at with sums added as they come: bracketings take longer than they are likely to save
+        ended = order is not None and (order.exact or (request.model is not None and order.stopped == SUMS))
+        if order is not None and (ended or left < WORTH) and not free:
             return order
         if order is None and basis is not None and left < (WORTH if request.model is None else least):
             return None

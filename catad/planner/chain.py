@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from catad.planner.basis import BOTH, written
 from catad.planner.brackets import ALL, PULL, PUSH, Tree, balanced, forward, reverse
 from catad.planner.cost import Model, short_of_memory, value_of
 from catad.planner.cost_profile import CostProfile
-from catad.planner.execute import OverBudget, Traced, as_they_stand, meeting_peak, trace
+from catad.planner.execute import OverBudget, TooDear, Traced, as_they_stand, meeting_peak, trace
 from catad.planner.factors import (
     Factors,
     State,
@@ -286,19 +285,21 @@ def _heuristic(
     Where the products from both ends have too many terms all give way to a basis through the factors as they stand, or to what
     costs `most`.
     """
-    n = len(factors.parts)
-    tried = _within(factors, [forward(n), reverse(n)], model, explicit, effort, most)
-    if not tried and most < math.inf:
+    n, limit = len(factors.parts), most
+    tried, crowded = _within(factors, [forward(n), reverse(n)], model, explicit, effort, most)
+    if not tried and crowded and limit < math.inf:
         return None
-    if tried or (basis := through_all(factors, model)) is None:
+    if tried or not crowded or (basis := through_all(factors, model)) is None:
         groups, merging = _merged(factors)
         trees = [merging + _over(groups, make(len(groups)), n + len(merging)) for make in (forward, reverse)] if merging else []
         trees.append(merging + _over(groups, balanced(len(groups)), n + len(merging)))
         if memory is None:
             most = min([most, *[traced.value for traced in tried]])
-        tried += _within(factors, trees, model, explicit, effort, most)
+        tried += _within(factors, trees, model, explicit, effort, most)[0]
     else:
         tried = [basis]
+    if not tried and limit < math.inf:
+        return None
     if not tried:  # nothing else is left
         tried = [end(factors, make(n), model, explicit) for make in (forward, reverse)]
     fitting = [traced for traced in tried if memory is None or traced.peak <= memory]
@@ -309,14 +310,21 @@ def _heuristic(
 
 def _within(
     factors: Factors, trees: Sequence[Tree], model: Model, explicit: bool, effort: int | None, most: float
-) -> list[Traced]:
-    """Some bracketings traced: those whose products have few enough terms, by `effort` and at all, and cost at most `most`."""
-    tried: list[Traced] = []
+) -> tuple[list[Traced], bool]:
+    """Some bracketings traced: those whose products have few enough terms, by `effort` and at all, and cost at most `most`.
+
+    Beside them whether one has too many terms.
+    """
+    tried, crowded = list[Traced](), False
     budget = allowed(factors) if effort is None else min(effort, allowed(factors))
     for tree in trees:
-        with suppress(OverBudget):
+        try:
             tried.append(end(factors, tree, model, explicit, budget=budget, most=most))
-    return tried
+        except TooDear:
+            pass
+        except OverBudget:
+            crowded = True
+    return tried, crowded
 
 
 def allowed(factors: Factors) -> int:

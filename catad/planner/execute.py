@@ -92,6 +92,10 @@ class OverBudget(Exception):
     """A search, or one bracketing, would look at more products than it may."""
 
 
+class TooDear(OverBudget):
+    """One bracketing would cost more than it may."""
+
+
 def as_they_stand(factors: Factors) -> State:
     """All factors, none multiplied."""
     return tuple([part for factor in factors.parts for part in leaf(factor)])
@@ -101,7 +105,7 @@ def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = mat
     """Follow a bracketing over structures, its steps put in the order that needs least memory.
 
     Raises `OverBudget` where that would look at more products of terms than the budget, for each product that is none of two
-    plain maps, or cost more than `most`.
+    plain maps, and `TooDear` where it would cost more than `most`.
     """
     n = len(factors.parts)
     nodes: list[State] = [leaf(part) for part in factors.parts]
@@ -127,7 +131,7 @@ def trace(factors: Factors, tree: Tree, model: Model = None, budget: float = mat
             peak, left_first = meeting_peak(peaks[left], kept[left], peaks[right], kept[right], joined.peak)
         value += value_of(joined.actions, model)
         if value > most:
-            raise OverBudget
+            raise TooDear
         joins.append(joined)
         nodes.append(joined.state)
         peaks.append(peak)

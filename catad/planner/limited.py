@@ -25,12 +25,14 @@ from catad.planner.factors import work_of
 from catad.planner.live import peak_of, peak_of_wiring
 from catad.planner.recompute import parts_of, with_checkpoints
 from catad.planner.request import Request
-from catad.planner.schedule import Runs, Stage, least, price, schedule
+from catad.planner.schedule import Runs, Schedule, Stage, every, least, price, schedule, shorter
 from catad.spaces import Product, Space, Tensor, Value, tangent_space
 from catad.terms import D, compose, fork
 from catad.wiring import Box, Wiring, point_of, wire
 
 TRIED = 7  # schedules that are laid out and counted
+FEW = 8  # stages, of which
+COUNTED, IMPROVED = 100, 20  # more are counted: sizes that are joined tell less of few
 
 
 class Counted(NamedTuple):
@@ -58,8 +60,7 @@ def within(f: D, dom: Space, memory: float, model: Model) -> Counted:
     if free.peak <= memory:
         return free
     stages, starts = stages_of(f, dom, model if isinstance(model, CostProfile) else None)
-    lowest = least(stages)
-    found = counted(f, dom, _of_boxes(lowest.runs, starts))
+    lowest, found = _least(f, dom, stages, starts, memory)
     low, high = float(lowest.peak), float(price(stages, ()).peak)
     best = (lowest.seconds, found) if found.peak <= memory else (math.inf, found)
     given = min(max(low, memory), high)  # what the sizes alone say first; then between what fits and what does not
@@ -76,9 +77,60 @@ def within(f: D, dom: Space, memory: float, model: Model) -> Counted:
         if high - low <= 0.02 * high:
             break
         given = following
-    if best[0] == math.inf:
+    if best[0] == math.inf and len(stages) <= FEW:
+        best = min(best, (0.0, _fitting(f, dom, stages, starts, memory)), key=lambda one: one[1].peak)
+    if best[1].peak > memory:
         raise short_of_memory(memory, best[1].peak, False)
-    return best[1]
+    return _improved(f, dom, stages, starts, best[1], memory) if len(stages) <= FEW else best[1]
+
+
+def _least(f: D, dom: Space, stages: Sequence[Stage], starts: Sequence[int], memory: float) -> tuple[Schedule, Counted]:
+    """The schedule that takes the least memory: the first that fits, else that which is nearer.
+
+    Stages that were joined into one program take less than their sizes say, and more so where more is computed again.
+    """
+    tried = []
+    for again in (False, True):
+        lowest = least(stages, again)
+        tried.append((lowest, counted(f, dom, _of_boxes(lowest.runs, starts))))
+        if tried[-1][1].peak <= memory:
+            return tried[-1]
+    return min(tried, key=lambda one: one[1].peak)
+
+
+def _fitting(f: D, dom: Space, stages: Sequence[Stage], starts: Sequence[int], memory: float) -> Counted:
+    """A schedule that fits where by the sizes none does: of one run, or of those that take the least by the sizes.
+
+    If none of them fits, the one that takes the least.
+    """
+    known = sorted([price(stages, runs) for runs in every(0, len(stages) - 1)], key=lambda one: (one.peak, one.runs))
+    nearest = [one.runs for one in known if len(one.runs) == 1] + [one.runs for one in known[:COUNTED]]
+    least_of_all: Counted | None = None
+    for runs in dict.fromkeys(nearest):
+        found = counted(f, dom, _of_boxes(runs, starts))
+        if least_of_all is None or found.peak < least_of_all.peak:
+            least_of_all = found
+        if found.peak <= memory:
+            break
+    assert least_of_all is not None
+    return least_of_all
+
+
+def _improved(f: D, dom: Space, stages: Sequence[Stage], starts: Sequence[int], found: Counted, memory: float) -> Counted:
+    """A schedule that fits, or one that takes fewer seconds and fits, too: step by step, each counted, while one is found."""
+    left, number = IMPROVED, {box: k for k, box in enumerate(starts)}
+    while left > 0:
+        for better in shorter(stages, tuple([(number[first], number[end]) for first, end in found.runs])):
+            left -= 1
+            tried = counted(f, dom, _of_boxes(better.runs, starts))
+            if tried.peak <= memory:
+                found = tried
+                break
+            if left <= 0:
+                break
+        else:
+            break
+    return found
 
 
 def gradient_map(f: D, primals: Sequence[Value]) -> LinearMap:

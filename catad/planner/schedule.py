@@ -11,7 +11,8 @@ Feng and D. Huang, Optimal gradient checkpoint search for arbitrary computation 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -148,6 +149,35 @@ def _part(stages: Sequence[Stage], runs: list[tuple[int, int]], first: int, end:
     return seconds, peak
 
 
+def _nested(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    """True where one run is within the other, or they have no stage in common."""
+    (a, z), (b, y) = one, other
+    return z <= b or y <= a or (b <= a and z <= y) or (a <= b and y <= z)
+
+
+def every(first: int, last: int) -> Iterator[Runs]:
+    """All persistent schedules of some stages; their number grows as 6 to the power of that of the stages."""
+    if first > last:
+        yield ()
+        return
+    yield from every(first + 1, last)
+    for k in range(first + 1, last + 1):
+        for right, left in product(list(every(k, last)), list(every(first, k - 1))):
+            yield tuple(sorted({(first, k), *left, *right}, key=lambda run: (run[0], -run[1])))
+
+
+def shorter(stages: Sequence[Stage], runs: Runs) -> list[Schedule]:
+    """The schedules without one of the runs, or with one that is a stage shorter, which take fewer seconds; the fastest first."""
+    found = [tuple([run for run in runs if run != one]) for one in runs]
+    for k, (a, z) in enumerate(runs):
+        for one in ((a + 1, z), (a, z - 1)) if z - a > 1 else ():
+            others = {*runs[:k], *runs[k + 1 :]}
+            if all(_nested(one, other) for other in others):
+                found.append(tuple(sorted({*others, one}, key=lambda run: (run[0], -run[1]))))
+    now = _priced(stages, runs).seconds
+    return sorted([one for one in [_priced(stages, some) for some in found] if one.seconds < now], key=lambda one: one.seconds)
+
+
 def _running(stages: Sequence[Stage]) -> list[list[int]]:
     """The peaks of running stages s to k without a tape, the argument of s kept."""
     n = len(stages)
@@ -160,8 +190,8 @@ def _running(stages: Sequence[Stage]) -> list[list[int]]:
     return table
 
 
-def least(stages: Sequence[Stage]) -> Schedule:
-    """The schedule that takes the least memory, whatever its seconds."""
+def least(stages: Sequence[Stage], again: bool = False) -> Schedule:
+    """The schedule that takes the least memory, whatever its seconds; `again`: of such, one that computes much again."""
     n, running = len(stages), _running(stages)
     peaks = [[0] * n for _ in range(n)]
     choice = [[-1] * n for _ in range(n)]
@@ -172,7 +202,7 @@ def least(stages: Sequence[Stage]) -> Schedule:
             best = own.alone if length == 1 else max(end + own.taped, own.backward, own.tape + peaks[s + 1][t])
             for k in range(s + 1, t + 1):
                 peak = max(end + running[s][k - 1], own.input + peaks[k][t], peaks[s][k - 1])
-                if peak < best:
+                if peak < best or (again and peak == best):
                     best, choice[s][t] = peak, k
             peaks[s][t] = best
     return _priced(stages, _chosen(stages, lambda s, t, _: choice[s][t], 0, lambda _: 0))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -16,7 +15,7 @@ from catad.planner import plan
 from catad.planner.limited import counted, stages_of
 from catad.planner.live import peak_of, peak_of_wiring
 from catad.planner.recompute import with_checkpoints
-from catad.planner.schedule import Runs
+from catad.planner.schedule import every
 from catad.wiring import wire
 
 N = 500
@@ -46,16 +45,6 @@ def unequal(count: int, seed: int, n: int = N) -> ct.D:
             parts.append(dense(made, size, k))
             size = made
     return ct.compose(*parts, ct.sum())
-
-
-def every(s: int, t: int) -> Iterator[Runs]:
-    if s > t:
-        yield ()
-        return
-    yield from every(s + 1, t)
-    for k in range(s + 1, t + 1):
-        for right, left in itertools.product(list(every(k, t)), list(every(s, k - 1))):
-            yield tuple(sorted(((s, k), *left, *right), key=lambda run: (run[0], -run[1])))
 
 
 @pytest.mark.parametrize("seed", range(4))

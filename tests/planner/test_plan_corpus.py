@@ -89,6 +89,82 @@ def test_others(name: str) -> None:
     assert plan(f, x, cost="operations").cost.operations <= most
 
 
+def kalman(n: int, m: int, form: str, predicts: bool) -> tuple[ct.D, Any]:
+    """A step of a Kalman filter with m observations, one or two, by terms: each value beside those before."""
+    rng = np.random.default_rng(0)
+    a, h = np.eye(n) + 0.1 * rng.standard_normal((n, n)), rng.standard_normal((m, n))
+    steps: list[ct.D] = []
+
+    def step(subscripts: str, *parts: Any) -> ct.D:
+        """A contraction of constants, and of values by their numbers; the number of its own value is that of the step."""
+        terms = [value(part) if isinstance(part, int) else ct.const(part) for part in parts]
+        return ct.fork(*terms) >> ct.einsum(subscripts) if len(terms) > 1 else terms[0]
+
+    def value(k: int) -> ct.D:
+        return ct.proj(k)
+
+    def added(term: ct.D) -> int:
+        count = 2 + len(steps)
+        steps.append(ct.fork(*[ct.proj(k) for k in range(count)], term))
+        return count
+
+    x, p = 0, 1
+    if predicts:
+        x = added(step("ij,j->i", a, x))
+        half = added(step("ij,jk->ik", a, p))
+        p = added(ct.fork(step("ij,kj->ik", half, a), ct.const(0.1 * np.eye(n))) >> ct.add)
+    ph = added(step("ij,kj->ik", p, h))
+    s = added(ct.fork(step("ij,jk->ik", h, ph), ct.const(np.eye(m))) >> ct.add)
+    if m == 1:
+        inverse = added(value(s) >> ct.map(lambda s: 1.0 / s))
+    else:
+        turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+        adjugate = added(step("ij,kj,kl->il", turn, s, turn.T))
+        over = added(step("ij,ij->", s, adjugate) >> ct.map(lambda d: 2.0 / d))
+        inverse = added(step("ij,->ij", adjugate, over))
+    gain = added(step("ij,jk->ik", ph, inverse))
+    residue = added(ct.fork(ct.const(rng.standard_normal(m)), step("ij,j->i", h, x)) >> ct.sub)
+    moved = added(ct.fork(value(x), step("ij,j->i", gain, residue)) >> ct.add)
+    if form == "K H P":
+        hp = added(step("ij,jk->ik", h, p))
+        left = added(ct.fork(value(p), step("ij,jk->ik", gain, hp)) >> ct.sub)
+    elif form == "(I - K H) P":
+        factor = added(ct.fork(ct.const(np.eye(n)), step("ij,jk->ik", gain, h)) >> ct.sub)
+        left = added(step("ij,jk->ik", factor, p))
+    else:
+        left = added(ct.fork(value(p), step("ij,kj->ik", gain, ph)) >> ct.sub)
+    return ct.compose(*steps) >> ct.fork(value(moved), value(left)), (rng.standard_normal(n), np.eye(n) + 0.1)
+
+
+KALMAN = {  # operations then; those of one observation, and of the last form, are 0.65 of them now at most
+    (4, 1, "K H P", True): (3765, 0.65),
+    (4, 1, "K H P", False): (885, 0.65),
+    (4, 1, "(I - K H) P", False): (893, 0.65),
+    (4, 1, "K (P H)^T", False): (945, 0.65),
+    (4, 2, "K H P", True): (392, 1.0),
+    (4, 2, "K H P", False): (252, 1.0),
+    (4, 2, "(I - K H) P", False): (284, 1.0),
+    (4, 2, "K (P H)^T", False): (252, 0.65),
+    (6, 2, "K H P", True): (860, 1.0),
+    (6, 2, "(I - K H) P", False): (556, 1.0),
+    (6, 2, "K (P H)^T", False): (484, 0.65),
+}
+
+
+@pytest.mark.parametrize("case", KALMAN)
+def test_steps_of_a_kalman_filter(case: tuple[int, int, str, bool]) -> None:
+    f, x = kalman(*case)
+    then, part = KALMAN[case]
+    planned = plan(f, *x, cost="operations")
+    assert planned.cost.operations <= part * then
+    J = ct.linearize(f, *x)[1]
+    with ct.count() as spent:
+        found = planned.multiply(J)
+    assert spent.operations <= planned.cost.operations  # equal boxes run once
+    columns = J.todense()
+    np.testing.assert_allclose(found.todense(), columns, rtol=1e-9, atol=1e-9 * np.abs(columns).max())
+
+
 def test_a_path_is_not_eliminated(monkeypatch: pytest.MonkeyPatch) -> None:
     """All orders of a path are bracketings, which are searched exactly."""
     monkeypatch.setattr("catad.planner.cache.cheaper", None)

@@ -10,8 +10,9 @@ import pytest
 import catad as ct
 from catad.gradients import grad
 from catad.planner import staged
-from catad.planner.limited import counted, stages_of
+from catad.planner.limited import counted, stages_of, within
 from catad.planner.live import peak_of
+from catad.planner.schedule import Runs, every, least, price, schedule
 from catad.planner.subject import subject_at
 from catad.wiring import wire
 from tests.planner import forks
@@ -150,3 +151,61 @@ def test_the_measured_peak_is_within_the_limit() -> None:
         np.testing.assert_allclose(planned.run(x).todense(), ct.grad(repeated)(x), rtol=1e-9)
         measured = min([_measured(lambda: planned.run(x)) for _ in range(3)]) + x.nbytes
     assert measured <= 0.4 * free + 40_000  # beside arrays: Python's own objects
+
+
+def drawn(seed: int) -> ct.D:
+    """Two or three steps that read the argument, the array before, or weights."""
+    rng = np.random.default_rng(seed)
+    kinds, weights = rng.integers(0, 5, 2 + seed % 2), rng.standard_normal((3, N)) / N
+
+    @ct.function
+    def f(x: Any) -> Any:
+        h = x
+        for k, kind in enumerate(kinds.tolist()):
+            if kind == 0:
+                h = np.cumsum(np.sin(h)) * 0.01
+            elif kind == 1:
+                h = np.cumsum(h * x) * 0.01
+            elif kind == 2:
+                h = np.cumsum(np.exp(0.01 * h) * h) * 0.01
+            elif kind == 3:
+                half = np.cumsum(h)[::2] * 0.01
+                h = np.concatenate([half, half])
+            else:
+                h = np.cumsum(np.tanh(h * weights[k])) + 0.1 * h
+        return np.sum(h * h)
+
+    return f
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_drawn_programs_beside_all_schedules(seed: int) -> None:
+    """Up to eight stages: a plan fits wherever a schedule does, each counted, and takes no more than that by 400 slots."""
+    term, chain, dom = chain_of(drawn(seed), ct.f64[N])
+    stages, starts = stages_of(chain, dom, None)
+    if not 2 < len(stages) <= 8:
+        pytest.skip("one stage, or too many")
+    known = [price(stages, runs) for runs in set(every(0, len(stages) - 1))]
+    known.sort(key=lambda one: (one.peak, one.seconds))
+
+    def of_boxes(runs: Runs) -> Runs:
+        return tuple([(starts[a], starts[z]) for a, z in runs])
+
+    peaks = {one.runs: counted(chain, dom, of_boxes(one.runs)).peak for one in known[:100]}
+    low, free = min(peaks.values()), counted(chain, dom, ()).peak
+    for limit in sorted({low, *[int(part * free) for part in (0.9, 0.8, 0.7, 0.6)]}):
+        if limit < low:
+            continue
+        found = within(chain, dom, limit, "operations")
+        assert found.peak <= limit and found.peak == counted(chain, dom, found.runs).peak
+        seconds = price(stages, tuple([(starts.index(a), starts.index(z)) for a, z in found.runs])).seconds
+        fitting = [one.seconds for one in known[:100] if peaks[one.runs] <= limit]
+        assert seconds <= 1.25 * min(fitting)
+        if least(stages).peak <= limit:
+            by_slots = schedule(stages, limit, 400)
+            assert counted(chain, dom, of_boxes(by_slots.runs)).peak > limit or seconds <= 1.05 * by_slots.seconds
+    x = np.linspace(0.1, 1.0, N)
+    with ct.use_engine("reference"):
+        small = ct.plan(drawn(seed), ct.f64[N], memory=low, cost="operations")
+        assert small.cost.peak <= low
+        np.testing.assert_allclose(small.run(x).todense(), ct.grad(term)(x), rtol=1e-10)

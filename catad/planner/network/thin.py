@@ -23,7 +23,7 @@ from catad.planner.request import Request
 from catad.planner.strategy import Runnable
 
 GROWTH = 0.25  # of the numbers of all edges: by so much a vertex that goes may increase them
-FEWER = 0.5  # of the numbers of a result of one map: so many a result with thin vertices may store
+FEWER = 0.75  # of the numbers of a result of one map: so many a result with thin vertices may store
 BY_FILL = "vertices that stay chosen by minimal fill"
 BUDGET = 20_000.0  # work, about as many products; a budget that is smaller is left to the other searches
 
