@@ -120,8 +120,9 @@ def positions(found: access.Access, loops: tuple[int, ...], before: tuple[int, .
     index = np.indices(loops)
     at = [axis.a + sum(s * index[label] for label, s in axis.terms) + np.zeros(loops, int) for axis in found.axes]
     holds = np.ones(loops, bool)
-    for label, lo, hi in found.guards:
-        holds &= (index[label] >= lo) & (index[label] < hi)
+    for terms, lo, hi in found.guards:
+        tested = sum((s * index[label] for label, s in terms), np.zeros(loops, int))
+        holds &= (tested >= lo) & (tested < hi)
     entries = np.arange(math.prod(before)).reshape(before)
     safe = tuple(np.where(holds, p, 0) for p in at)
     return np.where(holds, entries[safe] if before else entries, -1)

@@ -8,7 +8,7 @@ neighbouring threads are joined by shuffles, in their order, and warps through s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -80,7 +80,7 @@ class Folds(Points):
             begin = w.set(f"mul nuw nsw i64 {tile}, {self.tile}")
             count = w.least(w.set(f"sub nsw i64 {n}, {begin}"), str(self.tile))
             bases = self._bases(index)
-            self._tile(begin, count, bases, self._flags(index))
+            self._tile(begin, count, bases, self.positions(index))
             self._join(count)
             w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: self._leave(u, bases))
             if self.shared:
@@ -104,20 +104,16 @@ class Folds(Points):
         mine = w.set(f"add nuw nsw i64 {row}, {w.set(f'mul nuw nsw i64 {self.thread}, {one}')}")
         return w.set(f"add nuw nsw i64 {mine}, {w.set(f'urem i64 {k}, {one}')}")
 
-    def _tile(self, begin: str, count: str, bases: list[str], flags: list[str]) -> None:
+    def _tile(self, begin: str, count: str, bases: list[str], positions: Sequence[str]) -> None:
         """The elements of a thread, folded into its state: pieces at once where the tile is whole, else one by one."""
         w, loop = self.w, self.loops - 1
         strides, end = self.inner_strides(loop), w.set(f"add nsw i64 {begin}, {count}")
 
         def element(place: str, guarded: bool) -> Element:
             i = w.set(f"add nuw nsw i64 {begin}, {place}")
-            return self.element(i, loop, bases, strides, flags, guarded, self.state)
+            return self.element(i, bases, strides, positions, guarded, self.state)
 
-        full = w.set(f"icmp eq i64 {count}, {self.tile}")
-        for guard, flag in zip(self.guards, flags, strict=True):
-            low, high = self.interval(guard, loop)
-            own = w.set(f"and i1 {w.set(f'icmp sge i64 {begin}, {low}')}, {w.set(f'icmp sle i64 {end}, {high}')}")
-            full = w.set(f"and i1 {full}, {w.set(f'and i1 {flag}, {own}')}")
+        full = w.set(f"and i1 {w.set(f'icmp eq i64 {count}, {self.tile}')}, {self.holds(positions, begin, end)}")
         w.when(full, lambda: self._pieces(element))
         w.when(w.set(f"xor i1 {full}, true"), lambda: self._one_by_one(element, count))
 

@@ -43,7 +43,7 @@ class Lanes(Points):
         def line(u: str) -> None:
             row, lane = (u, "") if many == "1" else (w.set(f"udiv i64 {u}, {many}"), w.set(f"urem i64 {u}, {many}"))
             index = self.decoded(row, outer)
-            self._line(lane, self._bases(index), self._flags(index), lambda k, i: states[k, i])
+            self._line(lane, self._bases(index), self.positions(index), lambda k, i: states[k, i])
 
         def asked(u: str) -> None:
             w.when(self._asked(u), lambda: line(u))
@@ -55,13 +55,13 @@ class Lanes(Points):
         """True where a line is to be gone through."""
         return "true"
 
-    def _line(self, lane: str, bases: list[str], flags: list[str], state: Callable[[int, int], str]) -> None:
+    def _line(self, lane: str, bases: list[str], positions: list[str], state: Callable[[int, int], str]) -> None:
         axis, loop = self.loops - 1 - bool(lane), self.loops - 1
         strides, along = self.inner_strides(loop), [self.stride(j, axis) for j in range(len(self.arrays))]
 
         def step(s: str, first: bool = False, anew: bool = False) -> None:
-            here, holds = self._at_step(s, bases, flags, along, axis) if lane else (bases, flags)
-            self.element(lane or s, loop, here, strides, holds, bool(self.guards), state).run(first, anew)
+            here, there = self._at_step(s, bases, positions, along, axis) if lane else (bases, positions)
+            self.element(lane or s, here, strides, there, bool(self.guards), state).run(first, anew)
 
         self._along(self.size(axis), step, state)
         for j, sink in enumerate(self.body.sinks):
@@ -95,17 +95,13 @@ class Lanes(Points):
         cascade.total()
 
     def _at_step(
-        self, s: str, bases: list[str], flags: list[str], along: list[str], axis: int
+        self, s: str, bases: list[str], positions: list[str], along: list[str], axis: int
     ) -> tuple[list[str], list[str]]:
-        """Addresses at a step of the axis, and whether the guards hold there."""
-        w, here, holds = self.w, [], []
+        """Addresses at a step of the axis, and within which lanes the guards hold there."""
+        w, here = self.w, []
         for j, array in enumerate(self.arrays):
             far = w.set(f"mul i64 {along[j]}, {s}")
             here.append(
                 w.set(f"add i64 {bases[j]}, {far}" if is_index(array) else f"getelementptr i8, ptr {bases[j]}, i64 {far}")
             )
-        for guard, flag in zip(self.guards, flags, strict=True):
-            low, high = self.interval(guard, axis)
-            own = w.set(f"and i1 {w.set(f'icmp sge i64 {s}, {low}')}, {w.set(f'icmp slt i64 {s}, {high}')}")
-            holds.append(w.set(f"and i1 {flag}, {own}"))
-        return here, holds
+        return here, self.positions_at(positions, axis, s)

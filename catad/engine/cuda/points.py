@@ -90,7 +90,7 @@ class Points(Places):
                 row = w.set(f"udiv i64 {u}, {units}")
                 piece, index = w.set(f"urem i64 {u}, {units}"), self.decoded(row, outer)
             begin = piece if one == 1 else w.set(f"mul nuw nsw i64 {piece}, {one}")
-            self._piece(begin, n, self._bases(index), self._flags(index))
+            self._piece(begin, n, self._bases(index), self.positions(index))
 
         w.loop(mine, every, unit, together)
         return self._module()
@@ -126,35 +126,19 @@ class Points(Places):
             found.append(far if is_index(array) else w.set(f"getelementptr i8, ptr %p{j}, i64 {far}"))
         return found
 
-    def _flags(self, index: Sequence[str]) -> list[str]:
-        """Whether each guard holds as far as the outer loops say."""
-        w, found = self.w, []
-        for guard in self.guards:
-            flag = "true"
-            for k, i in enumerate(index):
-                low, high = self.interval(guard, k)
-                own = w.set(f"and i1 {w.set(f'icmp sge i64 {i}, {low}')}, {w.set(f'icmp slt i64 {i}, {high}')}")
-                flag = w.set(f"and i1 {flag}, {own}")
-            found.append(flag)
-        return found
-
-    def _piece(self, begin: str, n: str, bases: list[str], flags: list[str]) -> None:
+    def _piece(self, begin: str, n: str, bases: list[str], positions: Sequence[str]) -> None:
         """A unit: all of it at a time where it is whole and no guard changes within it, else index by index."""
         w, loop, width = self.w, self.loops - 1, self.what.width
         strides = self.inner_strides(loop)
 
         def element(i: str, guarded: bool) -> Element:
-            return self.element(i, loop, bases, strides, flags, guarded, _no_state)
+            return self.element(i, bases, strides, positions, guarded, _no_state)
 
         if width == 1 and not self.guards:
             self._sides(begin, element, MOST)
             return
         end = w.set(f"add nsw i64 {begin}, {width}")
-        whole = w.set(f"icmp sle i64 {end}, {n}")
-        for guard, flag in zip(self.guards, flags, strict=True):
-            low, high = self.interval(guard, loop)
-            own = w.set(f"and i1 {w.set(f'icmp sge i64 {begin}, {low}')}, {w.set(f'icmp sle i64 {end}, {high}')}")
-            whole = w.set(f"and i1 {whole}, {w.set(f'and i1 {flag}, {own}')}")
+        whole = w.set(f"and i1 {w.set(f'icmp sle i64 {end}, {n}')}, {self.holds(positions, begin, end)}")
         w.when(whole, lambda: self._sides(begin, element, MOST))
         last = w.least(end, n)
         first = w.set(f"select i1 {whole}, i64 {last}, i64 {begin}")

@@ -133,7 +133,7 @@ class Scans(Points):
         begin = w.set(f"add nuw nsw i64 {start}, {mine}")
         end = w.least(w.set(f"add nuw nsw i64 {begin}, {self.per}"), self.n)
         some = w.set(f"icmp slt i64 {begin}, {end}")
-        w.when(some, lambda: self._fold(begin, end, self.part._bases(index), self.part._flags(index)))
+        w.when(some, lambda: self._fold(begin, end, self.part._bases(index), self.part.positions(index)))
         self._scan_block(some)
         left = w.set(f"sub nsw i64 {self.n}, {start}")
         have = w.least(w.set(f"sdiv i64 {w.set(f'add nsw i64 {left}, {self.per - 1}')}, {self.per}"), str(self.threads))
@@ -203,12 +203,12 @@ class Scans(Points):
 
     # -- the elements of a thread, folded
 
-    def _fold(self, begin: str, end: str, bases: list[str], flags: list[str]) -> None:
+    def _fold(self, begin: str, end: str, bases: list[str], positions: Sequence[str]) -> None:
         w, part = self.w, self.part
         strides = part.inner_strides(part.loops - 1)
 
         def at(i: str, first: bool) -> None:
-            part.element(i, part.loops - 1, bases, strides, flags, bool(part.guards), self.mine).run(first)
+            part.element(i, bases, strides, positions, bool(part.guards), self.mine).run(first)
 
         at(begin, True)
         w.loop(w.set(f"add nuw nsw i64 {begin}, 1"), end, lambda i: at(i, False))
@@ -356,10 +356,10 @@ class Scans(Points):
                 value = w.set(f"load {llvm_type(dtype)}, ptr {self.before(op, number)}")
                 w.do(f"store {llvm_type(dtype)} {value}, ptr {states[k, i]}")
             at += len(one.dtypes)
-        bases, flags, strides = self._bases(index), self._flags(index), self.inner_strides(loop)
+        bases, positions, strides = self._bases(index), self.positions(index), self.inner_strides(loop)
 
         def element(i: str, first: bool) -> None:
-            self.element(i, loop, bases, strides, flags, bool(self.guards), lambda k, i: states[k, i]).run(first)
+            self.element(i, bases, strides, positions, bool(self.guards), lambda k, i: states[k, i]).run(first)
 
         first = w.set(f"xor i1 {w.set(f'or i1 {behind}, {inner}')}, true")
         w.when(first, lambda: element(begin, True))

@@ -2,7 +2,7 @@
 
 A slice, a flip, a shift, a transposition, a broadcast, a diagonal, windows and most reshapes cost no work: a reader of such a
 view reads the array behind it at other positions. A position may depend on several loops: that of `x[b * B + t]` does, and so
-does that in a window, `x[i + k]`. A shift and a pad have a guard: outside an interval of one loop index, the value is their fill
+does that in a window, `x[i + k]`. A shift and a pad have a guard: outside an interval of positions, the value is their fill
 value.
 """
 
@@ -60,11 +60,23 @@ def extent(position: Affine, loops: Sequence[int]) -> tuple[int, int]:
 
 
 class Guard(NamedTuple):
-    """Only for `lo <= index < hi` of the loop `label` the array is read."""
+    """Only for `lo <= s * index + ... < hi` the array is read: a term (label, s) for each loop, by their labels."""
 
-    label: int
+    terms: tuple[tuple[int, int], ...]
     lo: int
     hi: int
+
+
+def guard(position: Affine, lo: int, hi: int) -> Guard:
+    """A `Guard` in normal form, so that equal ones are equal objects: steps without a common factor, the first one positive."""
+    lo, hi, factor = lo - position.a, hi - position.a, math.gcd(*[s for _, s in position.terms]) or 1
+    lo, hi = -(-lo // factor), -(-hi // factor)
+    if position.terms and position.terms[0][1] < 0:
+        lo, hi, factor = 1 - hi, 1 - lo, -factor
+    return Guard(tuple([(label, s // factor) for label, s in position.terms]), lo, max(lo, hi))
+
+
+NEVER = Guard((), 0, 0)  # which holds nowhere
 
 
 class Access(NamedTuple):
@@ -88,13 +100,9 @@ def spread(shape: Sequence[int], over: Sequence[int]) -> Access:
 
 
 def moved(access: Access, at: Sequence[Affine]) -> Access:
-    """The access with each loop index replaced by an affine function of others; those of guards by one other, up or down."""
+    """The access with each loop index replaced by an affine function of others."""
     axes = [composed(axis, at) for axis in access.axes]
-    guards = []
-    for label, lo, hi in access.guards:
-        new, s = at[label].one
-        a = at[label].a
-        guards.append(Guard(new, lo - a, hi - a) if s > 0 else Guard(new, a - hi + 1, a - lo + 1))
+    guards = [guard(composed(Affine(0, terms), at), lo, hi) for terms, lo, hi in access.guards]
     return Access(tuple(axes), tuple(guards), access.fill)
 
 
@@ -196,18 +204,13 @@ def _through_move(view: StridedCopy, access: Access, loops: Sequence[int]) -> Ac
         low, high = extent(found, loops)
         if ax.m == 0 or (not found.terms and not 0 <= low < ax.m):
             axes.append(FIXED)
-            guards.append(Guard(0, 0, 0))
+            guards.append(NEVER)
             continue
         axes.append(affine(ax.a + ax.s * found.a, [(label, ax.s * s) for label, s in found.terms]))
         if low >= 0 and high < ax.m:
             continue
-        if len(found.terms) != 1:
-            return None  # a guard is an interval of one loop
-        label, s = found.one
-        lo, hi = _inside(found.a, s, ax.m)
-        lo, hi = max(lo, 0), min(hi, loops[label])
-        guards.append(Guard(label, lo, max(lo, hi)))
-    new = [guard for guard in guards if not any(_within(known, guard) for known in access.guards)]
+        guards.append(guard(found, max(low, 0), min(high + 1, ax.m)))
+    new = [one for one in guards if not any(_within(known, one) for known in access.guards)]
     if not new:
         return access._replace(axes=tuple(axes))
     if not loops or (access.guards and repr(access.fill) != repr(view.fill)):
@@ -228,22 +231,14 @@ def _counted(ax: Axis, position: Affine) -> Affine | None:
 
 
 def _within(inner: Guard, outer: Guard) -> bool:
-    return inner.label == outer.label and outer.lo <= inner.lo and inner.hi <= outer.hi
-
-
-def _inside(a: int, s: int, m: int) -> tuple[int, int]:
-    """The indices i with `0 <= a + s i < m`."""
-    if s > 0:
-        return -(a // s), (m - 1 - a) // s + 1
-    return -((m - 1 - a) // -s), a // -s + 1
+    return inner.terms == outer.terms and outer.lo <= inner.lo and inner.hi <= outer.hi
 
 
 def _joined(guards: Sequence[Guard]) -> list[Guard]:
-    """Joins guards, so that each loop has one."""
-    found: dict[int, Guard] = {}
-    for label, lo, hi in guards:
-        old = found.get(label)
-        found[label] = (
-            Guard(label, lo, hi) if old is None else Guard(label, max(old.lo, lo), max(min(old.hi, hi), max(old.lo, lo)))
-        )
+    """Joins guards, so that there is one for each sum of indices."""
+    found: dict[tuple[tuple[int, int], ...], Guard] = {}
+    for one in guards:
+        old = found.get(one.terms, one)
+        lo = max(old.lo, one.lo)
+        found[one.terms] = Guard(one.terms, lo, max(min(old.hi, one.hi), lo))
     return list(found.values())

@@ -183,13 +183,15 @@ def of_totals(how: Layout, found: Sequence[Join]) -> Layout:
     """The loops of a layout, folding what its states take in, without results."""
     body = totals(how.kernel.body, found)
     sources, late = len(body.sources), unread(how.kernel.body)
-    guards = [how.kernel.body.sources[j].guard for j in late]
+    guards, own = [how.kernel.body.sources[j].guard for j in late], how.kernel.tests
+    again = [(how.kernel.body.guards + k, t) for k, guard in enumerate(guards) for t, (g, _) in enumerate(own) if g == guard]
+    n = next(loop.size for loop in how.loops if loop.carried)
+    along = "".join(["c" if loop.carried else "z" for loop in how.loops])
+    numbers = [*[(k, own[t][1]) for k, t in again], *[(how.kernel.body.guards + k, along) for k in range(len(late))]]
+    tests = [*how.tests, *[how.tests[t] for _, t in again], *[(1, n) for _ in late]]
     loops = []
     for loop in how.loops:
-        more = [loop.guards[guard] if guard >= 0 else None for guard in guards]
-        if loop.carried:
-            whole = (0, loop.size)
-            more = [(max(lo, 1), hi) for lo, hi in [one or whole for one in more]]
-        loops.append(loop._replace(strides=loop.strides[:sources], guards=(*loop.guards, *more)))
-    kernel = Kernel(body, TOTALS, how.kernel.outer, how.kernel.classes[:sources])
-    return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed)
+        more = [*[loop.tests[t] for _, t in again], *[int(loop.carried) for _ in late]]
+        loops.append(loop._replace(strides=loop.strides[:sources], tests=(*loop.tests, *more)))
+    kernel = Kernel(body, TOTALS, how.kernel.outer, how.kernel.classes[:sources], tests=(*own, *numbers))
+    return Layout(kernel, how.offsets[:sources], tuple(loops), how.indexed, tuple(tests))

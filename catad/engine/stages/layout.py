@@ -28,6 +28,8 @@ class Kernel(NamedTuple):
     """A kernel as it is compiled: the work, the kind of loop nest, the number of outer loops, and how each array runs innermost.
 
     The classes are "c" contiguous, "r" contiguous backwards, "z" standing still, "s" any other stride; of sources, then sinks.
+    A guard holds where all its tests do: each says that a position, a sum of indices times steps, is in an interval. Its courses
+    are "c" by 1, "r" by -1, "z" not at all, "u" up and "d" down by more, a letter for each loop.
     """
 
     body: Body
@@ -36,6 +38,7 @@ class Kernel(NamedTuple):
     classes: tuple[str, ...]
     streaming: bool = False  # results are written by streaming stores, in full aligned vectors
     near: bool = False  # indexed axes are not empty, and their sizes and strides are numbers of 32 bits
+    tests: tuple[tuple[int, str], ...] = ()  # of each test the guard to which it belongs, and its courses along the loops
 
     @property
     def loops(self) -> int:
@@ -127,12 +130,12 @@ def _needed(stage: Stage, roots: Sequence[int | FoldResult]) -> _Needed:
 
 
 class Loop(NamedTuple):
-    """One loop of a nest: its size, whether states are carried along it, the stride of each array, the interval of each guard."""
+    """One loop of a nest: its size, whether states are carried along it, the stride of each array, the step of each test."""
 
     size: int
     carried: bool
     strides: tuple[int, ...]
-    guards: tuple[tuple[int, int] | None, ...]
+    tests: tuple[int, ...]
 
 
 class Layout(NamedTuple):
@@ -142,6 +145,7 @@ class Layout(NamedTuple):
     offsets: tuple[int, ...]
     loops: tuple[Loop, ...]
     indexed: tuple[tuple[int, int], ...] = ()  # of each indexed source the stride and the size of that axis
+    tests: tuple[tuple[int, int], ...] = ()  # of each test the positions for which it holds: from the first to before the second
 
 
 def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
@@ -157,17 +161,17 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
             offsets[j] += at.a * stride
             for label, s in at.terms:
                 steps[j][label] += s * stride
-    loops = []
-    guarded = _guards(stage)
+    loops, arrays, guards = [], len(places), _guards(stage)
+    offsets += [0] * len(guards)
     for k, size in enumerate(stage.shape):
-        guards = tuple([next(((g.lo, g.hi) for g in own if g.label == k), None) for own in guarded])
-        column = [own[k] for own in steps]
+        column = [*[own[k] for own in steps], *[dict(guard.terms).get(k, 0) for _, guard in guards]]
         if k in stage.axis and stage.direction < 0:
             offsets = [o + s * (size - 1) for o, s in zip(offsets, column, strict=True)]
             column = [-s for s in column]
-            guards = tuple([g and (size - g[1], size - g[0]) for g in guards])
-        loops.append(Loop(size, k in stage.axis, tuple(column), guards))
-    found = _nest(stage, loops, offsets)
+        loops.append(Loop(size, k in stage.axis, tuple(column[:arrays]), tuple(column[arrays:])))
+    found = _nest(stage, loops, offsets[:arrays])
+    if found is not None and guards:
+        found = _tested(found, [(k, g.lo - a, g.hi - a) for a, (k, g) in zip(offsets[arrays:], guards, strict=True)])
     indexed = [(own[p.axis], p.size) for p, own in zip(stage.reads, strides, strict=False) if p.axis >= 0]
     if found is None or not indexed:
         return found
@@ -175,19 +179,33 @@ def layout(stage: Ready, strides: Sequence[Sequence[int]]) -> Layout | None:
     return found._replace(kernel=found.kernel._replace(near=near), indexed=tuple(indexed))
 
 
-def _guards(stage: Ready) -> list[tuple[Guard, ...]]:
-    """The guards by their numbers."""
+def _guards(stage: Ready) -> list[tuple[int, Guard]]:
+    """What is tested, with the number of the guard to which it belongs."""
     found = {source.guard: place.access.guards for source, place in zip(stage.body.sources, stage.reads, strict=True)}
-    return [found[k] for k in range(max(found, default=-1) + 1)]
+    return [(k, one) for k in range(max(found, default=-1) + 1) for one in found[k]]
+
+
+def _tested(how: Layout, tests: Sequence[tuple[int, int, int]]) -> Layout:
+    """The layout with the numbers of its tests: the guard, and the interval. No position goes down along the innermost loop."""
+    columns, courses, intervals = [], [], []
+    for t, (guard, lo, hi) in enumerate(tests):
+        steps = [loop.tests[t] for loop in how.loops]
+        if next((s for s in reversed(steps) if s), 1) < 0:
+            steps, lo, hi = [-s for s in steps], 1 - hi, 1 - lo
+        columns.append(steps)
+        courses.append((guard, "".join(map(_course, steps))))
+        intervals.append((lo, hi))
+    loops = tuple([loop._replace(tests=own) for loop, own in zip(how.loops, zip(*columns, strict=True), strict=True)])
+    return how._replace(kernel=how.kernel._replace(tests=tuple(courses)), loops=loops, tests=tuple(intervals))
 
 
 def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
     """The loops merged and ordered, and the kind of nest they make."""
     carried = [loop for loop in loops if loop.carried]
-    plain = [loop for loop in loops if not loop.carried and (loop.size != 1 or any(loop.guards))]
+    plain = [loop for loop in loops if not loop.carried and loop.size != 1]
     if stage.direction == 0:  # sums, in whichever order
         carried = sorted(carried, key=_weight, reverse=True)
-    carried = _merged([loop for loop in carried if loop.size != 1 or any(loop.guards)] or carried[:1])
+    carried = _merged([loop for loop in carried if loop.size != 1] or carried[:1])
     if len(carried) > 1:
         return None
     plain = _merged(sorted(plain, key=_weight, reverse=True))
@@ -195,7 +213,7 @@ def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:
     sizes = [np.dtype(a.dtype).itemsize if not (isinstance(a, Source) and a.is_index) else 0 for a in arrays]
     if not stage.axis:
         if not plain:
-            plain = [_unit(len(sizes), len(loops[0].guards) if loops else 0)]
+            plain = [Loop(1, False, (0,) * len(sizes), (0,) * len(loops[0].tests if loops else ()))]
         kind, order = POINTS, plain
     elif not plain or not carried or _weight(carried[0]) < _weight(plain[-1]):
         kind = FOLDS if _in_tiles(stage.body, (carried or plain)[-1].size) else LINE
@@ -213,21 +231,17 @@ def _in_tiles(body: Body, size: int) -> bool:
     return all(op.kind in ("map", "fold") for op in body.ops) and size >= (SHORT if stores else LEAST)
 
 
-def _unit(arrays: int, guards: int) -> Loop:
-    return Loop(1, False, (0,) * arrays, (None,) * guards)
-
-
 def _weight(loop: Loop) -> int:
     return sum(abs(s) for s in loop.strides)
 
 
 def _merged(loops: list[Loop]) -> list[Loop]:
-    """Neighbouring loops in one, where every array goes on in the inner from where the outer is."""
+    """Neighbouring loops in one, where every array and every test goes on in the inner from where the outer is."""
     out: list[Loop] = []
     for loop in loops:
-        if out and not any(loop.guards) and not any(out[-1].guards):
-            above = out[-1]
-            if all(a == b * loop.size for a, b in zip(above.strides, loop.strides, strict=True)):
+        if out:
+            above, steps = out[-1], (*loop.strides, *loop.tests)
+            if all(a == b * loop.size for a, b in zip((*above.strides, *above.tests), steps, strict=True)):
                 out[-1] = loop._replace(size=above.size * loop.size)
                 continue
         out.append(loop)
@@ -241,3 +255,8 @@ def _class(stride: int, itemsize: int) -> str:
         return "c" if stride > 0 else "r"
     return "s"
 
+
+
+def _course(step: int) -> str:
+    """How a position runs."""
+    return {0: "z", 1: "c", -1: "r"}.get(step, "u" if step > 0 else "d")

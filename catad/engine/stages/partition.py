@@ -17,7 +17,19 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages import split
-from catad.engine.stages.access import Access, Affine, Guard, affine, along, behind, composed, moved, spread, straight
+from catad.engine.stages.access import (
+    Access,
+    Affine,
+    Guard,
+    affine,
+    along,
+    behind,
+    composed,
+    extent,
+    moved,
+    spread,
+    straight,
+)
 from catad.engine.stages.refine import common, split_stage, split_work
 from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
@@ -333,8 +345,8 @@ class Partition:
         (axis,), n = stage.axis, stage.shape[stage.axis[0]]
         step = stage.direction
         shifted = tuple([at._replace(a=at.a - at.one[1] * step) if at.one[0] == axis else at for at in own])
-        guard = Guard(axis, 1, n) if step > 0 else Guard(axis, 0, n - 1)
-        if access.axes != shifted or access.guards != (guard,):
+        guard = (1, n) if step > 0 else (0, n - 1)
+        if access.axes != shifted or access.guards != (Guard(((axis, 1),), *guard),):
             return None
         return _Arg(before=(op, value - op.first, access.fill))
 
@@ -451,14 +463,14 @@ def _has_room(stage: Stage, more: int) -> bool:
 
 
 def _tested(shape: Sequence[int], guards: Sequence[Guard]) -> list[tuple[Affine, int]]:
-    """Indices, counted from either end, and the least that each must be."""
+    """Positions, counted from either end, and the least that each must be."""
     found = []
-    for guard in guards:
-        size = shape[guard.label]
-        if guard.lo > 0:
-            found.append((along(guard.label), guard.lo))
-        if guard.hi < size:
-            found.append((along(guard.label, size - 1, -1), size - guard.hi))
+    for terms, lo, hi in guards:
+        low, high = extent(Affine(0, terms), shape)
+        if lo > low:
+            found.append((Affine(0, terms), lo))
+        if hi <= high:
+            found.append((Affine(high, tuple([(label, -s) for label, s in terms])), high - hi + 1))
     return found
 
 

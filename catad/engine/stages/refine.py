@@ -37,11 +37,11 @@ def _between(first: Sequence[int], second: Sequence[int]) -> list[int] | None:
 
 
 def split_stage(stage: Stage, fine: Sequence[int]) -> Stage | None:
-    """A copy of a stage over finer loops; None where a guard, or the axis of a state, is one of several loops then."""
+    """A copy of a stage over finer loops; None where the axis of a state is one of several loops then."""
     at = _splitting(stage.shape, fine)
     ordered = stage.direction != 0 or any(op.kind not in ("map", "fold") for op in stage.ops)
     axis = None if at is None else _axis(at, stage.axis, ordered)
-    if at is None or axis is None or not all(_can_move(load.access, at) for _, load in stage.inputs):
+    if at is None or axis is None:
         return None
     inputs = [(value, load._replace(access=moved(load.access, at))) for value, load in stage.inputs]
     loads = {_key(load): value for value, load in inputs}
@@ -58,7 +58,7 @@ def split_work(work: Work, fine: Sequence[int]) -> Work | None:
         return work
     at = _splitting(work.shape, fine)
     axis = None if at is None else _axis(at, work.axis, work.kind != "fold" or work.direction != 0)
-    if at is None or axis is None or not all(_can_move(access, at) for _, access in work.reads):
+    if at is None or axis is None:
         return None
     reads = tuple([(k, moved(access, at)) for k, access in work.reads])
     stores = tuple([_through(own, at) for own in work.stores])
@@ -91,10 +91,6 @@ def _axis(at: Coordinates, axis: Sequence[int], ordered: bool) -> tuple[int, ...
     if any(not own or (ordered and len(own) > 1) for own in found):
         return None
     return tuple([label for own in found for label in own])
-
-
-def _can_move(access: Access, at: Coordinates) -> bool:
-    return all(len(at[guard.label].terms) == 1 for guard in access.guards)
 
 
 def _key(load: Load) -> tuple[int, Access, int, int]:

@@ -26,9 +26,8 @@ class Table:
             elif not is_index:
                 self.reads.append((where, place[j], offset))
             values += [offset if is_index else 0, *[loop.strides[j] for loop in how.loops]]
-        for guard in range(how.kernel.body.guards):
-            for loop in how.loops:
-                values += loop.guards[guard] or (0, loop.size)
+        for t, (lo, hi) in enumerate(how.tests):
+            values += [lo, *[loop.tests[t] for loop in how.loops], hi]
         for pair in how.indexed:
             values += pair
         self.values = array("q", values)

@@ -1,13 +1,13 @@
 """LLVM text that finds the numbers of a kernel: the table of a call, addresses of arrays, guards.
 
-A table of 64-bit integers gives the sizes of the loops, then for each array its address and strides, then for each guard the
-interval of each loop, then the stride and the size of each indexed axis. All machines address alike; they differ in what runs at
-the same time.
+A table of 64-bit integers gives the sizes of the loops, then for each array its address and strides, then for each test of a
+guard the least position for which it holds, the steps, and the least position above, then the stride and the size of each
+indexed axis. All machines address alike; they differ in what runs at the same time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -24,15 +24,14 @@ class Places:
     def __init__(self, kernel: Kernel, gpu: bool = False) -> None:
         self.kernel, self.body, self.loops = kernel, kernel.body, kernel.loops
         self.arrays: list[Source | Sink] = [*self.body.sources, *self.body.sinks]
-        self.guards = range(self.body.guards)
+        self.guards, self.tests = range(self.body.guards), range(len(kernel.tests))
         self.indexed = [j for j, source in enumerate(self.body.sources) if source.by >= 0]
         self.w = Writer(gpu)
 
     @property
     def length(self) -> int:
         """The entries of the table."""
-        guards = 2 * len(self.guards) * self.loops
-        return self.loops + len(self.arrays) * (1 + self.loops) + guards + 2 * len(self.indexed)
+        return self._test(len(self.tests)) + 2 * len(self.indexed)
 
     def entry(self, at: int) -> str:
         """A number of the table; the module must define the metadata !0 as empty."""
@@ -51,10 +50,59 @@ class Places:
         """The address of array j; the first number of a loop index."""
         return self.entry(self.loops + j * (1 + self.loops))
 
-    def interval(self, guard: int, loop: int) -> tuple[str, str]:
-        """The interval of a loop in which a guard holds: from the first index to before the second."""
-        start = self.loops + len(self.arrays) * (1 + self.loops) + 2 * guard * self.loops + 2 * loop
-        return self.entry(start), self.entry(start + 1)
+    def _test(self, t: int) -> int:
+        """Where the entries of a test begin."""
+        return self.loops + len(self.arrays) * (1 + self.loops) + t * (2 + self.loops)
+
+    def positions(self, index: Sequence[str]) -> list[str]:
+        """The position of each test as far as the outer loops say, which have these indices."""
+        return [self._forth("0", t, enumerate(index)) for t in self.tests]
+
+    def positions_at(self, positions: Sequence[str], loop: int, i: str) -> list[str]:
+        """Positions with the index of one more loop."""
+        return [self._forth(position, t, [(loop, i)]) for t, position in enumerate(positions)]
+
+    def _forth(self, position: str, t: int, indices: Iterable[tuple[int, str]]) -> str:
+        """The position of a test with indices of more loops."""
+        w = self.w
+        for k, i in indices:
+            course = self.kernel.tests[t][1][k]
+            if course == "z" or i == "0":
+                continue
+            if course not in ("c", "r"):
+                i = w.set(f"mul i64 {self.entry(self._test(t) + 1 + k)}, {i}")
+            same = position == "0" and course != "r"
+            position = i if same else w.set(f"{'sub' if course == 'r' else 'add'} i64 {position}, {i}")
+        return position
+
+    def _bounds(self, t: int) -> tuple[str, str]:
+        """The least position for which a test holds, and the least one above."""
+        return self.entry(self._test(t)), self.entry(self._test(t) + 1 + self.loops)
+
+    def intervals(self, positions: Sequence[str]) -> list[tuple[str, str]]:
+        """The interval of the innermost loop in which each test holds: from the first index to before the second."""
+        return [self._interval(position, t) for t, position in enumerate(positions)]
+
+    def _interval(self, p: str, t: int) -> tuple[str, str]:
+        w, innermost, course = self.w, self.loops - 1, self.kernel.tests[t][1][-1]
+        lo, hi = self._bounds(t)
+        if course == "z":
+            return "0", w.set(f"select i1 {self._between(p, lo, hi)}, i64 {self.size(innermost)}, i64 0")
+        if course == "c":
+            return (lo, hi) if p == "0" else (w.set(f"sub i64 {lo}, {p}"), w.set(f"sub i64 {hi}, {p}"))
+        step = self.entry(self._test(t) + 1 + innermost)
+        low, high = (self._floor(w.set(f"sub i64 {p}, {end}"), step) for end in (lo, hi))
+        return w.set(f"sub i64 0, {low}"), w.set(f"sub i64 0, {high}")
+
+    def _between(self, position: str, lo: str, hi: str) -> str:
+        low, high = self.w.set(f"icmp sge i64 {position}, {lo}"), self.w.set(f"icmp slt i64 {position}, {hi}")
+        return self.w.set(f"and i1 {low}, {high}")
+
+    def _floor(self, number: str, divisor: str) -> str:
+        """The quotient, rounded down; the divisor is positive."""
+        w = self.w
+        below = w.set(f"icmp slt i64 {w.set(f'srem i64 {number}, {divisor}')}, 0")
+        return w.set(f"add i64 {w.set(f'sdiv i64 {number}, {divisor}')}, {w.set(f'sext i1 {below} to i64')}")
 
     def at_index(self, j: int) -> tuple[str, str, bool]:
         """The stride and the size of the axis of array j that an index gives the position along, and whether both are near."""
@@ -84,38 +132,43 @@ class Places:
             return w.set(f"getelementptr inbounds {kind}, ptr {base}, i64 {w.set(f'sub i64 0, {i}')}")
         return w.set(f"getelementptr i8, ptr {base}, i64 {w.set(f'mul i64 {i}, {stride}')}")
 
-    def holds(self, begin: str, end: str) -> str:
-        """True where all guards hold in a range of the innermost loop."""
+    def inside(self, positions: Sequence[str], i: str, guard: int) -> str:
+        """True where a guard holds at an index of the innermost loop."""
+        every = "true"
+        for t, position in enumerate(positions):
+            if self.kernel.tests[t][0] == guard:
+                own = self._between(self._forth(position, t, [(self.loops - 1, i)]), *self._bounds(t))
+                every = own if every == "true" else self.w.set(f"and i1 {every}, {own}")
+        return every
+
+    def holds(self, positions: Sequence[str], begin: str, end: str) -> str:
+        """True where all guards hold in a range of the innermost loop: at its first index and at its last."""
         w, every = self.w, "true"
-        for guard in self.guards:
-            lo, hi = self.interval(guard, self.loops - 1)
-            low, high = w.set(f"icmp sge i64 {begin}, {lo}"), w.set(f"icmp sle i64 {end}, {hi}")
-            own = w.set(f"and i1 %g{guard}, {w.set(f'and i1 {low}, {high}')}")
-            every = w.set(f"and i1 {every}, {own}")
+        for t, position in enumerate(positions):
+            last, (lo, hi) = w.set(f"sub i64 {end}, 1"), self._bounds(t)
+            first, last = (self._forth(position, t, [(self.loops - 1, i)]) for i in (begin, last))
+            low, high = w.set(f"icmp sge i64 {first}, {lo}"), w.set(f"icmp slt i64 {last}, {hi}")
+            every = w.set(f"and i1 {every}, {w.set(f'and i1 {low}, {high}')}")
         return every
 
     def element(
         self,
         i: str,
-        loop: int,
         bases: list[str],
         strides: list[str],
-        flags: list[str],
+        positions: Sequence[str],
         guarded: bool,
         state: Callable[[int, int], str],
     ) -> Element:
-        """The work at index i of a loop, given where arrays and states are; `flags` say which guards hold in the other loops."""
-        w = self.w
+        """The work at index i of the innermost loop, given where arrays, states and the positions of tests are at its first."""
 
         def inside(guard: int) -> str:
-            lo, hi = self.interval(guard, loop)
-            low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
-            return w.set(f"and i1 {flags[guard]}, {w.set(f'and i1 {low}, {high}')}")
+            return self.inside(positions, i, guard)
 
         def pointer(j: int) -> str:
             return self.address(j, bases[j], i, strides[j])
 
-        return Element(w, self.body, pointer, state, inside if guarded else None, self.at_index)
+        return Element(self.w, self.body, pointer, state, inside if guarded else None, self.at_index)
 
     def inner_strides(self, loop: int) -> list[str]:
         """The strides of a loop that addresses need: of loop indices and of what does not lie contiguously."""

@@ -240,6 +240,9 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
         low = high = 0
     elif mode == "constant":
         low, high = _pairs(options.get("constant_values", 0), x.ndim, "constant_values")[axis]
+        fill = _one_number(low, high, x.dtype)
+        if fill is not None:
+            return fresh(trace, computed(trace.region, words.pad(int(before), int(after), fill, axis), x.var_))
     elif mode == "linear_ramp":
         return _ramps(x, axis, (before, after), _pairs(options.get("end_values", 0), x.ndim, "end_values")[axis])
     elif mode in _STATISTICS:
@@ -249,13 +252,23 @@ def _padded(trace: Trace, x: Any, axis: int, before: int, after: int, mode: str,
     parts = []
     for count, value in ((before, low), (after, high)):
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        number = value if isinstance(value, Traced) else np.asarray(value, x.dtype if _is_whole(value, x) else None)
-        parts.append(np.broadcast_to(number.astype(x.dtype), shape))
+        parts.append(np.broadcast_to(value.astype(x.dtype) if isinstance(value, Traced) else _as_entry(value, x.dtype), shape))
     return np.concatenate([parts[0], x, parts[1]], axis)
 
 
-def _is_whole(value: Any, x: Any) -> bool:
-    return type(value) is int and bool(x.dtype.kind in "iu")  # one that the dtype does not hold is NumPy's error
+def _one_number(low: Any, high: Any, dtype: np.dtype[Any]) -> float | None:
+    """The number with which a floating array is padded on both sides; None where it is not known, or where there are two."""
+    if dtype.kind != "f" or any(isinstance(one, Traced) or np.ndim(one) for one in (low, high)):
+        return None
+    first, second = np.asarray(low).astype(dtype), np.asarray(high).astype(dtype)
+    return float(first) if first.tobytes() == second.tobytes() else None
+
+
+def _as_entry(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as an entry of an array of a dtype; one that the dtype does not hold is NumPy's error."""
+    made = np.zeros(np.shape(value), dtype)
+    made[...] = value
+    return made
 
 
 def _turned(x: Any, made: Any, axis: int, before: int, after: int, repeats: bool) -> Any:

@@ -102,26 +102,24 @@ class Blocks(Nest):
         start = w.set(f"add i64 %b, {skipped}")
         w.when(begins, lambda: self._at(states[0], "%b", True, True))
         w.when(w.set(f"xor i1 {begins}, true"), lambda: self._load_states(states[0], "%u"))
-        interleaved = "false"
+        interleaved, positions = "false", self._positions
         if count > 1:
             tiles = w.set(f"udiv i64 {w.set('sub i64 %e, %b')}, {TILE * count}")
-            interleaved = w.set(f"and i1 {w.set(f'icmp sgt i64 {tiles}, 0')}, {self.holds(start, '%e')}")
+            interleaved = w.set(f"and i1 {w.set(f'icmp sgt i64 {tiles}, 0')}, {self.holds(positions, start, '%e')}")
             w.when(interleaved, lambda: self._interleaved(states, tiles, skipped))
-        flags = [f"%g{guard}" for guard in self.guards]
 
         def part(begin: str, end: str, guarded: bool) -> None:
             w.loop(begin, end, lambda i: self._at(states[0], i, False, guarded))
 
         one_piece = w.set(f"xor i1 {interleaved}, true")
-        w.when(one_piece, lambda: self._split(start, "%e", flags, self.loops - 1, part))
+        w.when(one_piece, lambda: self._split(start, "%e", positions, part))
         return self._row_text("i64 %b", "i64 %e", "i64 %u")
 
     def _at(self, states: States, i: str, first: bool, guarded: bool, beside: Mapping[int, str] | None = None) -> None:
         """The work at one index; some results may be written beside."""
         loop = self.loops - 1
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = [f"%g{guard}" for guard in self.guards]
-        element = self.element(i, loop, bases, strides, flags, guarded, lambda k, j: states[k, j])
+        element = self.element(i, bases, strides, self._positions, guarded, lambda k, j: states[k, j])
         if beside is not None:
             element.pointer = lambda j, direct=element.pointer: beside[j] if j in beside else direct(j)  # type: ignore[misc]
         element.run(first)

@@ -76,7 +76,7 @@ class Folds(Nest):
         if not self.guards:
             self._tile(False)
         else:
-            inside = self.holds("%b", "%e")
+            inside = self.holds(self._positions, "%b", "%e")
             w.when(inside, lambda: self._tile(False))
             w.when(w.set(f"xor i1 {inside}, true"), lambda: self._tile(True))
         return self._row_text("i64 %b", "i64 %e", "i64 %u")
@@ -84,13 +84,12 @@ class Folds(Nest):
     def _tile(self, guarded: bool) -> None:
         w, loop = self.w, self.loops - 1
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = [f"%g{guard}" for guard in self.guards]
         width = WIDTH if self.commutes else self.chains
         places = self._lanes_of if self.commutes else self._chains_of
         state, total = places(width), places(width)
 
         def element(i: str, numbers: Numbers, first: bool) -> None:
-            self.element(i, loop, bases, strides, flags, guarded, numbers).run(first)
+            self.element(i, bases, strides, self._positions, guarded, numbers).run(first)
 
         count = w.set("sub i64 %e, %b")
         many = w.set(f"icmp sge i64 {count}, {width * (4 if self.commutes else 64)}")

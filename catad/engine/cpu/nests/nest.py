@@ -60,14 +60,13 @@ class Nest(Places):
         return self.w.module([row, outer]) + METADATA
 
     def _outer(self) -> str:
-        """The loop over rows: addresses of each row, and whether its guards hold as far as the outer loops say."""
+        """The loop over rows: addresses of each row, and the positions that its guards test."""
         inner, self.w = self.w, self.w.beside()
         w = self.w
         sizes = [self.size(k) for k in range(self.kernel.outer)]
         outer = range(self.kernel.outer)
         strides = [[self.stride(j, k) for k in outer] for j in range(len(self.arrays))]
         bases = [self.base(j) for j in range(len(self.arrays))]
-        intervals = [[self.interval(guard, k) for k in outer] for guard in self.guards]
 
         def row(unit: str) -> None:
             r, more = self._unit(unit)
@@ -80,8 +79,7 @@ class Nest(Places):
                 if self.shifted:
                     at = w.set(f"add i64 {at}, {w.set(f'mul i64 {self.stride(j, self.loops - 1)}, %b')}")
                 given.append(f"i64 {at}" if is_index(array) else f"ptr {w.set(f'inttoptr i64 {at} to ptr')}")
-            for guard in self.guards:
-                given.append(f"i1 {self._flag(intervals[guard], index)}")
+            given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @row({', '.join(given)})")
 
         w.loop("%first", "%last", row)
@@ -90,14 +88,6 @@ class Nest(Places):
         text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
         self.w = inner
         return text
-
-    def _flag(self, intervals: Sequence[tuple[str, str]], index: Sequence[str]) -> str:
-        """True where a guard holds as far as the outer loops say."""
-        w, flag = self.w, "true"
-        for (lo, hi), i in zip(intervals, index, strict=True):
-            low, high = w.set(f"icmp sge i64 {i}, {lo}"), w.set(f"icmp slt i64 {i}, {hi}")
-            flag = w.set(f"and i1 {flag}, {w.set(f'and i1 {low}, {high}')}")
-        return flag
 
     def _unit(self, unit: str) -> tuple[str, list[str]]:
         """The row of a unit of work, and what the function of a row is told besides."""
@@ -114,7 +104,7 @@ class Nest(Places):
         given = ["ptr noalias readonly %t", *more]
         for j, array in enumerate(self.arrays):
             given.append(f"i64 %a{j}" if is_index(array) else f"ptr {self._apart(j)} {self._aligned(array)} %a{j}")
-        given += [f"i1 %g{guard}" for guard in self.guards]
+        given += [f"i64 {position}" for position in self._positions]
         return self.w.text(self.row, ", ".join(given), "internal", "alwaysinline")
 
     def _apart(self, j: int) -> str:
@@ -124,19 +114,21 @@ class Nest(Places):
     def _aligned(self, array: Source | Sink) -> str:
         return f"align {VECTOR}" if self.shifted and isinstance(array, Sink) else ""
 
-    def _split(self, begin: str, end: str, flags: list[str], loop: int, part: Callable[[str, str, bool], None]) -> None:
+    @property
+    def _positions(self) -> list[str]:
+        """The positions of the tests at a row, which its function is given."""
+        return [f"%q{t}" for t in self.tests]
+
+    def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, bool], None]) -> None:
         """Run a range of the innermost loop: guarded, then where all guards hold, then guarded, by the same code as before."""
         w = self.w
         if not self.guards:
             part(begin, end, False)
             return
-        low, high, every = begin, end, "true"
-        for guard in self.guards:
-            lo, hi = self.interval(guard, loop)
+        low, high = begin, end
+        for lo, hi in self.intervals(positions):
             low, high = w.most(low, lo), w.least(high, hi)
-            every = w.set(f"and i1 {every}, {flags[guard]}")
         low = w.least(low, end)
-        low = w.set(f"select i1 {every}, i64 {low}, i64 {end}")
         high = w.most(low, high)
 
         def side(turn: str) -> None:
@@ -154,12 +146,12 @@ class Nest(Places):
         """No states: the innermost loop from %b to %e."""
         loop = self.loops - 1
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = [f"%g{guard}" for guard in self.guards]
+        positions = self._positions
 
         buffers = self._buffers() if self.kernel.streaming else {}
 
         def element(i: str, guarded: bool, start: str = "") -> Element:
-            made = self.element(i, loop, bases, strides, flags, guarded, _no_state)
+            made = self.element(i, bases, strides, positions, guarded, _no_state)
             if start:
                 direct, at = made.pointer, self.w.set(f"sub i64 {i}, {start}")
                 made.pointer = lambda j: self._gep(j, buffers[j], at) if j in buffers else direct(j)
@@ -178,7 +170,7 @@ class Nest(Places):
                 if self.kernel.streaming:
                     self._streamed(block, buffers)
                 else:
-                    self._split("%b", "%e", flags, loop, part)
+                    self._split("%b", "%e", positions, part)
                 return
             here = element("0" if self.kernel.streaming else "%b", False)
             values = [here.value(a) for a in found.args]
@@ -229,7 +221,7 @@ class Nest(Places):
         w, loop = self.w, self.loops - 1
         n = self.size(loop)
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]
-        flags = [f"%g{guard}" for guard in self.guards]
+        positions = self._positions
         states = {
             (k, i): w.slot(llvm_type(dtype))
             for k, op in enumerate(self.body.ops)
@@ -240,7 +232,7 @@ class Nest(Places):
             return states[k, i]
 
         def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
-            self.element(i, loop, bases, strides, flags, guarded, state).run(first, anew)
+            self.element(i, bases, strides, positions, guarded, state).run(first, anew)
 
         long = rounds(self.body) and not (n.isdigit() and int(n) <= LEAF)  # lengths of a whole program are known
         cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if long else None
@@ -265,7 +257,7 @@ class Nest(Places):
             if cascade is not None and not self.guards:
                 begun = w.least(n, str(LEAF))
                 w.loop("1", begun, lambda i: element(i, False))
-            self._split(begun, n, flags, loop, part)
+            self._split(begun, n, positions, part)
         if cascade is not None:
             cascade.total()
         self._store_folds(state, lambda j: bases[j])
@@ -293,15 +285,15 @@ class Nest(Places):
                 return state(w.set(f"sub i64 {i}, {start}"))
 
             def step(s: str, first: bool = False, anew: bool = False) -> None:
-                bases, flags = self._at_step(s, along, axis)
+                bases, positions = self._at_step(s, along, axis)
 
                 def part(begin: str, end: str, guarded: bool) -> None:
                     def element(i: str) -> None:
-                        self.element(i, lane, bases, strides, flags, guarded, states(i)).run(first, anew)
+                        self.element(i, bases, strides, positions, guarded, states(i)).run(first, anew)
 
                     w.loop(begin, end, element)
 
-                self._split(start, stop, flags, lane, part)
+                self._split(start, stop, positions, part)
 
             if not rounds(self.body):
                 step("0", first=True)
@@ -347,19 +339,15 @@ class Nest(Places):
             cascade.push()
 
     def _at_step(self, s: str, along: list[str], axis: int) -> tuple[list[str], list[str]]:
-        """Addresses at a step of the axis, and whether the guards hold there."""
-        w, bases, flags = self.w, [], []
+        """Addresses at a step of the axis, and within which lanes the guards hold there."""
+        w, bases = self.w, []
         for j, array in enumerate(self.arrays):
             far = w.set(f"mul i64 {along[j]}, {s}")
             if is_index(array):
                 bases.append(w.set(f"add i64 %a{j}, {far}"))
             else:
                 bases.append(w.set(f"getelementptr i8, ptr %a{j}, i64 {far}"))
-        for guard in self.guards:
-            lo, hi = self.interval(guard, axis)
-            low, high = w.set(f"icmp sge i64 {s}, {lo}"), w.set(f"icmp slt i64 {s}, {hi}")
-            flags.append(w.set(f"and i1 %g{guard}, {w.set(f'and i1 {low}, {high}')}"))
-        return bases, flags
+        return bases, self.positions_at(self._positions, axis, s)
 
     def _store_folds(self, state: Callable[[int, int], str], pointer: Callable[[int], str]) -> None:
         w = self.w

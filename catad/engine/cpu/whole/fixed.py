@@ -61,8 +61,7 @@ class FixedNest(Nest):
                 else:
                     place = f"%p{j}" if at == "0" else w.set(f"getelementptr i8, ptr %p{j}, i64 {at}")
                     given.append(f"ptr {place}")
-            flags = [self._flag([self.interval(guard, k) for k in range(len(outer))], index) for guard in self.guards]
-            given += [f"i1 {flag}" for flag in flags]
+            given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @{self.row}({', '.join(given)})")
 
         level(0, [])
