@@ -10,9 +10,11 @@ import pytest
 
 import catad as ct
 from catad.spaces import flatten
+from catad.testing.emulator import EmulatedGpu
 from tests.simt.kernels import CASES, Case
 
-ENGINES = ("reference", "cpu")
+ENGINES = ("reference", "cpu", "emulated gpu")
+ct.engine.register(EmulatedGpu())
 
 
 def floats(args: tuple[Any, ...]) -> list[int]:
