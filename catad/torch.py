@@ -72,7 +72,7 @@ def _function(torch: Any, term: Any) -> Any:
                 pairs = zip(cotangents, ctx.of_result, strict=True)
                 given = [_array(torch, v.contiguous()) if is_float else () for v, is_float in pairs]
                 found = gradients(ctx.floats, ctx.floats, ctx.pullback(ctx.made.filled(given)[0]))
-                moved = [None if v is None else _tensor(torch, v) for v in found]
+                moved = [_tensor(torch, v) if asked else None for v, asked in zip(found, ctx.needs_input_grad[2:], strict=True)]
             return None, None, *moved
 
     return Morphism

@@ -280,7 +280,10 @@ class Fake(Strict):
         self.get_array_module = lambda *args: self if any(isinstance(a, FakeArray) for a in args) else np
         self.get_default_memory_pool = Pool
         runtime = SimpleNamespace(
-            driverGetVersion=lambda: self.version, getDevice=lambda: self.current, CUDARuntimeError=CUDARuntimeError
+            driverGetVersion=lambda: self.version,
+            getDevice=lambda: self.current,
+            getDeviceProperties=lambda number: {"name": b"a fake GPU"},
+            CUDARuntimeError=CUDARuntimeError,
         )
         self.cuda = SimpleNamespace(
             runtime=runtime,
@@ -424,8 +427,8 @@ def _shown(found: dict[str, Any]) -> FakeArray:
 class Device:
     """A device; `with` makes it the current one."""
 
-    def __init__(self, number: int) -> None:
-        self.id = number
+    def __init__(self, number: int | None = None) -> None:
+        self.id = fake.current if number is None else number
 
     @property
     def compute_capability(self) -> str:
