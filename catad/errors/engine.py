@@ -33,6 +33,15 @@ def needs_cupy(thing: object, why: BaseException) -> str:
     )
 
 
+def lacks_library(said: str) -> str:
+    return text(
+        "CuPy lacks a library of CUDA that its array code needs",
+        given=" ".join(said.split()),
+        expected="NVRTC for most array code, cuBLAS for products of matrices",
+        do="pip install 'cuda-toolkit[cudart,nvrtc,cublas]==12.*' (13.* beside the wheel cupy-cuda13x)",
+    )
+
+
 def needs_library(what: str, package: str, install: str) -> str:
     return text(f"{what} needs {package}", given=f"a Python that cannot import {package}", do=f"pip install {install}")
 

@@ -201,3 +201,29 @@ def test_the_driver_cannot_hold_a_kernel() -> None:
     fake.broken = 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources requested for launch"
     with pytest.warns(ct.CatadNotice, match="CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"):
         assert f(x)._data.tolist() == (np.arange(5.0) - 43.5).tolist()
+
+
+class DynamicLibNotFoundError(RuntimeError):
+    """As that of `cuda.pathfinder`, which CuPy 14 raises."""
+
+
+LACKING: dict[str, Exception] = {  # as CuPy 14.0.1 raises them on a machine without these libraries
+    "NVRTC": DynamicLibNotFoundError('Failure finding "libnvrtc.so.13 or libnvrtc.so.12"'),
+    "cuBLAS": ImportError("libcublas.so.12: cannot open shared object file: No such file or directory"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::catad.CatadNotice")
+@pytest.mark.parametrize("name", LACKING)
+def test_a_cupy_without_the_libraries_of_its_array_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(*_: Any, **__: Any) -> None:
+        raise LACKING[name]
+
+    x = fake.asarray(np.eye(3) + 1.0)
+    monkeypatch.setattr(fake, "matmul", raises, raising=False)
+    with pytest.raises(ct.EngineError, match="lacks a library of CUDA") as caught:
+        ct.matmul(x, x)
+    assert str(LACKING[name]) in str(caught.value) and "cuda-toolkit[cudart,nvrtc,cublas]" in str(caught.value)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    assert ct.matmul(x, x)._data.tolist() == ((np.eye(3) + 1.0) @ (np.eye(3) + 1.0)).tolist()
