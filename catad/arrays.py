@@ -1,10 +1,10 @@
 """The one rule that checks every array which a caller passes.
 
 An array is its numbers, a shape and a dtype, and nothing more. The rule accepts `numpy.ndarray`, NumPy scalars and
-`numpy.memmap`, all as plain arrays in the byte order of the machine, and CuPy arrays. It rejects types that mean more than
-their numbers, with a message that says how to convert them: masks, `np.matrix`, labels that align, units, tapes of
-gradients, deferred work. Only the caller knows whether these may be left out. The rule imports no other library: it knows
-types by their names.
+`numpy.memmap`, all as plain arrays in the byte order of the machine, CuPy arrays, and arrays of other libraries in the memory
+of a GPU, which it shows as CuPy arrays without a copy. It rejects types that mean more than their numbers, with a message that
+says how to convert them: masks, `np.matrix`, labels that align, units, tapes of gradients, deferred work. Only the caller knows
+whether these may be left out. The rule imports no other library but CuPy: it knows types by their names.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from catad import buffers, errors
+from catad.shown import shown
 
 Array = Any  # an array of NumPy, CuPy or another library with the same API
 
@@ -70,8 +71,10 @@ def as_array(thing: Any) -> Array:
         return thing if thing.dtype.isnative else thing.astype(thing.dtype.newbyteorder("="))
     if kind is np.memmap:
         return as_array(np.asarray(thing))
-    if not isinstance(thing, np.ndarray) and array_module(thing) is not None:
-        return thing
+    if not isinstance(thing, np.ndarray):
+        found = thing if array_module(thing) is not None else shown(thing)
+        if found is not None:
+            return found
     raise errors.SpaceError(errors.not_a_value(thing))
 
 

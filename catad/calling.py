@@ -99,15 +99,14 @@ def _in_order(read: Sequence[Any], order: Sequence[int] | None, leaves: Sequence
 
 def leaves_of(value: Any) -> tuple[list[Any], Space]:
     """The leaves of a value and its space. Python numbers are arrays of their own, float64, int64 or bool."""
-    leaves = flatten(value)
-    strong = [leaf for leaf in leaves if not is_weak(leaf) and not hasattr(type(leaf), "builder")]
-    xp = common_module(strong)
+    leaves = [leaf if is_weak(leaf) or hasattr(type(leaf), "builder") else as_array(leaf) for leaf in flatten(value)]
+    xp = common_module([leaf for leaf in leaves if not is_weak(leaf) and not hasattr(type(leaf), "builder")])
     made = []
     for leaf in leaves:
         if is_weak(leaf):
             leaf = as_number(xp, leaf, weak_dtype(leaf, ()))
             leaf = leaf[()] if xp is np else leaf  # a number into which nobody writes, as later calls read it
-        made.append(leaf if hasattr(type(leaf), "builder") else as_array(leaf))
+        made.append(leaf)
     spaces = [leaf.space if hasattr(type(leaf), "builder") else Tensor(leaf.shape, leaf.dtype) for leaf in made]
     return made, space_like(value, spaces)
 

@@ -32,7 +32,7 @@ RATES = {  # rounded, as measured on a machine of two cores: seconds for a launc
     "others": (2.2e-5, 8e-11, 0.0),
 }  # fmt: skip
 if _owner is not None:
-    for engine in ("reference", "cpu", "auto"):
+    for engine in ("reference", "cpu", "auto", "cuda", "cupy"):
         kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in RATES.items()}
         with open(os.path.join(_cache, f"profile-{engine}.json"), "w", encoding="utf-8") as file:
             json.dump({"catad profile": 2, "engine": engine, "kernels": kernels}, file)
@@ -83,10 +83,12 @@ def pytest_configure(config):
 
         Program.__call__ = on_arrays_of(cupy, Program.__call__)
     elif chosen == "fake-cupy":
+        from catad.engine.cuda.device import GPU
+
         from .fake_cupy import fake
 
         sys.modules["cupy"] = fake
-        Program.__call__ = on_arrays_of(fake, Program.__call__)
+        Program.__call__ = on_arrays_of(fake, Program.__call__, GPU.synchronize)
     else:
         Program.__call__ = on_arrays_of(strict, Program.__call__)
 

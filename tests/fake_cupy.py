@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import time
 from array import array
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -20,7 +21,9 @@ from catad.engine.cuda import kernel
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
 
-from .strict_arrays import Strict, StrictArray, _unwrap
+from .strict_arrays import Strict, StrictArray, _unwrap, _wrap
+
+_CUDA = 2  # the kind of device that DLPack calls CUDA
 
 
 class CUDARuntimeError(RuntimeError):
@@ -54,8 +57,11 @@ class FakeArray(StrictArray):
 
     def __init__(self, data: np.ndarray) -> None:
         super().__init__(data)
-        self.device = SimpleNamespace(id=fake.current)
+        self.device = Device(fake.current)
         fake.count(data)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()` explicitly.")
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return fake
@@ -64,6 +70,53 @@ class FakeArray(StrictArray):
     def data(self) -> Any:
         """A pointer."""
         return SimpleNamespace(ptr=self._data.__array_interface__["data"][0], copy_to_host_async=self._to_host)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        strides = None if self._data.flags.c_contiguous else self.strides
+        here = {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data.ptr, False), "strides": strides}
+        return {**here, "descr": self.dtype.descr, "stream": Stream._current[-1].ptr or 1, "version": 3}
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _CUDA, self.device.id
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+        """The capsule of NumPy, which says that the memory is that of a device."""
+        if not self._data.flags.writeable:
+            raise BufferError("read-only")
+        capsule = self._data.__dlpack__()
+        _device_in(capsule)[:] = [_CUDA, self.device.id]
+        return capsule
+
+    def __getitem__(self, key: Any) -> Any:
+        """Where NumPy's indices are out of range, these wrap; a mask says only on the device how many it takes."""
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(part, FakeArray) and part.dtype.kind == "b" for part in parts):
+            fake.wait("a mask")
+        elif any(isinstance(part, FakeArray) for part in parts) and not any(part is None or part is ... for part in parts):
+            sizes = self.shape[: len(parts)]
+            key = tuple(
+                [
+                    FakeArray(part._data % n) if isinstance(part, FakeArray) and n else part
+                    for part, n in zip(parts, sizes, strict=False)
+                ]
+            )
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Nobody says which of several writes at one place comes last."""
+        if isinstance(key, FakeArray) and key.dtype.kind in "iu" and key.ndim == 1 and isinstance(value, FakeArray):
+            order = fake.random.permutation(key.size)
+            given = np.broadcast_to(value._data, (key.size, *self.shape[1:]))
+            self._data[key._data[order] % max(len(self), 1)] = given[order]
+        else:
+            super().__setitem__(key, value)
+
+    @property
+    def flags(self) -> Any:
+        """Arrays of CuPy cannot be made read-only, so their flags do not say whether they are."""
+        mine = self._data.flags
+        return SimpleNamespace(c_contiguous=mine.c_contiguous, f_contiguous=mine.f_contiguous, owndata=mine.owndata)
 
     def _to_host(self, place: int, size: int, stream: Any) -> None:
         assert not stream.captured, "copies to pageable memory cannot be captured"
@@ -80,6 +133,7 @@ class Stream:
     """A stream; what it is given to do is done at once, or when it is captured, noted."""
 
     _current: ClassVar[list[Stream]] = []
+    null: ClassVar[Stream]
 
     def __init__(self, ptr: int | None = None) -> None:
         self.ptr = 16 * (1 + fake.streams) if ptr is None else ptr
@@ -119,17 +173,42 @@ class Graph:
 
 
 class Event:
-    """An event; `late` ones are not done until somebody waits for them."""
+    """An event; `late` ones are not done until somebody waits for them. Their time is that of the emulator."""
 
-    def __init__(self, disable_timing: bool = False) -> None:
-        self.done = False
+    def __init__(self, block: bool = False, disable_timing: bool = False, interprocess: bool = False) -> None:
+        self.done, self.timed, self.at = False, not disable_timing, 0.0
 
     def record(self, stream: Any = None) -> None:
-        self.done = not fake.late
+        self.done, self.at = not fake.late, time.perf_counter()
 
     def synchronize(self) -> None:
         fake.wait("event")
         self.done = True
+
+
+def _elapsed(begun: Event, ended: Event) -> float:
+    """Milliseconds; as with the real one, both events must have been reached, and must take times."""
+    if not (begun.done and ended.done):
+        raise CUDARuntimeError("cudaErrorNotReady: device not ready")
+    if not (begun.timed and ended.timed):
+        raise CUDARuntimeError("cudaErrorInvalidResourceHandle: invalid resource handle")
+    return 1e3 * (ended.at - begun.at)
+
+
+class Pool:
+    """The memory pool."""
+
+    def used_bytes(self) -> int:
+        return fake.used
+
+    def total_bytes(self) -> int:
+        return fake.used
+
+    def free_all_blocks(self, stream: Any = None) -> None:
+        pass
+
+    def set_limit(self, size: int | None = None, fraction: float | None = None) -> None:
+        fake.limit = size or math.inf
 
 
 class LinkState:
@@ -198,9 +277,13 @@ class Fake(Strict):
         self.functions: list[tuple[Any, int]] = []
         self.reset()
         self.asnumpy = lambda a: a.get()
-        self.get_array_module = lambda *args: self
+        self.get_array_module = lambda *args: self if any(isinstance(a, FakeArray) for a in args) else np
+        self.get_default_memory_pool = Pool
         runtime = SimpleNamespace(
-            driverGetVersion=lambda: self.version, getDevice=lambda: self.current, CUDARuntimeError=CUDARuntimeError
+            driverGetVersion=lambda: self.version,
+            getDevice=lambda: self.current,
+            getDeviceProperties=lambda number: {"name": b"a fake GPU"},
+            CUDARuntimeError=CUDARuntimeError,
         )
         self.cuda = SimpleNamespace(
             runtime=runtime,
@@ -208,10 +291,11 @@ class Fake(Strict):
             function=SimpleNamespace(LinkState=LinkState, Module=Module),
             get_current_stream=lambda: Stream._current[-1],
             Stream=Stream,
+            ExternalStream=lambda ptr, device_id=-1: Stream(ptr),
             Event=Event,
             Device=Device,
             alloc_pinned_memory=_pinned,
-            get_elapsed_time=lambda a, b: 1.0,
+            get_elapsed_time=_elapsed,
         )
 
     def reset(self, seed: int = 0) -> None:
@@ -220,6 +304,7 @@ class Fake(Strict):
         self.reads, self.launches, self.late, self.broken = list[str](), list[tuple[str, int]](), False, None
         self.limit: float = math.inf
         self.gpu = EmulatedDevice(seed)
+        self.random = np.random.default_rng(seed)
         Stream._current[1:] = []
 
     def is_available(self) -> bool:
@@ -269,24 +354,97 @@ class Fake(Strict):
         made.fill(0)
         return made
 
-    def asarray(self, x: Any, dtype: Any = None) -> FakeArray:
-        """An array as it is; others are copied to the device."""
-        return x if isinstance(x, FakeArray) and dtype in (None, x.dtype) else FakeArray(np.array(_plain(x), dtype=dtype))
+    def asarray(self, x: Any, dtype: Any = None, order: Any = None, *, blocking: bool = False) -> FakeArray:
+        """An array as it is, also one that another library shows on the device; others are copied to the device."""
+        if not isinstance(x, FakeArray) and hasattr(x, "__cuda_array_interface__"):
+            x = _shown(x.__cuda_array_interface__)
+        return x if isinstance(x, FakeArray) and dtype in (None, x.dtype) else self.array(x, dtype)
 
-    def array(self, x: Any, dtype: Any = None) -> FakeArray:
+    def array(
+        self,
+        obj: Any,
+        dtype: Any = None,
+        copy: bool = True,
+        order: Any = "K",
+        subok: bool = False,
+        ndmin: int = 0,
+        *,
+        blocking: bool = False,
+    ) -> FakeArray:
         """A copy."""
-        return FakeArray(np.array(_plain(x), dtype=dtype))
+        if not copy and isinstance(obj, FakeArray):
+            return self.asarray(obj, dtype)
+        found = obj if isinstance(obj, np.ndarray) else _unwrap(obj)
+        made = np.array(found, dtype=dtype, ndmin=ndmin)
+        self._room(made.shape, made.dtype)
+        return FakeArray(made)
+
+    def from_dlpack(self, array: Any, *, device: Any = None, copy: Any = None) -> FakeArray:
+        """An array that another library exports from a device, without a copy."""
+        kind, number = array.__dlpack_device__()
+        if kind != _CUDA:
+            raise BufferError("unsupported device")
+        capsule = array.__dlpack__(stream=Stream._current[-1].ptr or 1)
+        _device_in(capsule)[:] = [1, 0]
+        plain = SimpleNamespace(__dlpack__=lambda **_: capsule, __dlpack_device__=lambda: (1, 0))
+        made = FakeArray(np.from_dlpack(plain))  # type: ignore[arg-type]
+        made.device = Device(number)
+        return made
+
+    def nonzero(self, a: Any) -> Any:
+        """Only the device knows how many there are."""
+        self.wait("nonzero")
+        return _wrap(np.nonzero(a._data), FakeArray)
+
+    def flatnonzero(self, a: Any) -> Any:
+        """The same."""
+        self.wait("flatnonzero")
+        return _wrap(np.flatnonzero(a._data), FakeArray)
+
+    def bincount(self, x: Any, weights: Any = None, minlength: int | None = None) -> Any:
+        """The same, of bins."""
+        self.wait("bincount")
+        return _wrap(np.bincount(x._data, None if weights is None else weights._data, minlength or 0), FakeArray)
+
+    def take(self, a: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
+        """Indices wrap."""
+        return _wrap(np.take(_unwrap(a), _unwrap(indices), axis=axis, mode="wrap"), FakeArray)
 
 
-def _plain(x: Any) -> Any:
-    return x if isinstance(x, np.ndarray) else _unwrap(x)
+def _device_in(capsule: Any) -> Any:
+    """The two words of a capsule of DLPack that say where its memory lies: a kind, and a number."""
+    point = ctypes.pythonapi.PyCapsule_GetPointer
+    point.restype, point.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return (ctypes.c_int32 * 2).from_address(point(capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p))
+
+
+def _shown(found: dict[str, Any]) -> FakeArray:
+    """The array behind a `__cuda_array_interface__`."""
+    here = {key: found[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
+    return FakeArray(np.asarray(SimpleNamespace(__array_interface__=here)))
 
 
 class Device:
     """A device; `with` makes it the current one."""
 
-    def __init__(self, number: int) -> None:
-        self.id, self.compute_capability = number, fake.capabilities[number]
+    def __init__(self, number: int | None = None) -> None:
+        self.id = fake.current if number is None else number
+
+    @property
+    def compute_capability(self) -> str:
+        return str(fake.capabilities[self.id])
+
+    def __int__(self) -> int:
+        return self.id
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self.id == other.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def synchronize(self) -> None:
+        fake.wait("device")
 
     def __enter__(self) -> Device:
         self._before, fake.current = fake.current, self.id
@@ -303,5 +461,6 @@ def _pinned(size: int) -> Any:
 
 fake: Any = Fake.__new__(Fake)
 fake.streams = 0
-Stream._current.append(Stream(0))
+Stream.null = Stream(0)
+Stream._current.append(Stream.null)
 fake.__init__()  # type: ignore[misc]

@@ -348,13 +348,14 @@ if importlib.util.find_spec("cupyx") is None:
     sys.modules.setdefault("cupyx.scipy.special", _Special("cupyx.scipy.special"))
 
 
-def on_arrays_of(xp: Any, call: Any) -> Any:
-    """Wrap `Program.__call__` so that programs on NumPy arrays run on arrays of another library instead."""
+def on_arrays_of(xp: Any, call: Any, wait: Any = lambda: None) -> Any:
+    """Have `Program.__call__` run programs on NumPy arrays on arrays of another library instead; `wait` is called after each."""
 
     def wrapped(self: Any, library: Any, leaves: Any) -> Any:
         if library is not np:
             return call(self, library, leaves)
         outs = call(self, xp, [xp.asarray(leaf) for leaf in leaves])
+        wait()
         return [out.get()[()] for out in outs]
 
     return wrapped

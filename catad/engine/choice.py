@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from catad import errors
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU, WHOLE
@@ -74,12 +76,12 @@ def engine_of(xp: Any, largest: int, once: int = 0, ran: int = 0) -> Engine:
 
 
 def running(xp: Any) -> str:
-    """A name for what runs arrays of a library now: the engine in force, or the library where only the array code runs it."""
-    for engine in _engines.values():
-        if engine is not REFERENCE and engine.runs(xp):
-            return _chosen.get() or chosen()
-    name: str = xp.__name__
-    return name
+    """A name for what runs arrays of a library now: of those of NumPy the engine in force, where it runs them; of others the
+    engine that runs them, or the library where their array code does."""
+    name, engine = _chosen.get() or chosen(), engine_of(xp, 0)
+    if xp is np:
+        return name if name == AUTO else engine.name
+    return str(xp.__name__) if engine is REFERENCE else engine.name
 
 
 def compiling(language: str | None, name: str | None = None) -> Engine:

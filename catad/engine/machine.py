@@ -5,6 +5,7 @@ Which boxes share a pass is decided for all machines alike (`stages/`, `steps.py
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -97,3 +98,8 @@ class Machine(Protocol):
     def copy_bandwidth(self) -> float:
         """Bytes per second, read and written, of copying a large array."""
         ...
+
+    def clock(self) -> Callable[[], float]:
+        """Start a clock: a call of it gives the seconds that what was started since has taken."""
+        begun = time.perf_counter()
+        return lambda: time.perf_counter() - begun

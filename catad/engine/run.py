@@ -80,7 +80,7 @@ class Run:
         return [self._constants[xp][at] for at, _ in self._fixed]
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
-        """The results; raises OutOfMemoryError where arrays do not fit."""
+        """The results; raises OutOfMemoryError where arrays do not fit, and EngineError where CuPy lacks a library of CUDA."""
         made: list[Array]
         try:
             with np.errstate(all="ignore"):
@@ -89,6 +89,10 @@ class Run:
             if isinstance(error, errors.CatadError):
                 raise
             said = str(error)
+        except (ImportError, RuntimeError) as error:
+            if xp is np or not (isinstance(error, ImportError) or type(error).__name__ == "DynamicLibNotFoundError"):
+                raise
+            raise errors.EngineError(errors.lacks_library(str(error))) from None
         else:
             return made
         raise errors.OutOfMemoryError(errors.out_of_memory(said))  # out here it does not keep the arrays of the run

@@ -6,7 +6,6 @@ Boxes that cannot be compiled run by their array code, with one notice that name
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -36,7 +35,7 @@ class Contiguous:
 class _timed:
     """The time of one call of compiled code, for the open profiles; what is in it says what compiling took, and the bytes."""
 
-    __slots__ = ("begun", "machine", "moved", "name", "seconds")
+    __slots__ = ("machine", "moved", "name", "seconds", "took")
 
     def __init__(self, machine: Machine, name: str) -> None:
         self.machine, self.name = machine, name
@@ -44,13 +43,12 @@ class _timed:
         self.moved = 0
 
     def __enter__(self) -> _timed:
-        self.begun = time.perf_counter()
+        self.took = self.machine.clock()
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            took = time.perf_counter() - self.begun
-            profile.record(self.name, self.seconds, took, self.moved, self.machine.copy_bandwidth)
+            profile.record(self.name, self.seconds, self.took(), self.moved, self.machine.copy_bandwidth)
 
 
 class StageRunner:
@@ -86,12 +84,17 @@ class StageRunner:
             way = self.ways[key] = self._way(given, outs)
         if way is None or (self.needs and not all(holds(given[at]) for at, holds in self.needs)):
             return self.fallback(xp, *given)
-        if profile.active():
-            with _timed(self.machine, self.name) as found:
+        try:
+            if profile.active():
+                with _timed(self.machine, self.name) as found:
+                    way.run(given, outs)
+                    found.seconds, found.moved = (way.seconds,), sum(a.nbytes for a in (*given, *outs))
+            else:
                 way.run(given, outs)
-                found.seconds, found.moved = (way.seconds,), sum(a.nbytes for a in (*given, *outs))
-        else:
-            way.run(given, outs)
+        except CannotPrint as error:  # of a device that cannot hold the code
+            notices.notice(error.message, error.message)
+            self.ways[key] = None
+            return self.fallback(xp, *given)
         return outs[0] if len(outs) == 1 else outs
 
     def prepared(self) -> str | None:

@@ -25,6 +25,44 @@ def no_gpu(why: str) -> str:
     )
 
 
+def needs_cupy(thing: object, why: BaseException) -> str:
+    return text(
+        "an array in the memory of a GPU needs CuPy",
+        given=f"an array of type {type(thing).__module__}.{type(thing).__name__}; `import cupy` says {type(why).__name__}: {why}",
+        do='pip install "catad[cuda12]", or "catad[cuda13]" where `nvidia-smi` shows CUDA 13; or copy the array to NumPy',
+    )
+
+
+def lacks_library(said: str) -> str:
+    return text(
+        "CuPy lacks a library of CUDA that its array code needs",
+        given=" ".join(said.split()),
+        expected="NVRTC for most array code, cuBLAS for products of matrices",
+        do="pip install 'cuda-toolkit[cudart,nvrtc,cublas]==12.*' (13.* beside the wheel cupy-cuda13x)",
+    )
+
+
+def needs_library(what: str, package: str, install: str) -> str:
+    return text(f"{what} needs {package}", given=f"a Python that cannot import {package}", do=f"pip install {install}")
+
+
+def tensors_apart(devices: Sequence[object]) -> str:
+    return text(
+        "tensors of several devices met in one call",
+        given=", ".join(map(str, devices)),
+        expected="all tensors on one device",
+        do="move them, x.to(device)",
+    )
+
+
+def jax_has_32_bits(space: object) -> str:
+    return text(
+        "a result has 64 bits, while JAX is set to 32",
+        given=space,
+        do='jax.config.update("jax_enable_x64", True) before the first array is made, or convert it, ct.astype(np.float32)',
+    )
+
+
 def old_driver(version: int) -> str:
     return text(
         "the driver of the GPU is too old for compiled kernels; arrays of CuPy run on their array code",

@@ -196,13 +196,11 @@ def add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
         out = np.zeros(size + 1, dtype=values.dtype)
         np.add.at(out, flat, values)
         return out[:size]
-    out = xp.zeros(size + 1, dtype=values.dtype)
-    if values.size:
-        order = xp.argsort(flat, kind="stable")
-        sorted_ = flat[order]
-        starts = xp.flatnonzero(xp.concatenate([xp.ones(1, dtype=bool), sorted_[1:] != sorted_[:-1]]))
-        out[sorted_[starts]] = xp.add.reduceat(values[order], starts)
-    return out[:size]
+    order = xp.argsort(flat, kind="stable")
+    starts = xp.searchsorted(flat[order], xp.arange(size + 1))  # of all positions: nobody has to ask how many there are
+    zero = xp.zeros(1, dtype=values.dtype)
+    sums = xp.add.reduceat(xp.concatenate([values[order], zero]), starts)
+    return xp.where(starts[1:] > starts[:-1], sums[:size], zero)
 
 
 def _sums(flat: Any, values: Any, size: int) -> Any:

@@ -99,7 +99,7 @@ def by_jax(x: tuple[np.ndarray, ...], w: np.ndarray) -> tuple[str, Callable[[], 
     return f"jax.jit {jax.__version__}", lambda: jax.block_until_ready(jitted(*args))
 
 
-def by_torch(x: tuple[np.ndarray, ...], w: np.ndarray) -> tuple[str, Callable[[], Any]]:
+def by_torch(x: tuple[np.ndarray, ...], w: np.ndarray, device: str = "cpu") -> tuple[str, Callable[[], Any]]:
     """PyTorch's name and version, and a call: one graph with `func.vjp`, faster than `autograd.grad` of a compiled cell."""
     import torch
 
@@ -114,7 +114,7 @@ def by_torch(x: tuple[np.ndarray, ...], w: np.ndarray) -> tuple[str, Callable[[]
         value, pullback = torch.func.vjp(own, *rest)
         return (value, *pullback(w))
 
-    args = [torch.from_numpy(a) for a in (x[0], x[1], w, *x[2:])]
+    args = [torch.from_numpy(a).to(device) for a in (x[0], x[1], w, *x[2:])]
     return f"torch.compile {torch.__version__}", lambda: whole(*args)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,5 +133,97 @@ def test_the_words_of_a_check_are_looked_at_when_they_have_come() -> None:
 def test_the_speed_of_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "COPIED", 1 << 10)
     GPU._bandwidth.clear()
+    monkeypatch.setattr(fake.cuda, "get_elapsed_time", lambda a, b: 1.0)
     assert GPU.copy_bandwidth() == pytest.approx(2 * (1 << 10) / 1e-3)
     GPU._bandwidth.clear()
+
+
+def test_a_profile_has_the_times_of_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, f = fake.asarray(np.ones(9)), ct.map(lambda x: x * 2.5 - 0.25)
+    f(x)
+    monkeypatch.setattr(fake.cuda, "get_elapsed_time", lambda a, b: 4.0)  # milliseconds
+    for late in (False, True):
+        fake.late = late
+        with ct.profile() as p:
+            f(x)
+            f(x)
+        (stage,) = p.stages
+        assert (stage.calls, stage.run_seconds, stage.bytes) == (2, pytest.approx(8e-3), 288)
+    fake.late = False
+    fake.reads.clear()
+    f(x)
+    assert not fake.reads  # only an open profile waits
+
+
+def test_an_open_profile_does_not_break_capture() -> None:
+    x, f = fake.asarray(np.ones(9)), ct.map(lambda x: x * 2.5 - 0.125)
+    f(x)
+    with fake.cuda.Stream() as stream, ct.profile() as p:
+        stream.begin_capture()
+        y = f(x)
+        graph = stream.end_capture()
+    graph.launch()
+    assert y._data.tolist() == [2.375] * 9 and [stage.run_seconds for stage in p.stages] == [0.0]
+
+
+def test_a_cost_profile_of_the_device_is_measured_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from catad.planner import calibrate
+
+    for name, size in (("LARGE", 1 << 10), ("SIDE", 8), ("ROUNDS", 1)):
+        monkeypatch.setattr(calibrate, name, size)
+    monkeypatch.setattr(calibrate, "folder", lambda: str(tmp_path))
+    calibrate._stored.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ct.CatadNotice)
+        made = calibrate.stored(fake)
+    assert made.engine == "cuda" and fake.launches and made.measured
+    assert [path.name for path in tmp_path.iterdir()] == ["profile-cuda.json"]
+    assert calibrate.stored(fake) is made
+    calibrate._stored.cache_clear()
+    assert calibrate.stored(fake).rates == made.rates  # read from the file
+    calibrate._stored.cache_clear()
+
+
+TOO_LARGE = "a pass over [0-9]+ arrays"
+
+
+def test_a_stage_of_too_many_arrays_runs_as_array_code_and_is_named() -> None:
+    f = ct.function(lambda *xs: sum(x * (k + 0.5) for k, x in enumerate(xs)))
+    xs = [fake.asarray(np.full(4, float(k))) for k in range(600)]
+    with pytest.warns(ct.CatadNotice, match=TOO_LARGE):
+        y = f(*xs)
+    assert y._data.tolist() == [sum(k * (k + 0.5) for k in range(600))] * 4
+
+
+def test_the_driver_cannot_hold_a_kernel() -> None:
+    """Too many registers or too much shared memory is told by the driver, when it makes the code or starts the kernel."""
+    x, f = fake.asarray(np.arange(5.0)), ct.map(lambda x: x - 43.5)
+    fake.broken = 701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: too many resources requested for launch"
+    with pytest.warns(ct.CatadNotice, match="CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"):
+        assert f(x)._data.tolist() == (np.arange(5.0) - 43.5).tolist()
+
+
+class DynamicLibNotFoundError(RuntimeError):
+    """As that of `cuda.pathfinder`, which CuPy 14 raises."""
+
+
+LACKING: dict[str, Exception] = {  # as CuPy 14.0.1 raises them on a machine without these libraries
+    "NVRTC": DynamicLibNotFoundError('Failure finding "libnvrtc.so.13 or libnvrtc.so.12"'),
+    "cuBLAS": ImportError("libcublas.so.12: cannot open shared object file: No such file or directory"),
+}
+
+
+@pytest.mark.filterwarnings("ignore::catad.CatadNotice")
+@pytest.mark.parametrize("name", LACKING)
+def test_a_cupy_without_the_libraries_of_its_array_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(*_: Any, **__: Any) -> None:
+        raise LACKING[name]
+
+    x = fake.asarray(np.eye(3) + 1.0)
+    monkeypatch.setattr(fake, "matmul", raises, raising=False)
+    with pytest.raises(ct.EngineError, match="lacks a library of CUDA") as caught:
+        ct.matmul(x, x)
+    assert str(LACKING[name]) in str(caught.value) and "cuda-toolkit[cudart,nvrtc,cublas]" in str(caught.value)
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    assert ct.matmul(x, x)._data.tolist() == ((np.eye(3) + 1.0) @ (np.eye(3) + 1.0)).tolist()

@@ -200,3 +200,36 @@ def test_programs_of_others_are_rows_where_they_are_there(
     found = {(bound.work.split(", ")[-1], bound.against): bound.measured for bound in loops.outside_bounds(rows)}
     assert found["geometric mean", "NumPy's value"] == pytest.approx(2.0)
     assert found["slowest: a", "NumPy's value"] == 4.0 and found["slowest: a", "JAX"] == 0.5
+
+
+def test_the_report_of_a_gpu_runs_nothing_where_there_is_none(
+    experiment: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+) -> None:
+    gpu_report = experiment("gpu_report")
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    file = tmp_path / "found.json"
+    assert gpu_report.main(["--json", str(file)]) == 0
+    assert capsys.readouterr().out.startswith("nothing was measured: ModuleNotFoundError") and not file.exists()
+
+
+@pytest.mark.filterwarnings("ignore::catad.CatadNotice")
+def test_the_report_of_a_gpu_on_a_fake_one(experiment: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> None:
+    """Its checks and its tables; the times are those of a processor, and are written nowhere."""
+    from tests.fake_cupy import fake
+
+    gpu_report = experiment("gpu_report")
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    monkeypatch.setattr(gpu_report, "SMALL", ([5], 70))
+    monkeypatch.setattr(gpu_report, "CALLS", 1)
+    fake.reset()
+    file = tmp_path / "found.json"
+    arguments = ["--sizes", "5", "--length", "60", "--rounds", "1", "--json", str(file)]
+    assert gpu_report.main(arguments) == 0
+    made = json.loads(file.read_text(encoding="utf-8"))
+    assert len(made["checks"]) == len(made["rows"]) == 16 and not made["not measured"]
+    assert all(row["seconds"]["catad"] > 0 for row in made["rows"])
+    assert gpu_report.main([*arguments, "--seconds", "-1"]) == 0
+    made = json.loads(file.read_text(encoding="utf-8"))
+    assert not made["rows"] and len(made["not measured"]) == 16
+    assert "not measured, the time was over: scan: sums" in capsys.readouterr().out
+    fake.reset()

@@ -26,6 +26,7 @@ OLDEST = 12000  # the version of CUDA of driver 525, the first that reads our PT
 LEAST = 70  # compute capability 7.0: threads of a warp go on independently of each other
 COPIED = 1 << 26  # bytes of the arrays with which the speed of a copy is measured
 _NO_MEMORY = 2  # CUDA_ERROR_OUT_OF_MEMORY
+_TOO_LARGE = 701  # CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: registers or shared memory
 
 
 def why_not() -> str | None:
@@ -116,6 +117,8 @@ class CupyDevice(Device):
         except cupy.cuda.driver.CUDADriverError as error:
             if error.status == _NO_MEMORY:
                 raise MemoryError(str(error)) from None
+            if error.status == _TOO_LARGE:
+                raise errors.CannotPrint(f"a pass that the GPU cannot hold ({error})", "it has too few registers") from None
             raise errors.EngineError(errors.gpu_failed(code.printer.__name__, str(error))) from None
 
     def _found(self, cupy: Any, code: Code, pointers: int) -> _Loaded:
@@ -176,6 +179,23 @@ class CupyDevice(Device):
         """Wait for the kernels whose words were not looked at, and look: raises what they have noted."""
         self._look(wait=True)
 
+    def clock(self) -> Callable[[], float]:
+        """The time between two events of CuPy's current stream; 0 where the stream is captured, which runs nothing."""
+        cuda = self.cupy.cuda
+        stream = cuda.get_current_stream()
+        if stream.is_capturing():
+            return lambda: 0.0
+        begun, done = cuda.Event(), cuda.Event()
+        begun.record(stream)
+
+        def passed() -> float:
+            done.record(stream)
+            begun.synchronize()
+            done.synchronize()
+            return float(cuda.get_elapsed_time(begun, done)) * 1e-3
+
+        return passed
+
     def copy_bandwidth(self) -> float:
         """Bytes per second, read and written, of copying a large array; measured once for each device."""
         cupy = self.cupy
@@ -183,12 +203,9 @@ class CupyDevice(Device):
         if key not in self._bandwidth:
             source, best = cupy.zeros(COPIED, dtype=np.uint8), float("inf")
             for _ in range(4):
-                begun, done = cupy.cuda.Event(), cupy.cuda.Event()
-                begun.record()
+                passed = self.clock()
                 copy = source.copy()
-                done.record()
-                done.synchronize()
-                best = min(best, cupy.cuda.get_elapsed_time(begun, done) * 1e-3)
+                best = min(best, passed())
                 del copy
             self._bandwidth[key] = 2 * COPIED / max(best, 1e-9)
         return self._bandwidth[key]

@@ -111,3 +111,7 @@ class Device(Protocol):
     def copy_bandwidth(self) -> float:
         """Bytes per second, read and written, of copying a large array."""
         ...
+
+    def clock(self) -> Callable[[], float]:
+        """Start a clock of the device: a call of it waits for the kernels that were started since, and gives their seconds."""
+        ...

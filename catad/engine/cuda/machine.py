@@ -58,3 +58,7 @@ class GpuMachine(Machine):
     def copy_bandwidth(self) -> float:
         """Bytes per second, read and written, of copying a large array."""
         return self.device.copy_bandwidth()
+
+    def clock(self) -> Callable[[], float]:
+        """Start a clock of the device."""
+        return self.device.clock()

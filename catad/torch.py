@@ -1,0 +1,125 @@
+"""Morphisms as functions of PyTorch, whose gradients autograd asks of catad.
+
+PyTorch is imported when `as_function` is called. Tensors on a GPU need CuPy as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from catad import errors
+from catad.derive import vjp
+from catad.interop import Apart, gradients, library
+from catad.shown import shown
+from catad.terms import MorphismLike, morphism
+
+__all__ = ["as_function"]
+
+
+def as_function(f: MorphismLike) -> Callable[..., Any]:
+    """A function of PyTorch tensors that runs a morphism, or a Python function that `ct.function` can read.
+
+    Arguments and results have the trees of f, with tensors for arrays. All tensors of a call lie on one device: those of the
+    CPU run as arrays of NumPy, those of a GPU as arrays of CuPy, on PyTorch's current stream. Their memory is shared, not
+    copied. `loss.backward()` and `torch.autograd.grad` call the pullback of f; second derivatives are not recorded. Integer
+    tensors have no gradient, and dtypes are those of f.
+
+    Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices,
+    and `SpaceError` for an argument that is no morphism.
+
+    >>> import catad as ct, catad.torch                                 # doctest: +SKIP
+    >>> g = catad.torch.as_function(ct.square >> ct.sum())
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> g(x).backward(); x.grad
+    tensor([2., 4.])
+    """
+    torch = library("torch", "catad.torch.as_function", "torch")
+    term = morphism(f, "catad.torch.as_function")
+    function = _function(torch, term)
+
+    def call(*args: Any) -> Any:
+        given, made = Apart(args), list[Apart]()
+        leaves = function.apply(given, made, *given.leaves)
+        return made[0].filled(leaves)[0]
+
+    return call
+
+
+def _function(torch: Any, term: Any) -> Any:
+    """A subclass of `torch.autograd.Function`; results are taken apart into the list `made`."""
+
+    class Morphism(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, given: Apart, made: list[Apart], *leaves: Any) -> tuple[Any, ...]:
+            with _beside(torch, leaves):
+                args = given.filled([_array(torch, leaf) for leaf in leaves])
+                y, ctx.pullback = vjp(term, *args) if any(ctx.needs_input_grad) else (term(*args), None)
+            made.append(Apart([y]))
+            outs = [_tensor(torch, leaf) for leaf in made[0].leaves]
+            ctx.mark_non_differentiable(*[out for out in outs if not out.is_floating_point()])
+            ctx.made, ctx.floats = made[0], [_is_float(leaf) for leaf in leaves]
+            ctx.of_result = [out.is_floating_point() for out in outs]
+            return tuple(outs)
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+            with _beside(torch, cotangents):
+                pairs = zip(cotangents, ctx.of_result, strict=True)
+                given = [_array(torch, v.contiguous()) if is_float else () for v, is_float in pairs]
+                found = gradients(ctx.floats, ctx.floats, ctx.pullback(ctx.made.filled(given)[0]))
+                moved = [_tensor(torch, v) if asked else None for v, asked in zip(found, ctx.needs_input_grad[2:], strict=True)]
+            return None, None, *moved
+
+    return Morphism
+
+
+def _is_float(leaf: Any) -> bool:
+    """True where a leaf has a cotangent; a Python number is one that nobody differentiates by, but the pullback may."""
+    return isinstance(leaf, float) or bool(getattr(getattr(leaf, "dtype", None), "is_floating_point", False))
+
+
+def _array(torch: Any, leaf: Any) -> Any:
+    """The numbers of a tensor, in its memory."""
+    if not isinstance(leaf, torch.Tensor):
+        return leaf
+    leaf = leaf.detach()
+    return leaf.resolve_neg().numpy() if leaf.device.type == "cpu" else shown(leaf)
+
+
+def _tensor(torch: Any, leaf: Any) -> Any:
+    """An array as a tensor in its memory."""
+    if hasattr(leaf, "__cuda_array_interface__"):
+        return torch.from_dlpack(leaf)
+    return torch.from_numpy(np.asarray(leaf))
+
+
+def _beside(torch: Any, leaves: Sequence[Any]) -> AbstractContextManager[Any]:
+    """CuPy on the device and the stream of PyTorch. Raises `DeviceError` for tensors of several devices."""
+    devices = list(dict.fromkeys([leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)]))
+    if len(devices) > 1:
+        raise errors.DeviceError(errors.tensors_apart(devices))
+    if not devices or devices[0].type != "cuda":
+        return nullcontext()
+    cupy = library("cupy", "a tensor on a GPU", '"catad[cuda12]"')
+    stream = cupy.cuda.ExternalStream(torch.cuda.current_stream(devices[0]).cuda_stream, devices[0].index)
+    return _both(cupy.cuda.Device(devices[0].index), stream)
+
+
+class _both:
+    """A device and a stream, entered one after the other."""
+
+    def __init__(self, *contexts: Any) -> None:
+        self.contexts = contexts
+
+    def __enter__(self) -> None:
+        for one in self.contexts:
+            one.__enter__()
+
+    def __exit__(self, *found: Any) -> None:
+        for one in reversed(self.contexts):
+            one.__exit__(*found)
