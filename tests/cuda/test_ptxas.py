@@ -29,8 +29,9 @@ from ..scalar.llvm_support import op_function
 from . import test_words
 from .support import Written
 from .test_folds import FOLDS
-from .test_lanes import LINES, affine
+from .test_lanes import LINES, UNIT, affine, product
 from .test_maps import MAPS, cell
+from .test_scans import ROTATIONS
 from .test_sweeps import SWEEPS
 from .test_written import PROGRAMS
 
@@ -60,6 +61,7 @@ IN_TILES = {f"{name} in tiles": f for name, f in FOLDS.items()}
 ALONG = {
     "a sum along a line": (ct.scan(ct.add, 0.0), ct.f32[10_000]),
     "affine maps along a line": (ct.fork(ct.id, ct.id) >> ct.scan(affine, (1.0, 0.0)), ct.f32[10_000]),
+    "matrices along a line": (ROTATIONS >> ct.scan(product, UNIT), ct.f64[10_000]),
     "a gradient along a line": (ct.grad(ct.scan(lambda a, b: a * b, 1.0) >> ct.sum()), ct.f64[10_000]),
 }
 BY_BIN = {
