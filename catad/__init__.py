@@ -22,6 +22,7 @@ from catad.engine.counting import count
 from catad.engine.cpu.run import thread_limits as _thread_limits
 from catad.engine.cpu.run.threads import get_num_threads, num_threads, set_default_num_threads, set_num_threads
 from catad.engine.profile import profile
+from catad.engine.waiting import synchronize
 from catad.errors import (
     ArgumentError,
     CatadError,
@@ -469,6 +470,7 @@ __all__ = [
     "sum",
     "swap",
     "sweep",
+    "synchronize",
     "take",
     "tan",
     "tangent",

@@ -11,7 +11,8 @@ from catad import errors
 from catad.engine.backend import Engine
 from catad.engine.cpu.engine import CPU, WHOLE
 from catad.engine.cuda.engine import CUDA
-from catad.engine.in_force import AUTO
+from catad.engine.in_force import AUTO, CHECKS
+from catad.engine.in_force import checks as _checks
 from catad.engine.in_force import chosen as _chosen
 from catad.engine.reference import REFERENCE
 
@@ -109,7 +110,9 @@ class use_engine:
     largest array of a program's boxes has at least 4096 numbers, "whole" for smaller programs whose calls have run thousands of
     operations, and the array code before.
     Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
-    The choice holds in this thread. Raises `EngineError` for another name.
+    On a GPU, indices out of range are told when the host next looks: at a later call, or in `ct.synchronize`. With
+    `checks="now"` each check waits for the GPU and raises in place; "late" is the default, and None leaves it as it is.
+    The choice holds in this thread. Raises `EngineError` for another name or another word.
 
     >>> import catad as ct
     >>> with ct.use_engine("reference"):
@@ -117,13 +120,16 @@ class use_engine:
     np.float64(0.0)
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, checks: str | None = None) -> None:
         if name not in names():
             raise errors.EngineError(errors.no_such_engine(name, names()))
-        self.name = name
+        if checks not in (None, *CHECKS):
+            raise errors.EngineError(errors.no_such_checks(checks, CHECKS))
+        self.name, self.checks = name, checks
 
     def __enter__(self) -> None:
-        self._token = _chosen.set(self.name)
+        self._token, self._late = _chosen.set(self.name), _checks.set(self.checks or _checks.get())
 
     def __exit__(self, *_: object) -> None:
         _chosen.reset(self._token)
+        _checks.reset(self._late)

@@ -1,4 +1,4 @@
-"""The name of the engine in force in this thread: `choice.py` sets it, and what compiles looks whether the user named one."""
+"""The engine in force in this thread, and when its checks raise: `choice.py` sets both, and others look."""
 
 from __future__ import annotations
 
@@ -9,3 +9,7 @@ AUTO = "auto"
 
 chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 """None until the environment was asked."""
+
+CHECKS = ("late", "now")
+checks: ContextVar[str] = ContextVar("checks", default="late")
+"""When checks of indices on a GPU raise: when the host next looks at what kernels have noted, or at once."""

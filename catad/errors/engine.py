@@ -183,5 +183,18 @@ def reserved_engine(name: object) -> str:
     return text("an engine cannot have this name", given=abbreviated(name), expected=expected)
 
 
+def no_such_checks(word: object, known: object) -> str:
+    return text("there is no such time for checks of indices", given=abbreviated(word), expected=f"one of {known}, or None")
+
+
+def waits_while_captured(what: str) -> str:
+    return text(
+        "the host cannot wait for the GPU while a stream is captured in a graph",
+        given=what,
+        expected="a program whose steps do not depend on numbers",
+        do="call it once before the capture; a loop of a fixed number of steps, `ct.iterate`, can be captured",
+    )
+
+
 def no_such_engine(name: object, known: object) -> str:
     return text("there is no such engine", given=abbreviated(name), expected=f"one of {known}")

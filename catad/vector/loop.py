@@ -16,6 +16,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.boxes import Running, box
 from catad.calls import constructor, integer
+from catad.capture import check_not_captured
 from catad.late import late
 from catad.linear.block import diagonal_block, grid
 from catad.linear.delta import delta, identity
@@ -174,7 +175,7 @@ class Counted(Sweep):
         while going or (taken < self.n and kept.anything):  # steps of lanes that are done change no state
             if going:
                 (live,) = yield test, [*state, *given]
-                going = bool(xp.any(live))
+                going = _holds(xp, live)
                 if not going:
                     self.ended(taken)
                     continue
@@ -215,6 +216,12 @@ class Counted(Sweep):
             return None
         parts = [[identity(s) if r == c else None for c in range(len(floats) + len(held))] for r, s in enumerate(floats)]
         return Rule(grid(parts, [*floats, *held], floats))
+
+
+def _holds(xp: Any, live: Any) -> bool:
+    """Whether any lane goes on: the host waits for its GPU, if it has one."""
+    check_not_captured(xp, "the condition of a while loop, which the host reads")
+    return bool(xp.any(live))
 
 
 @box

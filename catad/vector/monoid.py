@@ -17,6 +17,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.calls import constructor
+from catad.capture import check_not_captured
 from catad.scalar import Function
 from catad.spaces import Elements, Value, as_leaves, flatten, space_of
 from catad.syntax import called
@@ -233,6 +234,7 @@ def check_types(monoid: Monoid, dtypes: Sequence[np.dtype[Any]]) -> None:
 
 def sampled(xp: Any, arrays: Sequence[Any]) -> list[Any]:
     """A few elements of some arrays, spread evenly, as NumPy arrays of one axis."""
+    check_not_captured(xp, "numbers for which a first call checks the laws of an operator")
     out = []
     for array in arrays:
         flat = array.reshape(-1)

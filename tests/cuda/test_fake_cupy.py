@@ -116,19 +116,20 @@ def test_a_program_is_captured_in_a_graph(name: str) -> None:
 
 
 def test_a_loop_that_asks_its_arrays_is_not_captured() -> None:
-    def halved(x: Any) -> Any:
-        while np.max(x) > 1.0:
-            x = x * 0.5
-        return x
-
-    x, f = there(np.array([5.0, 3.0])), ct.function(halved)
+    x, f = there(np.array([5.0, 3.0])), ct.while_loop(ct.map(lambda x: x > 1.0) >> ct.any(), ct.map(lambda x: x * 0.5), 50)
     assert here(f(x))[0].tolist() == [0.625, 0.375]
     assert fake.reads
     stream = fake.cuda.Stream()
     with stream:
         stream.begin_capture()
-        with pytest.raises(RuntimeError, match="StreamCapture"):
+        with pytest.raises(ct.EngineError, match="the condition of a while loop, which the host reads"):
             f(x)
+        with pytest.raises(ct.EngineError, match="cannot wait for the GPU while a stream is captured"):
+            ct.synchronize()
+        with pytest.raises(ct.EngineError, match="a first call checks the laws of an operator"):
+            ct.fold(lambda a, b: a + b + 0.5 * a * b, 0.0)(x)
+        stream.end_capture()
+    assert here(f(x))[0].tolist() == [0.625, 0.375]
 
 
 def test_numpy_mixed_with_cupy() -> None:
@@ -171,6 +172,39 @@ def test_a_bad_index_is_told_late() -> None:
     with pytest.raises(ct.IndexRangeError, match="to 12"):
         GATHERED(there(np.array([1])), x)
     assert here(GATHERED(there(np.array([1])), x))[0][0] == x._data[1]
+
+
+BAD = np.array([3, 12, 1])
+
+
+def test_synchronize_tells_a_bad_index() -> None:
+    x = there(RNG.normal(size=10))
+    ct.synchronize()
+    fake.late = True
+    GATHERED(there(BAD), x)
+    with pytest.raises(ct.IndexRangeError, match="to 12"):
+        ct.synchronize()
+    ct.synchronize()  # it is told once
+    fake.late = False
+
+
+def test_checks_that_raise_in_place() -> None:
+    x = there(RNG.normal(size=10))
+    fake.late = True
+    with ct.use_engine("cuda", checks="now"):
+        with pytest.raises(ct.IndexRangeError, match="to 12"):
+            GATHERED(there(BAD), x)
+        with ct.use_engine("auto"), pytest.raises(ct.IndexRangeError):  # as it is in force outside
+            GATHERED(there(BAD), x)
+        with ct.use_engine("cuda", checks="late"):
+            GATHERED(there(BAD), x)
+            GPU._looks.clear()
+    GATHERED(there(BAD), x)  # late again
+    assert len(GPU._looks) == 1
+    GPU._looks.clear()
+    fake.late = False
+    with pytest.raises(ct.EngineError, match="no such time for checks"):
+        ct.use_engine("cuda", checks="soon")
 
 
 def test_views_and_odd_arrays() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import catad as ct
 from catad.engine import notices
-from catad.engine.cuda import kernel, target
+from catad.engine.cuda import kernel, launch, target
 from catad.engine.cuda.device import GPU
 from catad.engine.cuda.machine import GpuMachine
 from catad.engine.steps import steps
@@ -83,8 +83,9 @@ def _shown(f: ct.D) -> str:
     return step.prepared()
 
 
-def test_what_has_no_kernel_is_said_once() -> None:
+def test_what_has_no_kernel_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     notices.forget()
+    monkeypatch.setattr(launch, "LONGEST", 10)
     f = LINES["products of matrices"]
     with pytest.warns(
         ct.CatadNotice, match="a scan or recurrence along a long line, whose operator is long, on a GPU"

@@ -16,6 +16,7 @@ from catad.testing.emulator.words import Coroutines
 
 from ..engine.cpu_support import assert_near, assert_same, on
 from .support import anew, emulated, on_gpu
+from .test_lanes import UNIT, product
 
 __all__ = ["anew"]  # a fixture
 
@@ -35,6 +36,7 @@ def affine(a, b):
     return a[0] * b[0], a[1] * b[0] + b[1]
 
 
+ROTATIONS = ct.map(lambda x: ((np.cos(x), -np.sin(x)), (np.sin(x), np.cos(x))))
 AFFINE = ct.fork(ct.map(lambda x: 2 * x - 1), ct.id) >> ct.scan(affine, (1, 0))
 SCANS: dict[str, Any] = {
     "sums": ct.scan(ct.add, 0.0, axis=-1),
@@ -46,6 +48,7 @@ SCANS: dict[str, Any] = {
     "gradient": ct.grad(ct.map(lambda x: 1.0 + 0.01 * x) >> ct.scan(lambda a, b: a * b, 1.0) >> ct.sum()),
     "tangent": ct.tangent(ct.map(lambda x: 1.0 + 0.01 * x) >> ct.scan(lambda a, b: a * b, 1.0)),
     "segments": ct.fork(ct.map(lambda x: x > 0.9), ct.id) >> ct.segmented_scan(ct.add, 0.0),
+    "matrices": ROTATIONS >> ct.scan(product, UNIT),
     "with maps": ct.map(np.exp) >> ct.scan(ct.add, 0.0) >> ct.fork(ct.map(lambda s: 1.0 / s), ct.id),
     "flipped and padded": ct.flip() >> ct.pad(70, 3, 0.5) >> ct.scan(ct.add, 0.0),
 }  # fmt: skip

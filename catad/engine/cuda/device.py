@@ -17,7 +17,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from catad import errors
-from catad.engine import store
+from catad.capture import check_not_captured
+from catad.engine import in_force, store
 from catad.engine.cuda import target
 from catad.engine.cuda.kernel import Code, Device
 from catad.engine.cuda.simt import Simt
@@ -146,7 +147,7 @@ class CupyDevice(Device):
     def after(self, words: Any, look: Callable[[Sequence[int]], None]) -> None:
         """Copies the words to the host behind the kernels, and looks at a later launch that finds the copy done.
 
-        The words of a graph that is being captured are not looked at.
+        With `checks="now"` the host waits for them here. The words of a graph that is being captured are not looked at.
         """
         cuda = self.cupy.cuda
         stream = cuda.get_current_stream()
@@ -157,6 +158,8 @@ class CupyDevice(Device):
         done = cuda.Event(disable_timing=True)
         done.record(stream)
         self._looks.append((done, (room, words), look))
+        if in_force.checks.get() == "now":
+            self._look(wait=True)
 
     def _look(self, wait: bool = False) -> None:
         """Looks at the words that have arrived; with `wait`, at all of them."""
@@ -176,7 +179,9 @@ class CupyDevice(Device):
                 raise
 
     def synchronize(self) -> None:
-        """Wait for the kernels whose words were not looked at, and look: raises what they have noted."""
+        """Wait for all that the current stream was given, and look at all words: raises what kernels have noted."""
+        check_not_captured(self.cupy, "ct.synchronize()")
+        self.cupy.cuda.get_current_stream().synchronize()
         self._look(wait=True)
 
     def clock(self) -> Callable[[], float]:

@@ -11,7 +11,7 @@ from catad.engine.cuda.folds import ROW, FoldRows, Folds, Tiled
 from catad.engine.cuda.kernel import Code, Device, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import PIECE, Points, Wide, wide
-from catad.engine.cuda.scans import GROUP, Again, Looking, Scans
+from catad.engine.cuda.scans import GROUP, LONGEST, Again, Looking, Scans
 from catad.engine.in_two import InTwo
 from catad.engine.machine import Way
 from catad.engine.stages.body import Body, Source
@@ -39,7 +39,7 @@ def way_of(device: Device, stage: Ready, place: Sequence[int], arrays: Sequence[
         return FoldsCall(device, how, place)
     if how.kernel.kind == POINTS:
         return PointsCall(device, how, place)
-    size, joined = how.loops[-1].size, joins(how.kernel.body) is not None
+    size, joined = how.loops[-1].size, joins(how.kernel.body, LONGEST) is not None
     if how.kernel.kind == LANES or size <= (SHORT if joined else LONG) or _lines(how) >= MANY:
         return LanesCall(device, how, place)
     if not joined:
@@ -193,7 +193,7 @@ class ScansCall:
 
     def __init__(self, device: Device, how: Layout, place: Sequence[int]) -> None:
         self.device = device
-        found = joins(how.kernel.body)
+        found = joins(how.kernel.body, LONGEST)
         assert found is not None
         folds = of_totals(how, found)
         sources = [at for at in place if at >= 0]

@@ -12,10 +12,13 @@ from catad.engine.cuda.by_bin import multi_fold, scatter
 from catad.engine.cuda.checks import InRangeCheck
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
+from catad.engine.cuda.sweeps import sweep
+from catad.engine.cuda.written import MAKERS
 from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
+from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
 from catad.vector.index import InRange
 
@@ -38,10 +41,15 @@ class GpuMachine(Machine):
         return way_of(self.device, stage, place, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
-        """A check of indices that does not make the host wait, and sums at places; the array code of other boxes."""
+        """Checks of indices that do not make the host wait, sums and writes at places, loops; the array code of other boxes."""
         if isinstance(primitive, ScatterAdded):
             return scatter(self.device, primitive, ins)
-        return InRangeCheck(self.device, primitive.size, ins) if isinstance(primitive, InRange) else None
+        if isinstance(primitive, InRange):
+            return InRangeCheck(self.device, primitive.size, ins)
+        if type(primitive) is Sweep:
+            return sweep(self.device, primitive, ins)
+        maker = MAKERS.get(type(primitive))
+        return None if maker is None else maker(self.device, primitive, ins)
 
     def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:
         """Folds by bin, by atomics; None for those whose array code, which sorts by bin, runs as stages of its own."""

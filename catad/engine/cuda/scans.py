@@ -31,6 +31,7 @@ from catad.errors import CannotPrint
 from catad.scalar.llvm_writer import Writer, literal, llvm_type
 
 GROUP = WARP
+LONGEST = 64  # operations of all joins: a product of 3 x 3 matrices has 45; more would not fit the registers of a thread
 PER = 16  # elements of a thread
 
 
@@ -61,7 +62,7 @@ class Scans(Points):
 
     def __init__(self, what: Looking, words: type[Simt] = Simt) -> None:
         super().__init__(Wide(what.kernel, 1, (False,) * len(what.kernel.classes)), words)
-        found = joins(self.body)
+        found = joins(self.body, LONGEST)
         if found is None:
             raise CannotPrint(
                 "a scan whose totals have no short operator", "on a GPU it would go through a long line in one thread"

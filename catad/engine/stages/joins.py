@@ -37,8 +37,8 @@ class Join(NamedTuple):
     states: tuple[tuple[int, int, int], ...]
 
 
-def joins(body: Body) -> list[Join] | None:
-    """The operators that join all states of a body; None where there are none, or where they cost too much."""
+def joins(body: Body, most: int = MOST) -> list[Join] | None:
+    """The operators that join all states of a body; None where there are none, or where they have more than `most` operations."""
     found: list[Join] = []
     dtypes, carried = value_dtypes(body), _carried(body)
     for k, op in enumerate(body.ops):
@@ -52,7 +52,7 @@ def joins(body: Body) -> list[Join] | None:
         if join is None or not carried.isdisjoint(join.args) or tuple([dtypes[a] for a in join.args]) != join.dtypes:
             return None
         found.append(join)
-    return found if found and sum(scalar.operations(join.function) for join in found) <= MOST else None
+    return found if found and sum(scalar.operations(join.function) for join in found) <= most else None
 
 
 def _scan(body: Body, k: int, op: Op) -> Join | None:

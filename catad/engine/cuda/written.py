@@ -1,0 +1,188 @@
+"""Writing at indices that differ, clearing there, and which of equal indices stand last, on a GPU.
+
+A thread moves one number, as bits. Indices that differ go to places of their own, so threads need no order. Which of equal
+indices stands last is the greatest of their positions, found by atomics that commute: each place has a word that is 0 at first.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.simt import Simt
+from catad.engine.machine import Compiled
+from catad.engine.text.binned import nth
+from catad.engine.text.numbers import cast, load, store
+from catad.linear.clear import ClearedAt
+from catad.linear.gather import Indexing
+from catad.scalar.llvm_writer import Writer
+from catad.spaces import Tensor
+from catad.vector.index import LastWriter
+from catad.vector.overwrite import LastOnly, OverwrittenAt
+
+FIELDS = ("work", "count", "places", "rest")  # the table: numbers, elements and places of a block, numbers of an element
+_INT = np.dtype(np.int64)
+
+
+class Moved(NamedTuple):
+    """What a kernel does ("put", "clear", "note", "last", "position"), the dtype of the indices, and the bytes of a number."""
+
+    what: str
+    by: str
+    size: int
+
+
+class Written:
+    """`kernel(table, index, source, goal)`; its indices are contiguous: blocks of elements of `rest` numbers.
+
+    "put" writes numbers to their places and "clear" zeros. "note" raises the word of each place to 1 + the position of the
+    element. "last" keeps the indices of those elements whose position their place has, -1 for the others; "position" makes words
+    positions.
+    """
+
+    threads = 256
+
+    def __init__(self, moved: Moved, words: type[Simt] = Simt) -> None:
+        self.what, self.by, self.kind, self.size = moved.what, np.dtype(moved.by), f"i{8 * moved.size}", moved.size
+        self.w = Writer(gpu=True)
+        self.simt = words(self.w, self.threads)
+
+    def text(self) -> str:
+        """The module."""
+        w = self.w
+        self.fields = [w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr %t, i64 {k}')}") for k in range(len(FIELDS))]
+        mine, together = self.simt.everywhere()
+        w.loop(mine, self.fields[0], self._position if self.what == "position" else self._number, together)
+        pointers = ["ptr noalias readonly %index", "ptr noalias readonly %source", "ptr noalias %goal"]
+        kernel = self.simt.kernel("kernel", len(FIELDS), pointers)
+        return w.module([kernel]) + self.simt.metadata("kernel")
+
+    def _position(self, u: str) -> None:
+        w = self.w
+        word = w.set(f"load i64, ptr {nth(w, '%source', _INT, u)}")
+        w.do(f"store i64 {w.set(f'sub i64 {word}, 1')}, ptr {nth(w, '%goal', _INT, u)}")
+
+    def _number(self, u: str) -> None:
+        """Number u of the elements of all blocks."""
+        w, (_, count, places, rest) = self.w, self.fields
+        c, row = w.set(f"urem i64 {u}, {rest}"), w.set(f"udiv i64 {u}, {rest}")
+        i, block = w.set(f"urem i64 {row}, {count}"), w.set(f"udiv i64 {row}, {count}")
+        own = i if self.what in ("put", "clear") else u  # all blocks have the same indices, or each number has one
+        index = load(w, nth(w, "%index", self.by, own), self.by)
+        place = cast(w, index, self.by, _INT)
+        inside = w.set(f"icmp ult i64 {place}, {places}")
+        if self.what == "last":
+            store(w, cast(w, "-1", _INT, self.by), nth(w, "%goal", self.by, u), self.by)
+
+        def put() -> None:
+            row = w.set(f"add i64 {w.set(f'mul i64 {block}, {places}')}, {place}")
+            to = w.set(f"add i64 {w.set(f'mul i64 {row}, {rest}')}, {c}")
+            if self.what == "note":
+                self.simt.atomic("max", nth(w, "%goal", _INT, to), "i64", w.set(f"add i64 {i}, 1"))
+            elif self.what == "last":
+                self._last(u, w.set(f"add i64 {i}, 1"), index, to)
+            else:
+                self._move(u, to)
+
+        w.when(inside, put)
+
+    def _last(self, u: str, position: str, index: str, to: str) -> None:
+        w = self.w
+        found = w.set(f"load i64, ptr {nth(w, '%source', _INT, to)}")
+        stays = w.set(f"icmp eq i64 {found}, {position}")
+        w.when(stays, lambda: store(w, index, nth(w, "%goal", self.by, u), self.by))
+
+    def _move(self, u: str, to: str) -> None:
+        w, value = self.w, "0"
+        if self.what == "put":
+            at = w.set(f"getelementptr {self.kind}, ptr %source, i64 {u}")
+            value = w.set(f"load {self.kind}, ptr {at}, align {self.size}")
+        w.do(f"store {self.kind} {value}, ptr {w.set(f'getelementptr {self.kind}, ptr %goal, i64 {to}')}, align {self.size}")
+
+
+class _Kernels(Compiled):
+    """What the boxes share: their kernels, which a call launches one after the other."""
+
+    def __init__(self, device: Device, moved: Sequence[Moved]) -> None:
+        self.device = device
+        self.codes: dict[str, Code] = {one.what: code_of(Written, one, device.dialect) for one in moved}
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """The time that compiling took."""
+        return tuple([code.ptx.seconds for code in self.codes.values()])
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile; the PTX."""
+        return "".join([code.ptx.text for code in self.codes.values()])
+
+    def launch(self, what: str, arrays: Sequence[Any], numbers: Sequence[int]) -> None:
+        """Start a kernel on indices, a source and a goal, unless it has no work."""
+        if numbers[0]:
+            blocks = min(-(-numbers[0] // Written.threads), self.device.most)
+            self.device.launch(self.codes[what], blocks, array("q", numbers), [self.device.address(a) for a in arrays])
+
+
+class WrittenAt(_Kernels):
+    """`OverwrittenAt`, or without values `ClearedAt`."""
+
+    def __init__(self, device: Device, how: Indexing, ins: tuple[Tensor, ...], values: bool) -> None:
+        self.what = "put" if values else "clear"
+        super().__init__(device, [Moved(self.what, ins[0].dtype.str, ins[1].dtype.itemsize)])
+        before, after = how.src[: how.axis], how.src[how.axis + 1 :]
+        self.order, self.places = [how.dst.index(label) for label in (*before, *how.by, *after)], how.bins
+        self.times, self.rest = math.prod(how.shape(before)), math.prod(how.shape(after))
+
+    def __call__(self, xp: Any, index: Any, x: Any, values: Any = None) -> Any:
+        out = self.device.empty(x.shape, x.dtype)
+        out[...] = x
+        index = xp.ascontiguousarray(index)
+        source = index if values is None else xp.ascontiguousarray(xp.transpose(values, self.order))
+        work = index.size * self.times * self.rest
+        self.launch(self.what, (index, source, out), (work, index.size, self.places, self.rest))
+        return out
+
+
+class Last(_Kernels):
+    """`LastOnly`, or `LastWriter`: the greatest position of each place, then what is asked of it."""
+
+    def __init__(self, device: Device, box: LastOnly | LastWriter, ins: tuple[Tensor, ...]) -> None:
+        self.then, self.size = "last" if isinstance(box, LastOnly) else "position", box.size
+        by = ins[0].dtype
+        super().__init__(device, [Moved(what, by.str, by.itemsize) for what in ("note", self.then)])
+        shape = ins[0].shape
+        first, end = (ins[0].ndim - box.axes, ins[0].ndim) if isinstance(box, LastOnly) else (box.axis, box.axis + 1)
+        self.times, self.count, self.rest = math.prod(shape[:first]), math.prod(shape[first:end]), math.prod(shape[end:])
+        self.space = box.typed(ins)[0]
+
+    def __call__(self, xp: Any, index: Any) -> Any:
+        device, index = self.device, xp.ascontiguousarray(index)
+        words = device.zeros(self.times * self.size * self.rest)
+        numbers = (index.size, self.count, self.size, self.rest)
+        self.launch("note", (index, index, words), numbers)
+        out = device.empty(self.space.shape, self.space.dtype)
+        self.launch(self.then, (index, words, out), (out.size, *numbers[1:]))
+        return out
+
+
+def _at(values: bool) -> Callable[..., Compiled | None]:
+    def made(device: Device, box: OverwrittenAt | ClearedAt, ins: tuple[Tensor, ...]) -> Compiled | None:
+        how = box.how
+        rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
+        plain = sorted((*rest, *how.by)) == sorted(how.dst) and len(set(how.dst)) == len(how.dst)
+        return WrittenAt(device, how, ins, values) if plain else None  # else numbers of a row have indices of their own
+
+    return made
+
+
+MAKERS: dict[type, Callable[..., Compiled | None]] = {
+    OverwrittenAt: _at(True),
+    ClearedAt: _at(False),
+    LastOnly: Last,
+    LastWriter: Last,
+}
