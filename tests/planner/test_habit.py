@@ -175,7 +175,7 @@ def test_threads_get_arrays_of_their_own(made: list[Any]) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(60)
         assert len({id(array) for array in found}) == 4 and all(np.array_equal(array, expected) for array in found)
 
 
