@@ -1,8 +1,9 @@
 """The numbers of steps that while loops are laid out for.
 
-A while loop needs a number of steps to be laid out. It is taken to be that of the last call; a program finds out when it runs
-whether that was right, raises `TripCountChanged` where not, and is laid out again (`with_trip_counts`). A layout depends only on
-the loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
+The derivative of a while loop needs a number of steps to be laid out. It is taken to be that of the last call; a program finds
+out when it runs whether that was right, raises `TripCountChanged` where not, and is laid out again (`with_trip_counts`): with
+room for a few more steps where calls differ, so that not each number needs a layout of its own. A layout depends only on the
+loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
 
 Each call has numbers of its own from its first step on, so that calls in several threads do not disturb each other. When it has
 ended, they are those with which the next call begins.
@@ -24,8 +25,9 @@ class TripCount(NamedTuple):
     """The way in which a while loop is laid out.
 
     `exactness` is "free", nothing depends on the number of steps, since no derivative is taken; "exact", all its steps are taken;
-    "assumed", the same where nothing runs that would find another number; "lanes", a batch takes as many as its longest lane
-    needs; or "bound", it is met several times with other numbers, and takes the most.
+    "assumed", the same where nothing runs that would find another number; "near", calls take other numbers, and there is room
+    for up to twice as many steps as are taken; "lanes", a batch takes as many as its longest lane needs; or "bound", it is met
+    several times with other numbers, and takes the most.
     """
 
     steps: int
@@ -35,7 +37,7 @@ class TripCount(NamedTuple):
 Loops = tuple[tuple[Hashable, TripCount], ...]  # loops, and what is assumed of them
 _FIRST, _NONE = TripCount(0, "free"), TripCount(0, "assumed")
 UNKNOWN = -1  # a number of steps that a program needs and that only a run can tell
-_last: Recent[Hashable, TripCount] = Recent(1024)  # what the last call assumed of each loop
+_last: Recent[Hashable, TripCount] = Recent(1024)  # what the last derivative assumed of each loop
 
 
 class _Thread(threading.local):
@@ -71,7 +73,7 @@ def _trip_count(loop: Hashable) -> TripCount:
         return _NONE if found is None or found.exactness == "free" else found
     found = own.get(loop)
     if found is None:
-        found = own[loop] = _last.get(loop) or _FIRST
+        found = own[loop] = _FIRST
     return found
 
 
@@ -84,7 +86,7 @@ def hold_for_call(loops: Loops) -> bool:
     """The same for a call that begins here: what runs finds out whether nothing depends on a number."""
     if _here.own is not None:
         return hold(loops)
-    return all((_last.get(loop) or _FIRST) == known for loop, known in loops)
+    return all(known.exactness == "free" or known == _last.get(loop) for loop, known in loops)
 
 
 def note(loops: Loops) -> None:
@@ -156,18 +158,30 @@ def with_trip_counts(call: Callable[[], T], found: TripCountChanged | None = Non
         _here.own = outer
     if outer is None:
         for loop, known in own.items():
-            _last[loop] = known
+            if known.exactness != "free":
+                _last[loop] = known
     return result
 
 
 def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[Hashable]) -> None:
     """Assume what was found; of a loop that is found again within one call the number only grows from there on."""
-    steps, exactness = _trip_count(found.loop)
-    if found.steps == UNKNOWN:
-        own[found.loop] = TripCount(0, "exact")
+    loop, taken = found.loop, found.steps
+    known = _trip_count(loop)
+    if known.exactness == "free":
+        known = _last.get(loop) or _FIRST
+    steps, exactness = known
+    if taken == UNKNOWN:
+        own[loop] = TripCount(0, "exact") if exactness == "free" else known
         return
-    if found.steps is None:
-        own[found.loop] = TripCount(steps, "lanes")
+    if taken is None:
+        own[loop] = TripCount(steps, "lanes")
         return
-    own[found.loop] = TripCount(found.steps, "bound" if found.loop in seen else "exact" if exactness == "free" else exactness)
-    seen.add(found.loop)
+    if loop in seen:
+        own[loop] = TripCount(taken, "bound")
+    elif exactness in ("free", "exact") and not steps:
+        own[loop] = TripCount(taken, "exact")
+    elif exactness in ("exact", "near"):
+        own[loop] = TripCount(taken + taken // 4, "near")
+    else:
+        own[loop] = TripCount(taken, exactness)
+    seen.add(loop)

@@ -1,4 +1,4 @@
-"""Kernels and their derivatives: Black-Scholes Greeks, a tensor contraction, a histogram, a tree reduction, two launches."""
+"""Kernels and their derivatives: Black-Scholes Greeks, contraction, histogram, tree reduction, two launches, a plan."""
 
 import math
 
@@ -60,6 +60,14 @@ def block_sums(x, sums):
         sums[blockIdx.x] = s[0]
 
 
+@ct.kernel
+def heat_step(u, after):
+    """One step of the heat equation; the ends stay zero."""
+    i = grid(1)
+    if i > 0 and i < len(u) - 1:
+        after[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+
+
 @ct.function
 def mean_square(x):
     """Host code that launches two kernels: the blocks' sums, and the sum of those."""
@@ -86,6 +94,9 @@ def main() -> None:
 
     x = np.linspace(0.0, 1.0, 1000)
     print("mean of squares", mean_square(x).round(6), np.allclose(ct.grad(mean_square)(x), 2.0 * x / 1000))
+
+    step = heat_step.forall(60).returning("after", like="u")
+    print(ct.plan(step >> ct.square >> ct.sum(), ct.f64[60], cost="operations").explain())
 
 
 if __name__ == "__main__":

@@ -81,9 +81,12 @@ def _by_basis(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks
 
 @lru_cache(maxsize=4096)
 def takes_rows(structure: Structure) -> bool:
-    """True where pulling back a basis of the result writes fewer numbers than pushing one of the argument through the map."""
+    """True where pulling back a basis of the result writes fewer numbers than pushing one of the argument through the map.
+
+    Where the argument has as few numbers or fewer it is pushed, and nothing depends on the transpose.
+    """
     rows, columns = structure.rows, structure.columns
-    if MANY * rows <= columns or MANY * columns <= rows:
+    if rows >= columns or MANY * rows <= columns:
         return rows < columns
     return rows * _written(structure.T) < columns * _written(structure)
 

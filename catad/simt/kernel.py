@@ -19,6 +19,7 @@ from catad.frozen import Frozen
 from catad.linear.contract import contract
 from catad.scalar.find_source import find_source
 from catad.simt.arrays import Barrier, Body, Declare, Repeat, Step, nodes_of
+from catad.simt.bounds import needed
 from catad.simt.explain import explained, merged
 from catad.simt.lanes import Lanes, lanes_of
 from catad.simt.loops import repeated
@@ -43,7 +44,9 @@ class Kernel:
 
     def __init__(self, fn: FunctionType, max_steps: int) -> None:
         self.fn, self.frozen, self.max_steps = fn, Frozen(fn), max_steps
-        self.names = tuple(inspect.signature(fn).parameters)
+        parameters = inspect.signature(fn).parameters
+        self.names = tuple(parameters)
+        self.numbers = {name for name, one in parameters.items() if isinstance(one.default, int | float | np.number)}
         self.__name__, self.__doc__, self.__module__ = fn.__name__, fn.__doc__, fn.__module__
 
     def __reduce__(self) -> str:
@@ -117,12 +120,22 @@ class Launch(D):
         made = dict(self.made)
         return tuple([name for name in self.kernel.names if name not in made])
 
+    def parameters(self, count: int, space: Space | None = None) -> tuple[str, ...]:
+        """The parameters for so many arguments: the last ones may be left out where their defaults are numbers."""
+        out = set(self.passed[count:])
+        names = self.kernel.names[: len(self.kernel.names) - len(out)]
+        if count > len(self.passed) or not out <= self.kernel.numbers or not out.isdisjoint(names):
+            error = errors.ArgumentError if space is None else errors.SpaceError
+            raise error(errors.wrong_arguments(self.kernel.__name__, self.passed, space or f"{count} arguments"))
+        return names
+
     def filled(self, args: Sequence[Any]) -> list[Any]:
-        """The arguments of the kernel, those that the launch makes included."""
-        given = dict(zip(self.passed, args, strict=True))
+        """The arguments of the kernel, those that the launch makes included, and none whose default is taken."""
+        names = self.parameters(len(args))
+        given = dict(zip(self.passed, args, strict=False))
         for name, like in self.made:
             given[name] = np.zeros_like(np.asarray(given[like]))
-        return [given[name] for name in self.kernel.names]
+        return [given[name] for name in names]
 
     def body(self, spaces: Sequence[Tensor]) -> Body:
         """The statements for arguments of these spaces."""
@@ -137,21 +150,19 @@ class Launch(D):
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         leaves = flatten(x)
-        if len(leaves) != len(self.passed):
-            space = b.space(x)
-            raise errors.SpaceError(errors.wrong_arguments(self.kernel.__name__, self.passed, space))
-        wires = dict(zip(self.passed, leaves, strict=True))
+        names = self.parameters(len(leaves), b.space(x))
+        wires = dict(zip(self.passed, leaves, strict=False))
         for name, like in self.made:
             zero = b.add(Constant(np.zeros((), dtype=wires[like].dtype)))[0]
             shape = wires[like].shape
             wires[name] = contract(b, [()], [zero], tuple(range(len(shape))), shape)
-        return self._laid_out(b, [wires[name] for name in self.kernel.names], None)
+        return self._laid_out(b, [wires[name] for name in names], None)
 
     def _laid_out(self, b: Builder, wires: Sequence[Wire], found: list[Found] | None) -> Any:
         body = self.body([wire.space for wire in wires])
         if not body.written:
             raise errors.ScalarError(errors.writes_nothing(self.kernel.__name__))
-        at = dict(zip(self.kernel.names, wires, strict=True))
+        at = dict(zip(self.kernel.names, wires, strict=False))
 
         def run(at: dict[str, Wire]) -> list[Wire]:
             return self._run(b, body, at, found)
@@ -172,7 +183,8 @@ class Launch(D):
     def lanes(self, body: Body) -> Lanes:
         """The axes of the threads."""
         nodes = [node for step in body.steps for node in nodes_of(step)]
-        return lanes_of(Dims(self.grid, self.block), nodes, _of_blocks(body.steps))
+        dims = Dims(self.grid, self.block)
+        return lanes_of(dims, nodes, _of_blocks(body.steps), needed(body.steps, dims))
 
     def explain(self, *args: Any) -> str:
         """What each site becomes, forward and reverse, and why: a line a site, for a space of arguments, or for arguments.
@@ -194,10 +206,12 @@ class Launch(D):
     def sites(self, spaces: Space) -> list[Found]:
         """What became of each site at a space of arguments."""
         b, found = Builder(), list[Found]()
-        leaves = dict(zip(self.passed, flatten(b.inputs(spaces)), strict=True))
+        given = flatten(b.inputs(spaces))
+        names = self.parameters(len(given), spaces)
+        leaves = dict(zip(self.passed, given, strict=False))
         for name, like in self.made:
             leaves[name] = b.wire(leaves[like].space)
-        wires = [leaves[name] for name in self.kernel.names]
+        wires = [leaves[name] for name in names]
         self._laid_out(b, wires, found)
         return merged(found, self.lanes(self.body([wire.space for wire in wires])).sizes)
 
@@ -215,7 +229,7 @@ def _of_blocks(steps: Sequence[Step]) -> bool:
 @lru_cache(256)
 def _read(launch: Launch, spaces: tuple[Tensor, ...]) -> tuple[Body, list[str]]:
     kernel, dims = launch.kernel, Dims(launch.grid, launch.block)
-    return read_kernel(kernel.frozen.ready(), dims, kernel.names, spaces, kernel.max_steps)
+    return read_kernel(kernel.frozen.ready(), dims, kernel.names[: len(spaces)], spaces, kernel.max_steps)
 
 
 def _space(value: Any) -> Tensor:
@@ -239,7 +253,8 @@ def kernel(fn: Any = None, *, max_steps: int = 1_000_000) -> Any:
     order of their parameters (one array, or a product). Arguments are never changed. Blocks and threads are positive integers or
     tuples of up to three; `k.forall(n)` has at least n threads. The language is that of `ct.map`, with arrays, shared and local
     memory, barriers, atomics and shuffles. Statements are in lockstep: all threads do a statement, then the next one; of several
-    threads that store into one cell the last one wins. Shapes and dtypes are those of the arrays. Differentiates to any order, in
+    threads that store into one cell the last one wins. Last arguments whose defaults are numbers may be left out: these are known
+    while reading, so that they may be sizes. Shapes and dtypes are those of the arrays. Differentiates to any order, in
     both modes. `@ct.kernel(max_steps=n)` lets a loop with memory, whose trips data decide, make n trips at most.
     Raises `ScalarError` with file, line and column for what cannot be read, and for races; `ArgumentError` for a bad launch, and
     for a loop that makes too many trips; `IndexRangeError` for an index that is out of range; negative ones do not wrap.

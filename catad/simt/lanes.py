@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from catad.linear.gather import rows_of
 from catad.scalar import Node, apply, const, param, postorder
 from catad.scalar.simplify import replace
 from catad.simt.affine import Form
 from catad.simt.arrays import LINEAR, Array, B, T
 from catad.simt.read import Dims
+from catad.vector.constant import Constant
+from catad.vector.known_indices import gathered
 from catad.vector.merge_axes import reshaped, transposed
 
 if TYPE_CHECKING:
@@ -28,17 +31,18 @@ Atom = tuple[str, int]  # "block", "thread" or "joined", and 0, 1, 2 for x, y, z
 
 @dataclass(frozen=True)
 class Lanes:
-    """The axes of a launch, the outermost first; all are larger than 1."""
+    """The axes of a launch, the outermost first; all are larger than 1. `threads` are the numbers of threads in x, y and z."""
 
     dims: Dims
     atoms: tuple[Atom, ...]
     asked: frozenset[int]
+    threads: tuple[int, int, int]
 
     def size(self, atom: Atom) -> int:
         """The size of an axis."""
         kind, d = atom
         grid, block = self.dims.grid[d], self.dims.block[d]
-        return grid if kind == "block" else block if kind == "thread" else grid * block
+        return min(self.threads[d], grid if kind == "block" else block if kind == "thread" else grid * block)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -76,19 +80,40 @@ class Lanes:
         """The shape of an array with the axes in front of its own."""
         return (*[self.sizes[k] for k in self.prefix(array)], *array.shape)
 
+    @property
+    def _whole(self) -> bool:
+        """Whether all threads of the launch are there, or they are on one axis: then splitting the axes finds their order."""
+        return len(self.atoms) == 1 or all(
+            m * n == k for m, n, k in zip(self.dims.grid, self.dims.block, self.threads, strict=True)
+        )
+
     def _apart(self) -> tuple[list[int], list[int]]:
         """The sizes of all blocks' and threads' axes in the order of the axes, and the order that makes them linear."""
         pieces: list[tuple[int, int, int]] = []  # size, 0 for blocks and 1 for threads, dimension
         for kind, d in self.atoms:
-            if kind == "joined":
+            if kind == "joined" and len(self.atoms) > 1:
                 pieces += [(self.dims.grid[d], 0, d), (self.dims.block[d], 1, d)]
             else:
                 pieces.append((self.size((kind, d)), int(kind == "thread"), d))
         order = sorted(range(len(pieces)), key=lambda k: (pieces[k][1], -pieces[k][2]))
         return [n for n, _, _ in pieces], order
 
+    def _order(self) -> np.ndarray:
+        """The places on the axes, as if these were one, of the threads in linear order."""
+        places = dict(zip(self.atoms, np.indices(self.sizes).reshape(len(self.atoms), -1), strict=True))
+        keys = []  # the fastest first
+        for kind in ("thread", "block"):
+            for d in range(3):
+                if (kind, d) in places:
+                    keys.append(places[kind, d])
+                elif ("joined", d) in places:
+                    keys.append(np.divmod(places["joined", d], self.dims.block[d])[kind == "thread"])
+        return np.lexsort(keys)
+
     def in_order(self, b: Builder, wire: Wire) -> Wire:
         """The numbers of all threads on one axis, in linear order."""
+        if not self._whole:
+            return permuted(b, reshaped(b, wire, (math.prod(self.sizes),)), self._order())
         sizes, order = self._apart()
         return reshaped(b, transposed(b, reshaped(b, wire, sizes), order), (math.prod(sizes),))
 
@@ -99,6 +124,8 @@ class Lanes:
 
     def out_of_order(self, b: Builder, line: Wire) -> Wire:
         """The numbers of all threads on their axes again."""
+        if not self._whole:
+            return reshaped(b, permuted(b, line, np.argsort(self._order())), self.sizes)
         sizes, order = self._apart()
         wire = reshaped(b, line, [sizes[k] for k in order])
         return reshaped(b, transposed(b, wire, [order.index(k) for k in range(len(order))]), self.sizes)
@@ -125,6 +152,12 @@ class Lanes:
         return f"{tuple(thread)} of block {tuple(block)}"
 
 
+def permuted(b: Builder, line: Wire, order: np.ndarray) -> Wire:
+    """The entries of a line in another order."""
+    (at,) = b.add(Constant(order))
+    return gathered(b, rows_of(line.shape, at.shape), at, line)
+
+
 def joined(dims: Dims) -> dict[Node, Node]:
     """What users write for the linear position, `blockIdx.x * blockDim.x + threadIdx.x` in any order, as `LINEAR`."""
     found: dict[Node, Node] = {}
@@ -135,21 +168,30 @@ def joined(dims: Dims) -> dict[Node, Node]:
     return found
 
 
-def lanes_of(dims: Dims, nodes: Iterable[Node], shared: bool) -> Lanes:
-    """The axes for a kernel with these expressions; `shared` where it has arrays of the block, or barriers."""
+def lanes_of(dims: Dims, nodes: Iterable[Node], shared: bool, threads: tuple[int, int, int]) -> Lanes:
+    """The axes for a kernel with these expressions; `shared` where it has arrays of the block, or barriers.
+
+    Without these, and where only the position in the launch is asked for, an axis has as many threads as are needed.
+    """
     nodes = list(nodes)
     seen = set(postorder(replace(nodes, joined(dims))))
     asked = frozenset([node.value for node in postorder(nodes) if node.op == "param"])
     outer, inner = list[Atom](), list[Atom]()
+    counts = list[int]()
     for d in (2, 1, 0):
         grid, block = dims.grid[d], dims.block[d]
-        if grid > 1 and block > 1 and (shared or T[d] in seen or B[d] in seen):
+        apart = grid > 1 and block > 1 and (T[d] in seen or B[d] in seen)
+        counts.insert(0, grid * block if shared or apart else threads[d])
+        if apart or (shared and grid > 1 and block > 1):
             outer.append(("block", d))
             inner.append(("thread", d))
+        elif counts[0] == 1:
+            continue
         elif grid > 1 and block > 1:
             outer.append(("joined", d))
         elif grid > 1:
             outer.append(("block", d))
         elif block > 1:
             inner.append(("thread", d))
-    return Lanes(dims, (*outer, *inner), asked)
+    x, y, z = counts
+    return Lanes(dims, (*outer, *inner), asked, (x, y, z))

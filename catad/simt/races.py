@@ -25,10 +25,8 @@ from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, 
 from catad.simt.barriers import agree
 from catad.simt.read import Dims
 from catad.simt.words import WARP
-from catad.spaces import Tensor
 from catad.vector.constant import Constant
-from catad.vector.index import Integers
-from catad.vector.loop import After
+from catad.vector.loop import After, Waiting
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wire
@@ -321,7 +319,7 @@ class _Flow:
 
 
 @box
-class Unraced(Integers):
+class Unraced(Waiting):
     """The arguments on which indices, conditions and trips depend, to 0; all accesses are compared at the first call."""
 
     dims: Dims
@@ -331,12 +329,6 @@ class Unraced(Integers):
     @property
     def arity(self) -> int:
         return len(self.given)
-
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (Tensor((), "int64"),)
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        return xp.asarray(0, dtype=np.int64)
 
     def check(self, xp: Any, *arrays: Any) -> None:
         numbers = [array if xp is np else array.get() for array in arrays]

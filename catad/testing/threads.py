@@ -245,11 +245,11 @@ def recorded(launch: Launch, *args: Any) -> tuple[Any, list[Access]]:
     record: list[Access] = []
     given = arguments(launch, args, "ct.testing.threads")
     data = [arg.copy() for arg in given]
-    watched = [Watched(n, d, None, record) if d.ndim else d[()] for n, d in zip(launch.kernel.names, data, strict=True)]
+    watched = [Watched(n, d, None, record) if d.ndim else d[()] for n, d in zip(launch.kernel.names, data, strict=False)]
     for number, index in enumerate(_indices(launch.grid)):
         _Block(launch, number, index, record).run(watched)
     written = launch.written(*given)
-    made = tuple([d for n, d in zip(launch.kernel.names, data, strict=True) if n in written])
+    made = tuple([d for n, d in zip(launch.kernel.names, data, strict=False) if n in written])
     return (made[0] if len(made) == 1 else made), record
 
 

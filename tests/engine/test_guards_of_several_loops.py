@@ -110,8 +110,9 @@ def test_planted_bugs_are_found(plant: Any, name: str, monkeypatch: pytest.Monke
     anew(monkeypatch)
     plant(monkeypatch)
     x, w = RNG.normal(size=61), RNG.normal(size=16)
-    f = ct.function(lambda x, w: PROGRAMS[name](np.concatenate([[7.0] * 3, x, [7.0] * 3])[3:-3], w, (2, 1)))
+    around = np.concatenate([[7.0] * 3, x, [7.0] * 3])  # what a wrong guard reads
+    f = ct.function(lambda around, w: PROGRAMS[name](around[3:-3], w, (2, 1)))
     with ct.use_engine("cpu"):
-        assert not np.allclose(f(x, w), PROGRAMS[name](x, w, (2, 1)))
+        assert not np.allclose(f(around, w), PROGRAMS[name](x, w, (2, 1)))
     monkeypatch.undo()
     anew(monkeypatch)

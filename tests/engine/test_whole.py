@@ -305,7 +305,8 @@ def test_planted_bugs_are_caught(name: str, ran: Ran, monkeypatch: pytest.Monkey
     x = tuple([np.array(part) if isinstance(part, np.ndarray) else part for part in x])
     anew(monkeypatch)
     bug(monkeypatch)
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError) as found:
         compare(f, x, ran)
+    assert "nothing ran compiled" not in str(found.value)
     monkeypatch.undo()
     anew(monkeypatch)

@@ -320,7 +320,8 @@ def test_planted_bugs_are_found(plant: Any, name: str, ran: Ran, monkeypatch: py
     anew(monkeypatch)
     plant(monkeypatch)
     f, x = BOXES[name]
-    with pytest.raises(AssertionError):
+    with pytest.raises(AssertionError) as found:
         compare(f, x, ran, second=False, exact=True)
+    assert "nothing ran compiled" not in str(found.value)
     monkeypatch.undo()
     anew(monkeypatch)

@@ -167,6 +167,8 @@ def test_threads_get_arrays_of_their_own(made: list[Any]) -> None:
     jacobian = ct.jacobian(CASES["sum of maps"][0])
     x = CASES["sum of maps"][1][0]
     expected = written_out(jacobian, x)[0]
+    waiting = jacobian(x).expected
+    assert np.array_equal(waiting.taken(), expected) and waiting.taken() is None  # whoever comes second makes one
     for _ in range(20):
         linear, found = jacobian(x), list[Any]()
         threads = [threading.Thread(target=lambda: found.append(linear.todense())) for _ in range(4)]  # noqa: B023

@@ -10,9 +10,11 @@ import pytest
 
 import catad as ct
 from catad.spaces import flatten
+from catad.testing.emulator import EmulatedGpu
 from tests.simt.kernels import CASES, Case
 
-ENGINES = ("reference", "cpu")
+ENGINES = ("reference", "cpu", "emulated gpu")
+ct.engine.register(EmulatedGpu())
 
 
 def floats(args: tuple[Any, ...]) -> list[int]:
@@ -124,6 +126,72 @@ def test_a_stencil_has_views_and_maps_only_forward_and_reverse():
     wiring = ct.wire(ct.grad(stencil[5, 8] >> ct.sum()), ct.space_of(args))
     kinds = {type(box.primitive).__name__ for box in wiring.boxes}
     assert kinds <= {"Iota", "Map", "StridedCopy", "Reshaped", "Contract", "Constant"}
+
+
+@ct.kernel
+def edges(x, o):
+    i = ct.simt.grid(1)
+    if i < len(x):
+        left = x[i - 1] if i > 0 else 0.0
+        right = x[i + 1] if i + 1 < len(x) else 0.0
+        o[i] = left * right
+
+
+@ct.kernel
+def halo(x, o):
+    s = ct.simt.shared.array(10, x.dtype)
+    i, t = ct.simt.grid(1), ct.simt.threadIdx.x
+    s[t + 1] = x[i] if i < len(x) else 0.0
+    if t == 0:
+        s[0] = x[i - 1] if i > 0 else 0.0
+    if t == 7:
+        s[9] = x[i + 1] if i + 1 < len(x) else 0.0
+    ct.simt.syncthreads()
+    if i < len(x):
+        o[i] = s[t] * s[t + 1] + s[t + 2]
+
+
+@ct.kernel
+def in_blocks(x, o):
+    b, t = ct.simt.blockIdx.x, ct.simt.threadIdx.x
+    total = 0.0
+    for k in range(4):
+        j = b * 32 + k * 8 + t
+        if j < len(x):
+            total += x[j] * x[j]
+    o[b * 8 + t] = total
+
+
+@ct.kernel
+def windows(x, o):
+    i, j = ct.simt.grid(2)
+    if i < o.shape[0] and j < o.shape[1]:
+        total = 0.0
+        for a in range(3):
+            for b in range(2):
+                total += x[i + a, j + b] ** 2
+        o[i, j] = total
+
+
+AFFINE = {
+    "a window at the edges": (edges[4, 8], (np.linspace(-1, 1, 29), np.zeros(29))),
+    "shared memory with a halo": (halo[4, 8], (np.linspace(-1, 1, 29), np.zeros(29))),
+    "blocks of threads and trips": (in_blocks[3, 8], (np.linspace(-1, 1, 90), np.zeros(24))),
+    "windows of a matrix": (windows[(2, 2), (4, 4)], (np.arange(72.0).reshape(9, 8), np.zeros((7, 7)))),
+}
+
+
+@pytest.mark.parametrize("name", AFFINE)
+def test_guarded_indices_of_several_coordinates_need_no_index_array(name):
+    launch, args = AFFINE[name]
+    for term in (launch, ct.grad(launch >> ct.sum())):
+        wiring = ct.wire(term, ct.space_of(args))
+        for box in wiring.boxes:
+            assert type(box.primitive).__name__ not in ("Gathered", "ScatterAdded", "FlatIndex", "LastWriter", "FoldByBin")
+            for space in wiring.spaces(box.outs):  # coordinates, which are computed where they are read
+                assert space.dtype.kind not in "iu" or space.size <= 1 or type(box.primitive).__name__ in ("Iota", "Reshaped")
+    got = launch(*args)
+    np.testing.assert_allclose(got, ct.testing.threads(launch, *args), rtol=1e-14)
 
 
 def test_launches_of_equal_kernels_are_equal_terms():

@@ -17,9 +17,11 @@ import pytest
 
 import catad as ct
 from catad.simt.kernel import Launch
+from catad.testing.emulator import EmulatedGpu
 from tests.simt.peer_hosts import HOSTS
 from tests.simt.peer_kernels import assigned, squared
 
+ct.engine.register(EmulatedGpu())
 FOLDER = Path(os.environ.get("CATAD_OUTSIDE_DATA", "")) / "peer-cases"
 FILES = ("clad-cuda.json", "warp-grad.json", "spmd-extra.json")
 OTHERS = {
@@ -57,7 +59,7 @@ def program(name: str, case: Any) -> tuple[Any, list[str], list[Any]]:
     return run, names, [array(case["inputs"][k]) for k in names]
 
 
-@pytest.mark.parametrize("engine", ["reference", "cpu"])
+@pytest.mark.parametrize("engine", ["reference", "cpu", "emulated gpu"])
 @pytest.mark.parametrize("name", HOSTS)
 def test_outputs_and_gradients_are_those_of_the_case(name, engine):
     case = cases()[name]

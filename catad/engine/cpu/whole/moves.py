@@ -12,6 +12,7 @@ from catad.linear.clear import Cleared
 from catad.linear.reindex import Axis, StridedCopy
 from catad.linear.windows import Windowed
 from catad.spaces import Tensor
+from catad.vector.fold import Fold
 from catad.vector.overwrite import Added, Overwritten
 from catad.vector.shape import Concatenate
 
@@ -100,3 +101,9 @@ def offset_of(box: Any, space: Tensor) -> int | None:
     if cut and math.prod([ax.m for ax in box.axes[: cut[-1]]]) != 1:
         return None
     return sum([ax.a * step for ax, step in zip(box.axes, strides_of(space), strict=True)])
+
+
+def fold_of_nothing(text: Text, box: Fold, read: Arrays, made: Arrays) -> None:
+    """Write a `Fold` along an axis of no entries: neutral elements."""
+    for (goal, space), neutral in zip(made, box.monoid.neutral, strict=True):
+        text.fill(goal.pointer, space, neutral)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from catad.engine.cpu.whole.counters import count, counters
 from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
-from catad.engine.cpu.whole.rewrite import adding_up
+from catad.engine.cpu.whole.rewrite import accumulated, adding_up
 from catad.engine.cpu.whole.text import SMALL, Buffer, Text
 from catad.engine.text.numbers import load
 from catad.errors import CannotPrint
@@ -202,7 +202,7 @@ class WhileLoop(Loop):
         w.when(w.set(f"load i1, ptr {going}"), lambda: self._test(going))
         steps = w.set(f"load i64, ptr {taken}")
         more = w.set(f"load i1, ptr {going}")
-        if box.exactness in ("lanes", "bound") and (box.output.leaves or box.sums.leaves):  # these steps change no state
+        if box.exactness in ("lanes", "bound", "near") and (box.output.leaves or box.sums.leaves):  # these steps change no state
             more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {steps}, {n}')}")
         most = w.set(f"icmp ne i64 {steps}, {box.loop[0].max_steps}")
         free = w.set(f"xor i1 {stopped(w)}, true")
@@ -247,7 +247,10 @@ class WhileLoop(Loop):
         w, box = self.w, self.box
         w.when(going, lambda: self.text.raises(box.endless, taken))
         if box.exactness != "free":
-            differs = w.set(f"icmp {'sgt' if box.exactness == 'bound' else 'ne'} i64 {taken}, {n}")
+            differs = w.set(f"icmp {'sgt' if box.exactness in ('bound', 'near') else 'ne'} i64 {taken}, {n}")
+            if box.exactness == "near":
+                few = w.set(f"icmp slt i64 {taken}, {w.set(f'sdiv i64 {n}, 2')}")
+                differs = w.set(f"or i1 {differs}, {few}")
             ended = w.set(f"xor i1 {going}, true")
             w.when(w.set(f"and i1 {differs}, {ended}"), lambda: self.text.raises(box.ended, taken))
 
@@ -266,6 +269,13 @@ def after(text: Text, box: After, read: Arrays, made: Arrays) -> None:
 def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
     """Write a `Choose`: in each lane one side runs."""
     w = text.w
+    if not box.lanes:
+        condition = load(w, read[0][0].pointer, read[0][1].dtype)
+        sides = _Sides(text, box, read[1:], made)
+        w.when(condition, lambda: sides.write(box.f))
+        w.when(w.set(f"xor i1 {condition}, true"), lambda: sides.write(box.g))
+        sides.free()
+        return
     leaves = [leaf.nbytes for leaf in box.dom.leaves]
     results = [space.nbytes // max(math.prod(box.lanes), 1) for _, space in made]
     strides = [math.prod(box.lanes[k + 1 :]) for k in range(len(box.lanes))]
@@ -288,6 +298,41 @@ def choose(text: Text, box: Choose, read: Arrays, made: Arrays) -> None:
     text.nest(box.lanes, lane)
 
 
+class _Sides:
+    """The sides of a choice: results that lie where an argument does are changed in place, in the side that is taken."""
+
+    def __init__(self, text: Text, box: Choose, given: Arrays, made: Arrays) -> None:
+        self.text, self.box, self.made = text, box, made
+        places = [buffer.pointer for buffer, _ in given]
+        self.same = {r: places.index(goal.pointer) for r, (goal, _) in enumerate(made) if goal.pointer in places}
+        self.given = [Buffer(buffer.pointer, buffer.nbytes, k in self.same.values()) for k, (buffer, _) in enumerate(given)]
+        self.beside = {r: text.buffer(made[r][1]) for r in self.same}  # where such a result is made otherwise
+
+    def write(self, term: D) -> None:
+        """Write one side."""
+        wiring = _wiring(term, self.box.dom)
+        goals: list[Buffer | None] = [self.beside.get(r, goal) for r, (goal, _) in enumerate(self.made)]
+        for r, k in self.same.items():
+            if wiring.outputs[r] == wiring.inputs[k]:
+                goals[r] = None  # it is there
+        found = write_program(self.text, wiring, self.given, goals, len(goals))
+        places = {self.given[k].pointer for k in self.same.values()}
+        for r, own in enumerate(found):  # what lies where another result belongs is moved out of its way
+            goal = self.made[r][0]
+            if own.pointer in places - {goal.pointer}:
+                out = self.beside.get(r, goal)
+                self.text.copy(own.pointer, out.pointer, goal.nbytes)
+                found[r] = out
+        for own, (goal, _) in zip(found, self.made, strict=True):
+            if own.pointer != goal.pointer:
+                self.text.copy(own.pointer, goal.pointer, goal.nbytes)
+
+    def free(self) -> None:
+        """The room beside is not needed any more."""
+        for buffer in self.beside.values():
+            self.text.free(buffer)
+
+
 def call(text: Text, box: Call, read: Arrays, made: Arrays) -> None:
     """Write a `Call`."""
     given = [Buffer(buffer.pointer, buffer.nbytes) for buffer, _ in read]
@@ -302,7 +347,28 @@ def _states(box: Box) -> dict[int, int]:
     return {k: k for k in range(len(box.primitive.state.leaves))}
 
 
+def _chosen(box: Box) -> dict[int, int]:
+    """The results that both sides make of one argument, by changing it or not."""
+    choice = box.primitive
+    assert isinstance(choice, Choose)
+    if choice.lanes:
+        return {}
+    first, second = [_changed(accumulated(_wiring(side, choice.dom))) for side in (choice.f, choice.g)]
+    return {r: 1 + k for r, k in first.items() if second.get(r) == k}
+
+
+def _changed(wiring: Wiring) -> dict[int, int]:
+    """The results that boxes make of an argument in its place, if it may be changed; those that are arguments, too."""
+    source: dict[int, int] = {k: k for k in wiring.inputs}
+    for box in wiring.boxes:
+        which = CHANGED.get(type(box.primitive))
+        if which is not None and any(k in source for k in box.ins):
+            source.update({box.outs[r]: source[box.ins[a]] for r, a in which(box).items() if box.ins[a] in source})
+    return {r: wiring.inputs.index(source[k]) for r, k in enumerate(wiring.outputs) if k in source}
+
+
 CHANGED |= {
+    Choose: _chosen,
     Sweep: _states,
     Counted: _states,
     After: lambda box: {k: k + 1 for k in range(len(box.outs))},

@@ -17,7 +17,7 @@ from catad.spaces import Tensor
 from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
 from catad.vector.index import LastWriter
-from catad.vector.loop import Ran
+from catad.vector.loop import Waiting
 from catad.vector.overwrite import LastOnly
 from catad.vector.positions import SortedPositions
 from catad.vector.segmented import NumberedByFlags, NumberedByLengths
@@ -347,7 +347,7 @@ def previous_state(text: Text, box: PreviousState, read: Sequence[Array], made: 
     _lines(text, box.axis, [*read, made[0]], one)
 
 
-def number_0(text: Text, box: Ran, read: Sequence[Array], made: Sequence[Array]) -> None:
+def number_0(text: Text, box: Waiting, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a box that gives the number 0 once others have run."""
     text.clear(made[0][0].pointer, _INT.itemsize)
 
@@ -361,7 +361,7 @@ def lawful(text: Text, box: Lawful, read: Sequence[Array], made: Sequence[Array]
 WRITERS |= {
     Origin: origin,
     PreviousState: previous_state,
-    Ran: number_0,
+    Waiting: number_0,
     Lawful: lawful,
     StableOrder: stable_order,
     SortedPositions: sorted_positions,

@@ -13,12 +13,22 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
+from catad.engine.cpu.whole.chosen import PART
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
-from catad.engine.cpu.whole.moves import added, cleared, concatenate, offset_of, overwritten, strided_copy, windowed
+from catad.engine.cpu.whole.moves import (
+    added,
+    cleared,
+    concatenate,
+    fold_of_nothing,
+    offset_of,
+    overwritten,
+    strided_copy,
+    windowed,
+)
 from catad.engine.cpu.whole.outside import called_outside
-from catad.engine.cpu.whole.rewrite import PART, accumulated, without_shortcuts
+from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
 from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.stages.layout import Ready, ready
@@ -34,7 +44,9 @@ from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.windows import Windowed
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
+from catad.vector.fold import Fold
 from catad.vector.index import InRange
+from catad.vector.loop import Waiting
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
 from catad.vector.shape import Concatenate
 from catad.wiring import Box, Wiring
@@ -80,7 +92,8 @@ def write_program(
 ) -> list[Buffer]:
     """Write a program that reads these arrays; the buffers of its results.
 
-    Results are in their goals where there are some; the first `loose` ones may be elsewhere, where they are written in place.
+    Results are in their goals where there are some; the first `loose` ones may be elsewhere, in the place
+    of an argument, say, but not in a part of it.
     """
     if text.depth >= DEEP:
         raise CannotPrint("a program within many others", f"at most {DEEP} are written into each other")
@@ -268,12 +281,16 @@ class _Program:
         for j, (k, goal) in enumerate(zip(self.wiring.outputs, self.goals, strict=True)):
             if goal is None or k in there:
                 found.append(goal or self.at[k])
-            elif j < self.loose and self.at[k].pointer != goal.pointer:
+            elif j < self.loose and self.at[k].pointer != goal.pointer and self._is_all(k):
                 found.append(self.at[k])
             else:
                 self.text.copy(self.at[k].pointer, goal.pointer, goal.nbytes)
                 found.append(goal)
         return found
+
+    def _is_all(self, wire: int) -> bool:
+        """False for a part of an array: it would be lost where another result is moved to that place."""
+        return self.wiring.wires[self._root(wire)].nbytes == self.wiring.wires[wire].nbytes
 
     def _release(self, wire: int, buffer: Buffer) -> None:
         """Free the memory of a wire, unless another one lies there since."""
@@ -307,11 +324,11 @@ class _Program:
         if isinstance(item, Stage):
             self._stage(item, outs, self.same[g])
             return
-        write = WRITERS.get(type(item.primitive))
+        read = [(self.at[k], wires[k]) for k in item.ins]
+        write = _writer(item.primitive, read)
         if write is None and self.text.depth == 1:
             raise CannotPrint(f"a {type(item.primitive).__name__}", "it has no code within a whole program")
         write = write or called_outside
-        read = [(self.at[k], wires[k]) for k in item.ins]
         if not _shared(item.primitive):
             write(self.text, item.primitive, read, made)
             return
@@ -342,6 +359,13 @@ class _Program:
         shared = {roots.index(same[k]): len(roots) + j for j, k in enumerate(outs) if same.get(k) in roots}
         assert not any(isinstance(sink.value, FoldResult) and k in same for sink, k in zip(found.body.sinks, outs, strict=True))
         write_stage(self.text, found, read, [(self.at[k], wires[k]) for k in outs], shared)
+
+
+def _writer(box: Primitive, read: Arrays) -> Write | None:
+    """What writes a box that is no stage."""
+    if isinstance(box, Fold) and not read[0][1].shape[box.axis]:
+        return fold_of_nothing
+    return WRITERS.get(Waiting if isinstance(box, Waiting) else type(box))
 
 
 def _shared(box: Primitive) -> bool:

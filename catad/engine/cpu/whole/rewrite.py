@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 from catad import scalar
+from catad.engine.cpu.whole.chosen import ADD, adding_sides, is_scattered, terms_of
 from catad.engine.stages.exactly import laid_out_exactly
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import StridedCopy
@@ -40,23 +40,21 @@ def adding_up(wiring: Wiring, first: int, count: int) -> Wiring:
         space = wires[outputs[k]]
         total, made = len(wires), len(wires) + 1
         wires += [space, space]
-        boxes.append(Box(Map(_ADD), (total, outputs[k]), (made,)))
+        boxes.append(Box(Map(ADD), (total, outputs[k]), (made,)))
         inputs.append(total)
         outputs[k] = made
     return Wiring(wiring.dom, wiring.cod, tuple(wires), tuple(inputs), tuple(boxes), tuple(outputs))
 
 
-_ADD = Function.make(2, [scalar.apply("add", param(0), param(1))])
-
-
 def accumulated(wiring: Wiring) -> Wiring:
     """The wiring in which what is scattered and then only added to another array is added to it by index.
 
-    The same holds for what is moved into a small part of zeros, as the derivative of a slice is.
+    The same holds for what is moved into a small part of zeros, as the derivative of a slice is, and for sides of choices.
     """
+    wiring = adding_sides(wiring)
     readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
     alone = [box for box in wiring.boxes if box.outs and readers[box.outs[0]] == 1]
-    scattered = {box.outs[0]: box for box in alone if _is_scattered(wiring, box)}
+    scattered = {box.outs[0]: box for box in alone if is_scattered(wiring, box)}
     if not scattered:
         return wiring
     wires, boxes, gone = list(wiring.wires), list[Box](), set[int]()
@@ -68,23 +66,12 @@ def accumulated(wiring: Wiring) -> Wiring:
     return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, kept, wiring.outputs)
 
 
-PART = 4  # times a part of it: an array of which that part is added to in place, and copied rather than the array
-
-
-def _is_scattered(wiring: Wiring, box: Box) -> bool:
-    if isinstance(box.primitive, ScatterAdded):
-        return True
-    if not isinstance(box.primitive, StridedCopy) or box.primitive.fill or wiring.wires[box.outs[0]].dtype.kind == "b":
-        return False
-    return wiring.wires[box.outs[0]].size >= PART * math.prod([ax.m for ax in box.primitive.axes])
-
-
 def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[Box]:
     """A sum of arrays, those that are scattered added by index to the sum of the others."""
     if not isinstance(box.primitive, Map) or len(box.outs) != 1 or scattered.keys().isdisjoint(box.ins):
         return [box]
     space = wires[box.outs[0]]
-    terms = _terms(box.primitive.function.outputs[0])
+    terms = terms_of(box.primitive.function.outputs[0])
     if terms is None or sorted(terms) != list(range(len(box.ins))) or any(wires[k] != space for k in box.ins):
         return [box]
     others = [k for k in box.ins if k not in scattered]
@@ -113,17 +100,3 @@ def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[
             made.append(Box(Added(put.primitive.axes), (total, *put.ins), (out,)))
         total = out
     return made
-
-
-def _terms(node: Node) -> list[int] | None:
-    """The params that a sum adds up; None where it is another function."""
-    found, stack = list[int](), [node]
-    while stack:
-        one = stack.pop()
-        if one.op == "param":
-            found.append(one.value)
-        elif one.op == "add":
-            stack += one.args
-        else:
-            return None
-    return found
