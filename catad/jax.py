@@ -32,9 +32,9 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     Raises `EngineError` where JAX is missing, and `SpaceError` for an argument that is no morphism, and where a result of f has
     64 bits while JAX is set to 32.
 
-    >>> import catad as ct, catad.jax                                   # doctest: +SKIP
-    >>> g = catad.jax.as_function(ct.square >> ct.sum())
-    >>> jax.grad(g)(jax.numpy.array([1.0, 2.0]))
+    >>> import catad as ct, catad.jax
+    >>> g = catad.jax.as_function(ct.square >> ct.sum())  # doctest: +SKIP
+    >>> jax.grad(g)(jax.numpy.array([1.0, 2.0]))  # doctest: +SKIP
     Array([2., 4.], dtype=float32)
     """
     jax = library("jax", "catad.jax.as_function", "jax")

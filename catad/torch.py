@@ -31,10 +31,10 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices,
     and `SpaceError` for an argument that is no morphism.
 
-    >>> import catad as ct, catad.torch                                 # doctest: +SKIP
-    >>> g = catad.torch.as_function(ct.square >> ct.sum())
-    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
-    >>> g(x).backward(); x.grad
+    >>> import catad as ct, catad.torch
+    >>> g = catad.torch.as_function(ct.square >> ct.sum())  # doctest: +SKIP
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)  # doctest: +SKIP
+    >>> g(x).backward(); x.grad  # doctest: +SKIP
     tensor([2., 4.])
     """
     torch = library("torch", "catad.torch.as_function", "torch")
