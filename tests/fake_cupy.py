@@ -342,7 +342,7 @@ class Fake(Strict):
         size = math.prod(shape if isinstance(shape, (tuple, list)) else (shape,)) * np.dtype(dtype).itemsize
         if size + self.used > self.limit:
             raise OutOfMemoryError(f"Out of memory allocating {size:,} bytes (allocated so far: {self.used:,} bytes).")
-        return self.gpu.empty(shape if isinstance(shape, tuple) else (shape,), dtype)
+        return self.gpu.empty(tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), dtype)
 
     def empty(self, shape: Any, dtype: Any = float) -> FakeArray:
         """Noise between margins, from the pool."""

@@ -18,6 +18,7 @@ from catad.engine.cuda.kernel import Device, code_of
 from catad.engine.cuda.points import MOST_NUMBERS
 from catad.engine.cuda.simt import Simt
 from catad.engine.machine import Compiled
+from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, called, load, store
 from catad.errors import CannotPrint
@@ -185,7 +186,7 @@ class LanesSweep(Compiled):
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         device = self.device
-        given = [xp.ascontiguousarray(a) for a in arrays]
+        given = [contiguous(a) for a in arrays]
         outs = [device.empty(space.shape, space.dtype) for space in self.outs]
         blocks = min(-(-self.lanes // Sweeps.threads), device.most)
         if blocks:

@@ -16,6 +16,7 @@ import numpy as np
 from catad.engine.cuda.kernel import Code, Device, code_of
 from catad.engine.cuda.simt import Simt
 from catad.engine.machine import Compiled
+from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import cast, load, store
 from catad.linear.clear import ClearedAt
@@ -141,8 +142,8 @@ class WrittenAt(_Kernels):
     def __call__(self, xp: Any, index: Any, x: Any, values: Any = None) -> Any:
         out = self.device.empty(x.shape, x.dtype)
         out[...] = x
-        index = xp.ascontiguousarray(index)
-        source = index if values is None else xp.ascontiguousarray(xp.transpose(values, self.order))
+        index = contiguous(index)
+        source = index if values is None else contiguous(xp.transpose(values, self.order))
         work = index.size * self.times * self.rest
         self.launch(self.what, (index, source, out), (work, index.size, self.places, self.rest))
         return out
@@ -161,7 +162,7 @@ class Last(_Kernels):
         self.space = box.typed(ins)[0]
 
     def __call__(self, xp: Any, index: Any) -> Any:
-        device, index = self.device, xp.ascontiguousarray(index)
+        device, index = self.device, contiguous(index)
         words = device.zeros(self.times * self.size * self.rest)
         numbers = (index.size, self.count, self.size, self.rest)
         self.launch("note", (index, index, words), numbers)

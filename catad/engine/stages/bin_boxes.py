@@ -52,7 +52,7 @@ def fold(box: FoldByBin, ins: tuple[Tensor, ...], before: Before | None = None) 
     made = Fold(bins_of(box.monoid, ins, names, names, before), box.bins)
 
     def given(*arrays: Any) -> Given:
-        index, *values = [_contiguous(a) for a in arrays]
+        index, *values = [contiguous(a) for a in arrays]
         return Given(index, values, values[0].shape[1:])
 
     return Member(made, (ins[0].size, ins[1].shape[1:]), given, lambda outs: outs if len(outs) > 1 else outs[0])
@@ -67,8 +67,8 @@ def summed(put: ScatterAdded, ins: tuple[Tensor, ...], before: Before | None = N
     order = [how.dst.index(label) for label in (*how.by, *rest)]
 
     def given(index: Any, *values: Any) -> Given:
-        lined = [_contiguous(np.transpose(a, order)).reshape(index.size, *shape) for a in values]
-        return Given(_contiguous(index).reshape(-1), lined, shape)
+        lined = [contiguous(np.transpose(a, order)).reshape(index.size, *shape) for a in values]
+        return Given(contiguous(index).reshape(-1), lined, shape)
 
     return Member(fold, (ins[0].size, shape), given, lambda outs: np.moveaxis(outs[0], 0, how.axis))
 
@@ -95,8 +95,8 @@ def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | Non
     def given(index: Any, v: Any) -> Given:
         lined = np.transpose(index, [how.by.index(label) for label in by])
         lined = lined[tuple([slice(None) if label in how.by else None for label in order])]
-        index = _contiguous(np.broadcast_to(lined, how.shape(order)))
-        v = _contiguous(np.transpose(v, [how.dst.index(label) for label in order]))
+        index = contiguous(np.broadcast_to(lined, how.shape(order)))
+        v = contiguous(np.transpose(v, [how.dst.index(label) for label in order]))
         return Given(index.reshape(count, *shape), [v.reshape(count, *shape)], shape)
 
     return Member(fold, (count, shape), given, lambda outs: outs[0])
@@ -113,6 +113,6 @@ def are_many(elements: int, places: int) -> bool:
     return elements * SPARSE > places
 
 
-def _contiguous(array: Any) -> Any:
+def contiguous(array: Any) -> Any:
     """The array with its numbers in order, of any array library."""
     return array if array.flags.c_contiguous else array.copy()
