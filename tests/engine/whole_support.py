@@ -55,7 +55,8 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 
 
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No program and no code is found that was made before."""
+    """No program and no code is found that was made before, in memory or on disk."""
+    monkeypatch.setenv("CATAD_CACHE_DIR", "")
     term_cache.forget()
     program._program_of_structure.cache_clear()
     program._program_of_product.cache_clear()
