@@ -13,6 +13,7 @@ from catad.engine.stages import access
 from catad.engine.stages.access import Access, Affine, Guard, guard, moved
 from catad.engine.text.places import Places
 
+from .cpu_support import printed_anew
 from .whole_support import anew
 
 RNG = np.random.default_rng(7)
@@ -108,6 +109,7 @@ def planted_normal_form(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("plant", "name"), [(planted_rounding, "in steps"), (planted_normal_form, "a map")])
 def test_planted_bugs_are_found(plant: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     anew(monkeypatch)
+    printed_anew(monkeypatch)
     plant(monkeypatch)
     x, w = RNG.normal(size=61), RNG.normal(size=16)
     around = np.concatenate([[7.0] * 3, x, [7.0] * 3])  # what a wrong guard reads

@@ -55,8 +55,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
 
 
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No program and no code is found that was made before, in memory or on disk."""
-    monkeypatch.setenv("CATAD_CACHE_DIR", "")
+    """No program and no code is found that was made before."""
     term_cache.forget()
     program._program_of_structure.cache_clear()
     program._program_of_product.cache_clear()
