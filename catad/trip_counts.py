@@ -2,8 +2,9 @@
 
 The derivative of a while loop needs a number of steps to be laid out. It is taken to be that of the last call; a program finds
 out when it runs whether that was right, raises `TripCountChanged` where not, and is laid out again (`with_trip_counts`): with
-room for a few more steps where calls differ, so that not each number needs a layout of its own. A layout depends only on the
-loops whose numbers were read meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
+room for a few more steps where calls differ. There are few such rooms (`room`), two for each factor of two, so that not each
+number needs a layout of its own, in whatever order numbers come. A layout depends only on the loops whose numbers were read
+meanwhile (`reading`), so it is kept, and found again, by these alone (`catad.term_cache`).
 
 Each call has numbers of its own from its first step on, so that calls in several threads do not disturb each other. When it has
 ended, they are those with which the next call begins.
@@ -181,7 +182,18 @@ def _correct(own: dict[Hashable, TripCount], found: TripCountChanged, seen: set[
     elif exactness in ("free", "exact") and not steps:
         own[loop] = TripCount(taken, "exact")
     elif exactness in ("exact", "near"):
-        own[loop] = TripCount(taken + taken // 4, "near")
+        own[loop] = TripCount(room(taken), "near")
     else:
         own[loop] = TripCount(taken, exactness)
     seen.add(loop)
+
+
+def room(steps: int) -> int:
+    """The least of 1, 2, 3, 4, 6, 8, 12, 16, 24, ... that is not below: for how many steps a loop is laid out that takes these.
+
+    >>> [room(n) for n in (0, 1, 3, 5, 7, 12, 13, 17, 25)]
+    [1, 1, 3, 6, 8, 12, 16, 24, 32]
+    """
+    power = 1 << max(steps - 1, 0).bit_length()
+    less = 3 * power // 4
+    return less if power >= 4 and less >= steps else power

@@ -204,9 +204,10 @@ class WhileLoop(Loop):
         more = w.set(f"load i1, ptr {going}")
         if box.exactness in ("lanes", "bound", "near") and (box.output.leaves or box.sums.leaves):  # these steps change no state
             more = w.set(f"or i1 {more}, {w.set(f'icmp slt i64 {steps}, {n}')}")
-        most = w.set(f"icmp ne i64 {steps}, {box.loop[0].max_steps}")
-        free = w.set(f"xor i1 {stopped(w)}, true")
-        allowed = w.set(f"and i1 {most}, {free}")
+        most = w.set(f"icmp eq i64 {steps}, {box.loop[0].max_steps}")
+        endless = w.set(f"and i1 {most}, {w.set(f'load i1, ptr {going}')}")  # only steps that change a state are counted
+        leaves = w.set(f"or i1 {endless}, {stopped(w)}")
+        allowed = w.set(f"xor i1 {leaves}, true")
         w.do(f"br i1 {w.set(f'and i1 {more}, {allowed}')}, label %{inside}, label %{after}")
         w.label(inside)
         self.step(w.least(steps, w.set(f"sub i64 {n}, 1")))
