@@ -199,7 +199,7 @@ def add_up(xp: Any, flat: Any, values: Any, size: int) -> Any:
     order = xp.argsort(flat, kind="stable")
     starts = xp.searchsorted(flat[order], xp.arange(size + 1))  # of all positions: nobody has to ask how many there are
     zero = xp.zeros(1, dtype=values.dtype)
-    sums = xp.add.reduceat(xp.concatenate([values[order], zero]), starts)
+    sums = xp.add.reduceat(xp.concatenate([values[order], zero]), starts).astype(values.dtype)  # which makes small integers wide
     return xp.where(starts[1:] > starts[:-1], sums[:size], zero)
 
 
