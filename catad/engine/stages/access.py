@@ -215,7 +215,7 @@ def _through_move(view: StridedCopy, access: Access, loops: Sequence[int]) -> Ac
         return access._replace(axes=tuple(axes))
     if not loops or (access.guards and repr(access.fill) != repr(view.fill)):
         return None
-    return Access(tuple(axes), tuple(_joined([*access.guards, *new])), view.fill)
+    return Access(tuple(axes), tuple(joined([*access.guards, *new])), view.fill)
 
 
 def _counted(ax: Axis, position: Affine) -> Affine | None:
@@ -234,7 +234,13 @@ def _within(inner: Guard, outer: Guard) -> bool:
     return inner.terms == outer.terms and outer.lo <= inner.lo and inner.hi <= outer.hi
 
 
-def _joined(guards: Sequence[Guard]) -> list[Guard]:
+def not_everywhere(guards: Sequence[Guard], loops: Sequence[int]) -> list[Guard]:
+    """The guards that do not hold in all of the loops."""
+    made = [(one, extent(Affine(0, one.terms), loops)) for one in guards]
+    return [one for one, (low, high) in made if low < one.lo or high >= one.hi]
+
+
+def joined(guards: Sequence[Guard]) -> list[Guard]:
     """Joins guards, so that there is one for each sum of indices."""
     found: dict[tuple[tuple[int, int], ...], Guard] = {}
     for one in guards:

@@ -142,13 +142,21 @@ class Places:
         return every
 
     def holds(self, positions: Sequence[str], begin: str, end: str) -> str:
-        """True where all guards hold in a range of the innermost loop: at its first index and at its last."""
+        """True where a range of the innermost loop needs no guards: all hold at its ends, but rare ones nowhere in it."""
         w, every = self.w, "true"
+        fails: dict[int, str] = {}
         for t, position in enumerate(positions):
-            last, (lo, hi) = w.set(f"sub i64 {end}, 1"), self._bounds(t)
-            first, last = (self._forth(position, t, [(self.loops - 1, i)]) for i in (begin, last))
+            guard, (lo, hi) = self.kernel.tests[t][0], self._bounds(t)
+            first, last = (self._forth(position, t, [(self.loops - 1, i)]) for i in (begin, w.set(f"sub i64 {end}, 1")))
+            if guard in self.kernel.rare:
+                below, above = w.set(f"icmp slt i64 {last}, {lo}"), w.set(f"icmp sge i64 {first}, {hi}")
+                never = w.set(f"or i1 {below}, {above}")
+                fails[guard] = w.set(f"or i1 {fails[guard]}, {never}") if guard in fails else never
+                continue
             low, high = w.set(f"icmp sge i64 {first}, {lo}"), w.set(f"icmp slt i64 {last}, {hi}")
             every = w.set(f"and i1 {every}, {w.set(f'and i1 {low}, {high}')}")
+        for never in fails.values():
+            every = w.set(f"and i1 {every}, {never}")
         return every
 
     def element(
@@ -168,7 +176,7 @@ class Places:
         def pointer(j: int) -> str:
             return self.address(j, bases[j], i, strides[j])
 
-        return Element(self.w, self.body, pointer, state, inside if guarded else None, self.at_index)
+        return Element(self.w, self.body, pointer, state, inside if guarded else None, self.at_index, self.kernel.rare)
 
     def inner_strides(self, loop: int) -> list[str]:
         """The strides of a loop that addresses need: of loop indices and of what does not lie contiguously."""

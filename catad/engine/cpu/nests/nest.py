@@ -120,16 +120,12 @@ class Nest(Places):
         return [f"%q{t}" for t in self.tests]
 
     def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, bool], None]) -> None:
-        """Run a range of the innermost loop: guarded, then where all guards hold, then guarded, by the same code as before."""
+        """Run a range of the innermost loop: guarded, then where that is needless, then guarded, by the same code as before."""
         w = self.w
         if not self.guards:
             part(begin, end, False)
             return
-        low, high = begin, end
-        for lo, hi in self.intervals(positions):
-            low, high = w.most(low, lo), w.least(high, hi)
-        low = w.least(low, end)
-        high = w.most(low, high)
+        low, high = self._unguarded(begin, end, positions)
 
         def side(turn: str) -> None:
             first = w.set(f"icmp eq i64 {turn}, 0")
@@ -139,6 +135,26 @@ class Nest(Places):
             w.when(first, lambda: part(low, high, False))
 
         w.loop("0", "2", side)
+
+    def _unguarded(self, begin: str, end: str, positions: Sequence[str]) -> tuple[str, str]:
+        """The part of a range in which all guards hold but the rare ones, which hold nowhere in it."""
+        w, low, high = self.w, begin, end
+        rare: dict[int, tuple[str, str]] = {}
+        for (guard, _), (lo, hi) in zip(self.kernel.tests, self.intervals(positions), strict=True):
+            if guard in self.kernel.rare:
+                first, last = rare.get(guard, (begin, end))
+                rare[guard] = w.most(first, lo), w.least(last, hi)
+            else:
+                low, high = w.most(low, lo), w.least(high, hi)
+        for first, last in rare.values():  # the larger side of where it holds
+            there = w.set(f"icmp slt i64 {first}, {last}")
+            before, behind = w.set(f"sub i64 {first}, {low}"), w.set(f"sub i64 {high}, {last}")
+            left = w.set(f"icmp sge i64 {before}, {behind}")
+            ends, begins = w.set(f"and i1 {there}, {left}"), w.set(f"and i1 {there}, {w.set(f'xor i1 {left}, true')}")
+            high = w.set(f"select i1 {ends}, i64 {w.least(high, first)}, i64 {high}")
+            low = w.set(f"select i1 {begins}, i64 {w.most(low, last)}, i64 {low}")
+        low = w.least(low, end)
+        return low, w.most(low, high)
 
     # -- the kinds of nest
 
