@@ -302,7 +302,7 @@ class Partition:
             value, own = stage.made[wire]
             found = again(stage, value, own, access, loops, self.wiring.wires[wire].dtype)
             if found is not None:
-                read = sum([self.wiring.wires[load.wire].size for load in found.loads if load.wire >= 0])
+                read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
                 if read > (1 if wire in self._written else MOST_READ) * math.prod(stage.shape):
                     found = None
             self._known[key] = found

@@ -17,6 +17,8 @@ from catad.engine.text.element import Element
 from catad.engine.text.numbers import memory_type
 from catad.scalar.llvm_writer import Writer
 
+Guarded = bool | Sequence[str]  # whether guards are tested at an index, or for each of them whether it holds
+
 
 class Places:
     """The text of a kernel while it is being written, which reads its table through the register %t."""
@@ -165,18 +167,21 @@ class Places:
         bases: list[str],
         strides: list[str],
         positions: Sequence[str],
-        guarded: bool,
+        guarded: Guarded,
         state: Callable[[int, int], str],
     ) -> Element:
-        """The work at index i of the innermost loop, given where arrays, states and the positions of tests are at its first."""
+        """The work at index i of the innermost loop, given where arrays, states and the positions of tests are at its first.
+
+        `guarded` says whether guards are tested there, or which of them are known to hold.
+        """
 
         def inside(guard: int) -> str:
-            return self.inside(positions, i, guard)
+            return self.inside(positions, i, guard) if isinstance(guarded, bool) else guarded[guard]
 
         def pointer(j: int) -> str:
             return self.address(j, bases[j], i, strides[j])
 
-        return Element(self.w, self.body, pointer, state, inside if guarded else None, self.at_index, self.kernel.rare)
+        return Element(self.w, self.body, pointer, state, None if guarded is False else inside, self.at_index, self.kernel.rare)
 
     def inner_strides(self, loop: int) -> list[str]:
         """The strides of a loop that addresses need: of loop indices and of what does not lie contiguously."""

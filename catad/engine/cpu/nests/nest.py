@@ -1,7 +1,7 @@
 """LLVM text of the loops around the work: one function a kernel, over a range of rows.
 
-A row is one setting of the outer loops. The guarded ends of the innermost loop are loops of their own,
-so its middle needs no guards.
+A row is one setting of the outer loops. The innermost loop runs in pieces in which no guard changes, so
+that most of it needs no guards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from catad.engine.stages.unswitch import MOST, choice, unread
 from catad.engine.text.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import called, memory_type, store
-from catad.engine.text.places import Places, is_index
+from catad.engine.text.places import Guarded, Places, is_index
 from catad.scalar import Function
 from catad.scalar.llvm_writer import llvm_type
 
@@ -119,42 +119,32 @@ class Nest(Places):
         """The positions of the tests at a row, which its function is given."""
         return [f"%q{t}" for t in self.tests]
 
-    def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, bool], None]) -> None:
-        """Run a range of the innermost loop: guarded, then where that is needless, then guarded, by the same code as before."""
+    def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, Guarded], None]) -> None:
+        """Run a range of the innermost loop in pieces in which each guard holds everywhere or nowhere.
+
+        Where all guards hold but the rare ones, the code needs none.
+        """
         w = self.w
         if not self.guards:
             part(begin, end, False)
             return
-        low, high = self._unguarded(begin, end, positions)
+        ends = [end_ for interval in self.intervals(positions) for end_ in interval]
 
-        def side(turn: str) -> None:
-            first = w.set(f"icmp eq i64 {turn}, 0")
-            begins = w.set(f"select i1 {first}, i64 {begin}, i64 {high}")
-            ends = w.set(f"select i1 {first}, i64 {low}, i64 {end}")
-            part(begins, ends, True)
-            w.when(first, lambda: part(low, high, False))
+        def piece(start: str) -> str:
+            stop = end
+            for one in ends:
+                ahead = w.set(f"icmp sgt i64 {one}, {start}")
+                stop = w.least(stop, w.set(f"select i1 {ahead}, i64 {one}, i64 {end}"))
+            holds = [self.inside(positions, start, guard) for guard in self.guards]
+            free = "true"
+            for guard, one in enumerate(holds):
+                usual = w.set(f"xor i1 {one}, true") if guard in self.kernel.rare else one
+                free = w.set(f"and i1 {free}, {usual}")
+            w.when(free, lambda: part(start, stop, False))
+            w.when(w.set(f"xor i1 {free}, true"), lambda: part(start, stop, holds))
+            return stop
 
-        w.loop("0", "2", side)
-
-    def _unguarded(self, begin: str, end: str, positions: Sequence[str]) -> tuple[str, str]:
-        """The part of a range in which all guards hold but the rare ones, which hold nowhere in it."""
-        w, low, high = self.w, begin, end
-        rare: dict[int, tuple[str, str]] = {}
-        for (guard, _), (lo, hi) in zip(self.kernel.tests, self.intervals(positions), strict=True):
-            if guard in self.kernel.rare:
-                first, last = rare.get(guard, (begin, end))
-                rare[guard] = w.most(first, lo), w.least(last, hi)
-            else:
-                low, high = w.most(low, lo), w.least(high, hi)
-        for first, last in rare.values():  # the larger side of where it holds
-            there = w.set(f"icmp slt i64 {first}, {last}")
-            before, behind = w.set(f"sub i64 {first}, {low}"), w.set(f"sub i64 {high}, {last}")
-            left = w.set(f"icmp sge i64 {before}, {behind}")
-            ends, begins = w.set(f"and i1 {there}, {left}"), w.set(f"and i1 {there}, {w.set(f'xor i1 {left}, true')}")
-            high = w.set(f"select i1 {ends}, i64 {w.least(high, first)}, i64 {high}")
-            low = w.set(f"select i1 {begins}, i64 {w.most(low, last)}, i64 {low}")
-        low = w.least(low, end)
-        return low, w.most(low, high)
+        w.onwards(begin, end, piece)
 
     # -- the kinds of nest
 
@@ -166,7 +156,7 @@ class Nest(Places):
 
         buffers = self._buffers() if self.kernel.streaming else {}
 
-        def element(i: str, guarded: bool, start: str = "") -> Element:
+        def element(i: str, guarded: Guarded, start: str = "") -> Element:
             made = self.element(i, bases, strides, positions, guarded, _no_state)
             if start:
                 direct, at = made.pointer, self.w.set(f"sub i64 {i}, {start}")
@@ -176,7 +166,7 @@ class Nest(Places):
         def block(begin: str, end: str) -> None:
             self.w.loop(begin, end, lambda i: element(i, False, begin).run(False))
 
-        def part(begin: str, end: str, guarded: bool) -> None:
+        def part(begin: str, end: str, guarded: Guarded) -> None:
             self.w.loop(begin, end, lambda i: element(i, guarded).run(False))
 
         def sides(left: int) -> None:
@@ -247,13 +237,13 @@ class Nest(Places):
         def state(k: int, i: int) -> str:
             return states[k, i]
 
-        def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
+        def element(i: str, guarded: Guarded, first: bool = False, anew: bool = False) -> None:
             self.element(i, bases, strides, positions, guarded, state).run(first, anew)
 
         long = rounds(self.body) and not (n.isdigit() and int(n) <= LEAF)  # lengths of a whole program are known
         cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if long else None
 
-        def part(begin: str, end: str, guarded: bool) -> None:
+        def part(begin: str, end: str, guarded: Guarded) -> None:
             if cascade is None:
                 w.loop(begin, end, lambda i: element(i, guarded))
                 return
@@ -303,7 +293,7 @@ class Nest(Places):
             def step(s: str, first: bool = False, anew: bool = False) -> None:
                 bases, positions = self._at_step(s, along, axis)
 
-                def part(begin: str, end: str, guarded: bool) -> None:
+                def part(begin: str, end: str, guarded: Guarded) -> None:
                     def element(i: str) -> None:
                         self.element(i, bases, strides, positions, guarded, states(i)).run(first, anew)
 
