@@ -240,6 +240,12 @@ def not_everywhere(guards: Sequence[Guard], loops: Sequence[int]) -> list[Guard]
     return [one for one, (low, high) in made if low < one.lo or high >= one.hi]
 
 
+def nowhere(one: Guard, loops: Sequence[int]) -> bool:
+    """True where a guard holds at no index of the loops."""
+    low, high = extent(Affine(0, one.terms), loops)
+    return high < one.lo or low >= one.hi
+
+
 def joined(guards: Sequence[Guard]) -> list[Guard]:
     """Joins guards, so that there is one for each sum of indices."""
     found: dict[tuple[tuple[int, int], ...], Guard] = {}

@@ -13,7 +13,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages import split
-from catad.engine.stages.access import Access, Affine, affine, along, joined, moved, not_everywhere
+from catad.engine.stages.access import Access, Affine, affine, along, joined, moved, not_everywhere, nowhere
 from catad.engine.stages.stage import INDEX, Coordinates, Load, Stage
 from catad.scalar import Function, Node, param, postorder
 from catad.scalar.simplify import replace
@@ -53,16 +53,32 @@ def _guarded(found: Again, at: Sequence[Affine], access: Access, loops: Sequence
     loads = []
     for load in found.loads:
         own = moved(load.access, at)
-        fill = own.fill if own.guards else 0.0
         guards = joined([*not_everywhere(own.guards, loops), *outer]) if load.wire >= 0 or own.guards else ()
-        loads.append(load._replace(access=Access(own.axes, tuple(guards), fill if guards else None)))
-    if not outer:
-        return Again(found.function, tuple(loads))
-    holds = scalar.apply("ge", param(len(loads)), scalar.const(1))
-    fill = dtype.type(access.fill).item()
-    node = scalar.apply("select", holds, found.function.outputs[0], scalar.const(fill))
-    loads.append(Load(INDEX, Access((_ALWAYS,), tuple(outer), 0.0), _INT))
-    return Again(Function.make(len(loads), [node]), tuple(loads))
+        fill = (own.fill if own.guards else 0.0) if guards else None
+        loads.append(load._replace(access=Access(own.axes, tuple(guards), fill)))
+    function = found.function
+    if outer:
+        holds = scalar.apply("ge", param(len(loads)), scalar.const(1))
+        fill = dtype.type(access.fill).item()
+        loads.append(Load(INDEX, Access((_ALWAYS,), tuple(outer), 0.0), _INT))
+        node = scalar.apply("select", holds, function.outputs[0], scalar.const(fill))
+        function = Function.make(len(loads), [node])
+    return _with_known(function, loads, loops)
+
+
+def _with_known(function: Function, loads: Sequence[Load], loops: Sequence[int]) -> Again:
+    """The same without loads of which a guard holds nowhere, and of what is the same number everywhere."""
+    places: dict[Node, Node] = {}
+    kept: list[Load] = []
+    for k, load in enumerate(loads):
+        number: Any = None
+        if any(nowhere(one, loops) for one in load.access.guards):
+            number = load.dtype.type(load.access.fill)
+        elif load.wire == INDEX and not load.access.guards and not load.access.axes[0].terms:
+            number = load.access.axes[0].a
+        places[param(k)] = param(len(kept)) if number is None else scalar.const(number)
+        kept += [load] if number is None else []
+    return Again(Function.make(len(kept), replace(function.outputs, places)), tuple(kept))
 
 
 def _of_arrays(stage: Stage, value: int) -> Again | None:

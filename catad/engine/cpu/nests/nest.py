@@ -30,6 +30,7 @@ METADATA = """!0 = !{}
 !2 = distinct !{!2, !3}
 !3 = !{!"llvm.loop.vectorize.enable", i1 false}
 """
+ROWS = 64  # rows that share the pieces of the innermost loop
 WIDTH = 512  # lanes whose states are kept side by side
 
 
@@ -40,6 +41,7 @@ class Nest(Places):
     bounds = 4  # first row, last row, first index, last index
     level = SPEED
     row = "row"  # the name of the function of a row
+    hoists = True  # whether rows share what does not depend on them
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -68,8 +70,9 @@ class Nest(Places):
         strides = [[self.stride(j, k) for k in outer] for j in range(len(self.arrays))]
         bases = [self.base(j) for j in range(len(self.arrays))]
 
-        def row(unit: str) -> None:
+        def row(unit: str, own: Sequence[str] = ()) -> None:
             r, more = self._unit(unit)
+            more = [*own] or more
             index = self.decoded(r, sizes)
             given = ["ptr %t", *more]
             for j, array in enumerate(self.arrays):
@@ -82,7 +85,19 @@ class Nest(Places):
             given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @row({', '.join(given)})")
 
-        w.loop("%first", "%last", row)
+        def block(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {ROWS}"), "%last")
+
+            def piece(begin: str, end: str, free: str, holds: Sequence[str]) -> None:
+                own = [f"i64 {begin}", f"i64 {end}", *[f"i1 {one}" for one in (free, *holds)]]
+                w.loop(start, stop, lambda unit: row(unit, own))
+
+            self._pieces("%b", "%e", self.positions(["0"] * self.kernel.outer), piece)
+
+        if self._hoisted:
+            w.loop("%first", "%last", block, ROWS)
+        else:
+            w.loop("%first", "%last", row)
         if self.kernel.streaming:
             settle(w)
         text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
@@ -98,7 +113,8 @@ class Nest(Places):
     def _row(self) -> str:
         kinds = {POINTS: self._points, LINE: self._line, LANES: self._lanes}
         kinds[self.kernel.kind]()
-        return self._row_text("i64 %b", "i64 %e")
+        flags = ["i1 %free", *[f"i1 %h{guard}" for guard in self.guards]] if self._hoisted else []
+        return self._row_text("i64 %b", "i64 %e", *flags)
 
     def _row_text(self, *more: str) -> str:
         given = ["ptr noalias readonly %t", *more]
@@ -120,17 +136,27 @@ class Nest(Places):
         return [f"%q{t}" for t in self.tests]
 
     def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, Guarded], None]) -> None:
-        """Run a range of the innermost loop in pieces in which each guard holds everywhere or nowhere.
+        """Run a range of the innermost loop in pieces; where all guards hold but the rare ones, the code needs none."""
 
-        Where all guards hold but the rare ones, the code needs none.
-        """
-        w = self.w
+        def either(start: str, stop: str, free: str, holds: Sequence[str]) -> None:
+            self.w.when(free, lambda: part(start, stop, False))
+            self.w.when(self.w.set(f"xor i1 {free}, true"), lambda: part(start, stop, holds))
+
         if not self.guards:
             part(begin, end, False)
-            return
-        ends = [end_ for interval in self.intervals(positions) for end_ in interval]
+        elif self._hoisted:
+            either(begin, end, "%free", [f"%h{guard}" for guard in self.guards])
+        else:
+            self._pieces(begin, end, positions, either)
 
-        def piece(start: str) -> str:
+    def _pieces(
+        self, begin: str, end: str, positions: Sequence[str], piece: Callable[[str, str, str, Sequence[str]], None]
+    ) -> None:
+        """The pieces of a range in which each guard holds everywhere or nowhere, whether they need no guards, and which hold."""
+        w = self.w
+        ends = [one for interval in self.intervals(positions) for one in interval]
+
+        def run(start: str) -> str:
             stop = end
             for one in ends:
                 ahead = w.set(f"icmp sgt i64 {one}, {start}")
@@ -140,11 +166,16 @@ class Nest(Places):
             for guard, one in enumerate(holds):
                 usual = w.set(f"xor i1 {one}, true") if guard in self.kernel.rare else one
                 free = w.set(f"and i1 {free}, {usual}")
-            w.when(free, lambda: part(start, stop, False))
-            w.when(w.set(f"xor i1 {free}, true"), lambda: part(start, stop, holds))
+            piece(start, stop, free, holds)
             return stop
 
-        w.onwards(begin, end, piece)
+        w.onwards(begin, end, run)
+
+    @property
+    def _hoisted(self) -> bool:
+        """True where guards do not depend on the row, so that the pieces are found once for many rows."""
+        alike = all(course[:-1].strip("z") == "" for _, course in self.kernel.tests)
+        return self.hoists and alike and bool(self.guards) and self.kernel.kind == POINTS and self.kernel.outer > 0
 
     # -- the kinds of nest
 
