@@ -69,15 +69,17 @@ class Lowering:
         self.map: dict[Node, Node] = dict(lanes.coordinates)
         self.versions = Versions(b)
         self.found = found
+        self.views: dict[int, tuple[Wire, Sequence[Form]]] = {}  # wires that are arrays read at affine indices
 
     # -- expressions
 
-    def bind(self, k: int, wire: Wire) -> None:
-        """Give a parameter of the kernel the value on a wire."""
+    def bind(self, k: int, wire: Wire) -> int:
+        """Give a parameter of the kernel the value on a wire; the number of the wire here."""
         at = next((j for j, one in enumerate(self.wires) if one.number == wire.number), len(self.wires))
         if at == len(self.wires):  # what is read twice is one argument, so that its partials are one, too
             self.wires.append(wire)
         self.map[param(k)] = param(at)
+        return at
 
     def normal(self, node: Node) -> Node:
         """An expression of the kernel over the wires, with what is the same for all threads decided."""
@@ -98,6 +100,11 @@ class Lowering:
         def wire(j: int) -> Wire:
             if j >= len(self.wires):
                 return more[j - len(self.wires)]
+            if j in self.views:
+                x, found = self.views[j]
+                found = [box.form(form) for form in found]
+                if viewable(found, x.shape, box.sizes):
+                    return window(self.b, x, found, box.sizes)
             return coordinate(self.b, box.sizes, j) if j < len(self.sizes) else self.cut(self.wires[j], box)
 
         return self._mapped(nodes, wire)
@@ -156,7 +163,7 @@ class Lowering:
                 case Declare(array=array):
                     self.versions[array] = self.poisoned(self.lanes.whole(array), array.dtype)
                 case Load(site=site, out=out):
-                    self.bind(out, self.load(site))
+                    self.load(site, out)
                 case Store(site=site, value=value):
                     store(self, site, value)
                 case Atomic():
@@ -267,24 +274,27 @@ class Lowering:
 
     # -- loads
 
-    def load(self, site: Site) -> Wire:
+    def load(self, site: Site, out: int) -> None:
         """What stands in the cells of a site."""
         index, path = self.place(site)
         if path is FALSE:
-            return self.b.add(Constant(np.zeros((), dtype=self.versions.space(site.array)[1])))[0]
+            self.bind(out, self.b.add(Constant(np.zeros((), dtype=self.versions.space(site.array)[1])))[0])
+            return
         forms = self.view_of(site, index, path)
         if forms is not None:
             self.note_view(site, forms, path)
-            return self.viewed(site.array, forms, path)
+            x, inside = self.part(site.array, forms, path)
+            self.views[self.bind(out, window(self.b, x, inside, self.sizes))] = x, inside
+            return
         self.note_gather(site, index, path)
         x = self.versions[site.array]
         index = self.checked(site, index, path)
         (at,) = self.computed(self.flat(index, x.shape, path))
         line = reshaped(self.b, x, (math.prod(x.shape),))
-        return gathered(self.b, rows_of(line.shape, at.shape), at, line)
+        self.bind(out, gathered(self.b, rows_of(line.shape, at.shape), at, line))
 
-    def viewed(self, array: Array, forms: Sequence[Form], path: Node) -> Wire:
-        """What stands at affine indices, 0 for threads that are not on the path and out of range."""
+    def part(self, array: Array, forms: Sequence[Form], path: Node) -> tuple[Wire, Sequence[Form]]:
+        """What has all cells at affine indices that threads on a path come to, and the indices in it."""
         box, _ = boxed(self.forms, path, self.sizes)
         shape, _ = self.versions.space(array)
         ends = [box.form(form).bounds(box.sizes) for form in forms]
@@ -292,9 +302,7 @@ class Lowering:
         stops = [max(min(high + 1, n), a) for (_, high), n, a in zip(ends, shape, starts, strict=True)]
         part = self.versions.part(array, starts, stops)
         shifted = [form.plus(Form(-a)) for form, a in zip(forms, part.starts, strict=True)]
-        if viewable(shifted, part.wire.shape, self.sizes):
-            return window(self.b, part.wire, shifted, self.sizes)
-        return window(self.b, self.versions[array], forms, self.sizes)
+        return (part.wire, shifted) if viewable(shifted, part.wire.shape, self.sizes) else (self.versions[array], forms)
 
     def alone(self, forms: Sequence[Form], path: Node) -> bool:
         """Whether no two threads on a path come to one cell, in whatever trips."""

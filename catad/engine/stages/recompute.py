@@ -75,7 +75,7 @@ def _with_known(function: Function, loads: Sequence[Load], loops: Sequence[int])
         if any(nowhere(one, loops) for one in load.access.guards):
             number = load.dtype.type(load.access.fill)
         elif load.wire == INDEX and not load.access.guards and not load.access.axes[0].terms:
-            number = load.access.axes[0].a
+            number = np.int64(load.access.axes[0].a)
         places[param(k)] = param(len(kept)) if number is None else scalar.const(number)
         kept += [load] if number is None else []
     return Again(Function.make(len(kept), replace(function.outputs, places)), tuple(kept))
