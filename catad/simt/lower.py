@@ -19,7 +19,7 @@ from catad.linear.contract import contract
 from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.reindex import axis, whole
 from catad.scalar import Function, Node, apply, const, param
-from catad.scalar.simplify import FALSE, replace
+from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
 from catad.simt.arrays import Array, Atomic, Barrier, Declare, Load, Repeat, Site, Step, Store
 from catad.simt.barriers import reached
@@ -248,7 +248,12 @@ class Lowering:
         return None if first < 0 else tuple([int(k) for k in np.unravel_index(first, self.sizes)]) if self.sizes else ()
 
     def flat(self, index: Sequence[Node], shape: Sequence[int], path: Node) -> Node:
-        """The position in the flattened array, -1 where the path does not hold or an index is out of range."""
+        """The position in the flattened array, -1 where the path does not hold or an index is out of range.
+
+        An index alone stays as it is: what reads and writes there leaves out those that are out of range.
+        """
+        if len(index) == 1 and path is TRUE:
+            return index[0] if self.dtype(index[0]) == np.int64 else scalar.cast(np.int64, index[0])
         flat: Node = const(0)
         inside = [path]
         for node, n in zip(index, shape, strict=True):
