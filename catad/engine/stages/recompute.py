@@ -16,7 +16,9 @@ from catad.engine.stages import split
 from catad.engine.stages.access import Access, Affine, affine, along, joined, moved, not_everywhere, nowhere
 from catad.engine.stages.stage import INDEX, Coordinates, Load, Stage
 from catad.scalar import Function, Node, param, postorder
+from catad.scalar.llvm_ops import EMIT
 from catad.scalar.simplify import replace
+from catad.scalar.vocabulary import FREE
 
 CHEAP = 8  # operations that hide behind the reading that they save
 _ALWAYS = Affine(1)  # an index that is 1 wherever its guards hold
@@ -101,7 +103,8 @@ def _of_arrays(stage: Stage, value: int) -> Again | None:
                 return None
             nodes[place] = made
         (node,) = replace([output], nodes)
-        return node if split.length(Function.make(len(places), [node])) <= CHEAP else None
+        plain = all(one.op in EMIT or one.op in FREE for one in postorder([node]))
+        return node if plain and split.length(Function.make(len(places), [node])) <= CHEAP else None
 
     node = node_of(value)
     if node is None or not places:
