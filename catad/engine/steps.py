@@ -24,6 +24,7 @@ from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
+from catad.engine.stages.tiles import tiled
 from catad.late import late
 from catad.spaces import Product
 from catad.wiring import Box, Builder, Wiring
@@ -31,7 +32,7 @@ from catad.wiring import Box, Builder, Wiring
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
-    wiring = split(one_hot(wiring))
+    wiring = split(tiled(one_hot(wiring)))
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)

@@ -13,7 +13,7 @@ import numpy as np
 
 from catad import scalar
 from catad.engine.stages import split
-from catad.engine.stages.access import Access, Affine, affine, along, joined, moved, not_everywhere, nowhere
+from catad.engine.stages.access import FIXED, Access, Affine, affine, joined, moved, not_everywhere, nowhere
 from catad.engine.stages.stage import INDEX, Coordinates, Load, Stage
 from catad.scalar import Function, Node, param, postorder
 from catad.scalar.llvm_ops import EMIT
@@ -37,10 +37,11 @@ def again(stage: Stage, value: int, own: Coordinates, access: Access, loops: Seq
 
     None where that takes many operations, or where the value does not depend on arrays alone.
     """
-    found = _of_arrays(stage, value) if len(stage.shape) == len(loops) and all(len(at.terms) == 1 for at in own) else None
-    if found is None:
+    found = _of_arrays(stage, value) if all(len(at.terms) == 1 for at in own) else None
+    moving = {coordinate.one[0] for coordinate in own} if found is not None else set()
+    if found is None or any(n != 1 and k not in moving for k, n in enumerate(stage.shape)):
         return None
-    at = [along(k) for k in range(len(loops))]
+    at = [FIXED] * len(stage.shape)
     for coordinate, (b, terms) in zip(own, access.axes, strict=True):
         label, s = coordinate.one
         at[label] = affine((b - coordinate.a) * s, [(new, t * s) for new, t in terms])
