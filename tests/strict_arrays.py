@@ -135,6 +135,12 @@ DOCUMENTED = frozenset(
 )
 """Functions of NumPy that CuPy's reference lists under the same name (docs.cupy.dev, routines and ufuncs)."""
 
+OF_ARRAYS = frozenset(
+    ["all", "any", "argmax", "argsort", "bincount", "broadcast_to", "concatenate", "cumprod", "cumsum", "diagonal", "flip", "max"]
+    + ["min", "moveaxis", "nonzero", "reshape", "searchsorted", "stack", "sum", "take", "take_along_axis", "transpose"]
+)
+"""Those that take no numbers and lists in place of arrays."""
+
 CONSTANTS = ("bool_", "e", "float32", "float64", "inf", "int32", "int64", "nan", "newaxis", "pi", "uint8")
 
 
@@ -270,6 +276,10 @@ def _unwrap(value: Any) -> Any:
     return value
 
 
+def _parts(given: Any) -> Any:
+    return given if isinstance(given, (tuple, list)) else (given,)
+
+
 class _Function:
     """A documented function; those that are ufuncs also have the documented methods."""
 
@@ -280,6 +290,8 @@ class _Function:
         if self.name in ("asarray", "array"):
             args = tuple(a._data if isinstance(a, StrictArray) else a for a in args)
             return self.kind(getattr(np, self.name)(*args, **kwargs))
+        if self.name in OF_ARRAYS and not all(isinstance(a, StrictArray) for a in _parts(args[0])):
+            raise TypeError(f"{self.name} takes arrays of the library, not {args[0]!r}")
         kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
         if self.name == "power":  # NumPy takes a square root for the one exponent 0.5; other libraries do not
             x, n = map(_unwrap, args)
