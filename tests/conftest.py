@@ -76,8 +76,9 @@ def pytest_configure(config):
         return
     from catad.engine.program import Program
 
-    from .strict_arrays import on_arrays_of, strict
+    from .strict_arrays import on_arrays_of, strict, with_checked_results
 
+    Program._run = with_checked_results(Program._run)
     if chosen == "cupy":
         import cupy
 

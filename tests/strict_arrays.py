@@ -16,6 +16,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 import scipy.special
 
+from catad.boxes import Nesting
+
 DOCUMENTED = frozenset(
     [
         "abs",
@@ -371,3 +373,28 @@ def on_arrays_of(xp: Any, call: Any, wait: Any = lambda: None) -> Any:
         return [out.get()[()] for out in outs]
 
     return wrapped
+
+
+def with_checked_results(make: Any) -> Any:
+    """Have `Program._run` make runs whose steps give results of the dtypes and shapes that the wiring says."""
+
+    def run(self: Any, steps: Any, outputs: Any) -> Any:
+        wires = self.wiring.wires
+
+        def checked(step: Any) -> Any:
+            kernel, ins, outs = step
+            if isinstance(getattr(kernel, "__self__", None), Nesting):  # a generator, whose programs are checked themselves
+                return step
+
+            def call(xp: Any, *arrays: Any) -> Any:
+                made = kernel(xp, *arrays)
+                for array, k in zip((made,) if len(outs) == 1 else made, outs, strict=True):
+                    found = (tuple(array.shape), np.dtype(array.dtype))
+                    assert found == (wires[k].shape, wires[k].dtype), f"{kernel} makes {found} for {wires[k]}"
+                return made
+
+            return call, ins, outs
+
+        return make(self, [checked(step) for step in steps], outputs)
+
+    return run
