@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import operator
 import sys
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -376,15 +376,15 @@ def on_arrays_of(xp: Any, call: Any, wait: Any = lambda: None) -> Any:
 
 
 def with_checked_results(make: Any) -> Any:
-    """Have `Program._run` make runs whose steps give results of the dtypes and shapes that the wiring says."""
+    """Have `Program._run` make runs whose array code gives results of the dtypes and shapes that the wiring says."""
 
     def run(self: Any, steps: Any, outputs: Any) -> Any:
         wires = self.wiring.wires
 
         def checked(step: Any) -> Any:
             kernel, ins, outs = step
-            if isinstance(getattr(kernel, "__self__", None), Nesting):  # a generator, whose programs are checked themselves
-                return step
+            if not isinstance(kernel, (FunctionType, MethodType)) or isinstance(getattr(kernel, "__self__", None), Nesting):
+                return step  # compiled, or a generator, whose programs are checked themselves
 
             def call(xp: Any, *arrays: Any) -> Any:
                 made = kernel(xp, *arrays)
