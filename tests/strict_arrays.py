@@ -138,8 +138,30 @@ DOCUMENTED = frozenset(
 """Functions of NumPy that CuPy's reference lists under the same name (docs.cupy.dev, routines and ufuncs)."""
 
 OF_ARRAYS = frozenset(
-    ["all", "any", "argmax", "argsort", "bincount", "broadcast_to", "concatenate", "cumprod", "cumsum", "diagonal", "flip", "max"]
-    + ["min", "moveaxis", "nonzero", "reshape", "searchsorted", "stack", "sum", "take", "take_along_axis", "transpose"]
+    [
+        "all",
+        "any",
+        "argmax",
+        "argsort",
+        "bincount",
+        "broadcast_to",
+        "concatenate",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "flip",
+        "max",
+        "min",
+        "moveaxis",
+        "nonzero",
+        "reshape",
+        "searchsorted",
+        "stack",
+        "sum",
+        "take",
+        "take_along_axis",
+        "transpose",
+    ]
 )
 """Those that take no numbers and lists in place of arrays."""
 

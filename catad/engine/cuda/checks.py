@@ -18,6 +18,7 @@ from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
+from catad.vector.segmented import Numbered
 
 _INT = np.dtype(np.int64)
 _MOST = 2**63 - 1
@@ -132,4 +133,25 @@ class FlatIndexCheck:
 
     def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
         """The bytes of the indices and of the positions."""
+        return sum([array.nbytes for array in (*arrays, *outs)])
+
+
+class NumberedCheck:
+    """Boxes that number segments: their array code, and what tells whether the argument is right goes to the host later."""
+
+    seconds = ()
+
+    def __init__(self, device: Device, primitive: Numbered) -> None:
+        self.device, self.primitive = device, primitive
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        (given,) = arrays
+        self.device.after(self.primitive.facts(xp, given), self.primitive.judge)
+        return self.primitive.numbers(xp, given)
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> None:
+        """Nothing is compiled."""
+
+    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
+        """The bytes of the flags or lengths and of the numbers."""
         return sum([array.nbytes for array in (*arrays, *outs)])
