@@ -57,8 +57,8 @@ class Compiled(Protocol):
 
     def __call__(self, xp: Any, *arrays: Any) -> Any: ...
 
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """Compile for arrays in these spaces; the text."""
+    def prepared(self, ins: tuple[Tensor, ...]) -> str | None:
+        """Compile for arrays in these spaces; the text, or None where it has none."""
         ...
 
     def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
