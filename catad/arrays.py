@@ -52,6 +52,11 @@ def common_module(arrays: Sequence[Any]) -> Any:
     return np if found is None else found
 
 
+def device_of(xp: Any) -> Any:
+    """What stands for the memory where a library makes arrays now: the library, with the current device where it has several."""
+    return (xp, xp.cuda.runtime.getDevice()) if hasattr(xp, "cuda") else xp
+
+
 def _device(array: Array) -> Any:
     """The number of the GPU on which an array lies."""
     return getattr(getattr(array, "device", None), "id", None)

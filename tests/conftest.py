@@ -31,11 +31,13 @@ RATES = {  # rounded, as measured on a machine of two cores: seconds for a launc
     "Gathered": (2.5e-5, 5e-11, 0.0), "matmul": (2.2e-5, 0.0, 3.4e-11),
     "others": (2.2e-5, 8e-11, 0.0),
 }  # fmt: skip
+FUNCTIONS = {"call of a program": (1.2e-5, 4e-11, 0.0), "matmul within a program": (1e-5, 4e-11, 1e-11)}  # on NumPy's arrays
 if _owner is not None:
     for engine in ("reference", "cpu", "auto", "cuda", "cupy"):
-        kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in RATES.items()}
+        known = RATES | ({} if engine in ("cuda", "cupy") else FUNCTIONS)
+        kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in known.items()}
         with open(os.path.join(_cache, f"profile-{engine}.json"), "w", encoding="utf-8") as file:
-            json.dump({"catad profile": 2, "engine": engine, "kernels": kernels}, file)
+            json.dump({"catad profile": 3, "engine": engine, "kernels": kernels}, file)
 
 
 @atexit.register
@@ -76,8 +78,9 @@ def pytest_configure(config):
         return
     from catad.engine.program import Program
 
-    from .strict_arrays import on_arrays_of, strict
+    from .strict_arrays import on_arrays_of, strict, with_checked_results
 
+    Program._run = with_checked_results(Program._run)
     if chosen == "cupy":
         import cupy
 

@@ -302,6 +302,7 @@ class Fake(Strict):
         """As it is at first."""
         self.version, self.current, self.capabilities = 12040, 0, {0: "90", 1: "90", 2: "61"}
         self.reads, self.launches, self.late, self.broken = list[str](), list[tuple[str, int]](), False, None
+        self.copied = list[int]()  # the bytes of each copy from the host
         self.limit: float = math.inf
         self.gpu = EmulatedDevice(seed)
         self.random = np.random.default_rng(seed)
@@ -377,6 +378,10 @@ class Fake(Strict):
         found = obj if isinstance(obj, np.ndarray) else _unwrap(obj)
         made = np.array(found, dtype=dtype, ndmin=ndmin)
         self._room(made.shape, made.dtype)
+        if not isinstance(obj, FakeArray) and made.ndim:  # a number is an argument of a kernel
+            self.copied.append(made.nbytes)
+            if Stream._current[-1].captured is not None:
+                raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: a copy from the host has a buffer that is reused")
         return FakeArray(made)
 
     def from_dlpack(self, array: Any, *, device: Any = None, copy: Any = None) -> FakeArray:
@@ -405,6 +410,12 @@ class Fake(Strict):
         """The same, of bins."""
         self.wait("bincount")
         return _wrap(np.bincount(x._data, None if weights is None else weights._data, minlength or 0), FakeArray)
+
+    def take_along_axis(self, a: Any, indices: Any, axis: int) -> Any:
+        """Indices wrap."""
+        if not a.shape[axis] and indices.size:
+            raise IndexError("index out of range of an axis of size 0")
+        return _wrap(np.take_along_axis(a._data, indices._data % max(a.shape[axis], 1), axis), FakeArray)
 
     def take(self, a: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
         """Indices wrap."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 import importlib.util
 import operator
 import sys
-from types import ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 import scipy.special
+
+from catad.boxes import Nesting
 
 DOCUMENTED = frozenset(
     [
@@ -134,6 +136,34 @@ DOCUMENTED = frozenset(
     ]
 )
 """Functions of NumPy that CuPy's reference lists under the same name (docs.cupy.dev, routines and ufuncs)."""
+
+OF_ARRAYS = frozenset(
+    [
+        "all",
+        "any",
+        "argmax",
+        "argsort",
+        "bincount",
+        "broadcast_to",
+        "concatenate",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "flip",
+        "max",
+        "min",
+        "moveaxis",
+        "nonzero",
+        "reshape",
+        "searchsorted",
+        "stack",
+        "sum",
+        "take",
+        "take_along_axis",
+        "transpose",
+    ]
+)
+"""Those that take no numbers and lists in place of arrays."""
 
 CONSTANTS = ("bool_", "e", "float32", "float64", "inf", "int32", "int64", "nan", "newaxis", "pi", "uint8")
 
@@ -270,6 +300,10 @@ def _unwrap(value: Any) -> Any:
     return value
 
 
+def _parts(given: Any) -> Any:
+    return given if isinstance(given, (tuple, list)) else (given,)
+
+
 class _Function:
     """A documented function; those that are ufuncs also have the documented methods."""
 
@@ -280,6 +314,8 @@ class _Function:
         if self.name in ("asarray", "array"):
             args = tuple(a._data if isinstance(a, StrictArray) else a for a in args)
             return self.kind(getattr(np, self.name)(*args, **kwargs))
+        if self.name in OF_ARRAYS and not all(isinstance(a, StrictArray) for a in _parts(args[0])):
+            raise TypeError(f"{self.name} takes arrays of the library, not {args[0]!r}")
         kwargs = {k: _unwrap(v) for k, v in kwargs.items()}
         if self.name == "power":  # NumPy takes a square root for the one exponent 0.5; other libraries do not
             x, n = map(_unwrap, args)
@@ -359,3 +395,28 @@ def on_arrays_of(xp: Any, call: Any, wait: Any = lambda: None) -> Any:
         return [out.get()[()] for out in outs]
 
     return wrapped
+
+
+def with_checked_results(make: Any) -> Any:
+    """Have `Program._run` make runs whose array code gives results of the dtypes and shapes that the wiring says."""
+
+    def run(self: Any, steps: Any, outputs: Any) -> Any:
+        wires = self.wiring.wires
+
+        def checked(step: Any) -> Any:
+            kernel, ins, outs = step
+            if not isinstance(kernel, (FunctionType, MethodType)) or isinstance(getattr(kernel, "__self__", None), Nesting):
+                return step  # compiled, or a generator, whose programs are checked themselves
+
+            def call(xp: Any, *arrays: Any) -> Any:
+                made = kernel(xp, *arrays)
+                for array, k in zip((made,) if len(outs) == 1 else made, outs, strict=True):
+                    found = (tuple(array.shape), np.dtype(array.dtype))
+                    assert found == (wires[k].shape, wires[k].dtype), f"{kernel} makes {found} for {wires[k]}"
+                return made
+
+            return call, ins, outs
+
+        return make(self, [checked(step) for step in steps], outputs)
+
+    return run

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
-from catad.arrays import Array, apart, read_only
+from catad.arrays import Array, apart, device_of, read_only
 from catad.boxes import Nesting, Running
 from catad.engine.backend import Step
 from catad.wiring import Box
@@ -64,12 +64,13 @@ class Run:
 
     def registers(self, xp: Any, leaves: Sequence[Array]) -> list[Any]:
         """Registers with the arguments and the constants in their places, the latter moved to the device once."""
-        found: list[Any] | None = self._constants.get(xp)
+        place = xp if xp is np else device_of(xp)
+        found: list[Any] | None = self._constants.get(place)
         if found is None:
             found = [None] * self.count
             for at, primitive in self._fixed:
                 found[at] = read_only(primitive.evaluate(xp))
-            self._constants[xp] = found
+            self._constants[place] = found
         registers = found.copy()
         for k, leaf in zip(self.inputs, leaves, strict=True):
             registers[k] = leaf
@@ -77,7 +78,7 @@ class Run:
 
     def constants(self, xp: Any) -> list[Array]:
         """The constants, once the program has run."""
-        return [self._constants[xp][at] for at, _ in self._fixed]
+        return [self._constants[xp if xp is np else device_of(xp)][at] for at, _ in self._fixed]
 
     def __call__(self, xp: Any, leaves: Sequence[Array]) -> list[Array]:
         """The results; raises OutOfMemoryError where arrays do not fit, and EngineError where CuPy lacks a library of CUDA."""

@@ -87,7 +87,7 @@ def not_an_index(dtype: object) -> str:
 def index_out_of_range(low: object, high: object, size: int) -> str:
     return text(
         "an index is out of range",
-        given=f"indices from {low} to {high}",
+        given=f"index {low}" if low == high else f"indices from {low} to {high}",
         expected=f"0 <= index < {size} (negative indices do not wrap)",
         where="ct.gather",
     )

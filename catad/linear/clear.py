@@ -90,22 +90,32 @@ class Cleared(Primitive):
 
 def written_at(xp: Any, how: Indexing, index: Any, x: Any, values: Any) -> Any:
     """A copy of x with values at the positions of an index array, which differ; positions out of range are left out."""
+    if xp is not np:
+        return _written_beside(xp, how, index, x, values)
     out = x.copy()
     if not how.by:
         at = int(index)
         if 0 <= at < how.bins:
             rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-            laid = values if isinstance(values, int) else xp.transpose(values, [how.dst.index(label) for label in rest])
+            laid = values if isinstance(values, int) else np.transpose(values, [how.dst.index(label) for label in rest])
             out[(slice(None),) * how.axis + (at,)] = laid
         return out
     flat = positions(xp, how, index, how.shape(how.dst)).reshape(-1)
     inside = flat < x.size
     entries = values if isinstance(values, int) else values.reshape(-1)
-    if not bool(inside.all()):
+    if not inside.all():
         flat, entries = flat[inside], entries if isinstance(entries, int) else entries[inside]
     line = out.reshape(-1)
     line[flat] = entries
     return line.reshape(x.shape)
+
+
+def _written_beside(xp: Any, how: Indexing, index: Any, x: Any, values: Any) -> Any:
+    """The same on a device, which nobody asks whether positions are out of range: these go to one more place."""
+    flat = positions(xp, how, index, how.shape(how.dst)).reshape(-1)
+    line = xp.concatenate([x.reshape(-1), xp.zeros(1, dtype=x.dtype)])
+    line[flat] = values if isinstance(values, int) else values.reshape(-1)
+    return line[:-1].reshape(x.shape)
 
 
 @box

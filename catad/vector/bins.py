@@ -133,9 +133,15 @@ def or_neutral(b: Builder, monoid: Monoid, position: Wire, read: Sequence[Wire])
     there = scalar.apply("ge", scalar.param(0), scalar.const(0))
     out = []
     for k, wire in enumerate(read):
-        node = scalar.apply("select", there, scalar.param(1), scalar.const(monoid.neutral[k]))
+        node = scalar.apply("select", there, scalar.param(1), _neutral(monoid, k, wire))
         out += mapped(b, [node], [position, wire])
     return out
+
+
+def _neutral(monoid: Monoid, k: int, wire: Wire) -> Node:
+    """A number of the neutral element; of integers an integer, also where it was given as 0.0."""
+    number = monoid.neutral[k]
+    return scalar.const(int(number) if wire.dtype.kind in "iu" else number)
 
 
 def prefixes_by_sorting(
@@ -162,7 +168,7 @@ def prefixes_by_sorting(
     for k, s in enumerate(sums):
         (before,) = b.add(PreviousState(0, 1), flags, s)
         (read,) = b.add(Gathered(rows_of(shape, order.shape)), back_to, before)
-        node = scalar.apply("select", scalar.param(0), scalar.param(1), scalar.const(monoid.neutral[k]))
+        node = scalar.apply("select", scalar.param(0), scalar.param(1), _neutral(monoid, k, read))
         out += mapped(b, [node], [out[0], read])
     return out
 

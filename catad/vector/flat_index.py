@@ -11,7 +11,7 @@ from catad import errors
 from catad.boxes import box
 from catad.linear.gather import Indexing
 from catad.spaces import Tensor
-from catad.vector.index import Integers
+from catad.vector.index import Integers, outside
 from catad.vector.keys import Along
 from catad.vector.map import broadcast, lined_up
 
@@ -41,15 +41,26 @@ class FlatIndex(Integers):
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor((*broadcast(ins), *self.counts), np.int64),)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of the axes that have an index array."""
+        return tuple([axis.size for axis in self.axes if axis.kind == "argument"])
+
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        negative = [_some_negative(index, size) for index, size in zip(arrays, self.sizes, strict=True)]
         if xp is np and len(arrays) == len(self.axes) == 1:
-            return _from_the_front(xp, arrays[0], self.axes[0].size)
-        given, counts = iter(arrays), self.counts
+            return _from_the_front(xp, arrays[0], self.sizes[0]) if negative[0] else arrays[0].astype(np.int64, copy=False)
+        return self.positions(xp, arrays, negative)
+
+    def positions(self, xp: Any, arrays: Sequence[Any], negative: Sequence[bool]) -> Any:
+        """The positions, of indices in range; `negative` says which arrays may have indices that count from the end."""
+        given, counts = iter(zip(arrays, self.sizes, negative, strict=True)), self.counts
         flat: Any = 0
         slices = 0
         for axis in self.axes:
             if axis.kind == "argument":
-                index = _from_the_front(xp, next(given), axis.size)
+                index, size, some = next(given)
+                index = _from_the_front(xp, index, size) if some else index.astype(np.int64, copy=False)
                 at = index.reshape((*index.shape, *[1] * len(counts)))
             elif axis.kind == "index":
                 at = axis.start
@@ -71,15 +82,20 @@ class FlatIndex(Integers):
         self.axes = tuple([Along(*axis) for axis in self.axes])
 
 
-def _from_the_front(xp: Any, index: Any, size: int) -> Any:
-    """The index counted from the front, in range."""
+def _some_negative(index: Any, size: int) -> bool:
+    """Whether some count from the end; raises `IndexRangeError` for those out of range."""
     if not index.size:
-        return index.astype(np.int64)
+        return False
     low, high = (int(index),) * 2 if index.ndim == 0 else (int(index.min()), int(index.max()))
     if low < -size or high >= size:
-        raise errors.IndexRangeError(errors.read_index_out_of_range(low, high, size))
+        raise errors.IndexRangeError(errors.read_index_out_of_range(*outside(index, -size, size), size))
+    return low < 0
+
+
+def _from_the_front(xp: Any, index: Any, size: int) -> Any:
+    """The index counted from the front."""
     wide = index.astype(np.int64, copy=False)
-    return wide if low >= 0 else xp.where(wide < 0, wide + size, wide)
+    return xp.where(wide < 0, wide + size, wide)
 
 
 def indexing(before: Sequence[int], size: int, after: Sequence[int], index: Sequence[int], dst: Sequence[int]) -> Indexing:

@@ -36,6 +36,12 @@ class Integers(Primitive):
         return None
 
 
+def outside(index: Any, least: int, size: int) -> tuple[int, int]:
+    """The least and the greatest of the indices that are not in `least <= index < size`, of which there are some."""
+    bad = index[(index < least) | (index >= size)]
+    return int(bad.min()), int(bad.max())
+
+
 @box
 class InRange(Integers):
     """An index array, passed on; raises where an index is not in `0 <= index < size`."""
@@ -51,7 +57,7 @@ class InRange(Integers):
         if index.size:
             low, high = int(xp.min(index)), int(xp.max(index))
             if low < 0 or high >= self.size:
-                raise errors.IndexRangeError(errors.index_out_of_range(low, high, self.size))
+                raise errors.IndexRangeError(errors.index_out_of_range(*outside(index, 0, self.size), self.size))
         return index
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:

@@ -164,7 +164,8 @@ class AddedAt(_At):
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         index, x, values = arrays
         if index.ndim == 0:
-            old = xp.take(x, xp.asarray(min(max(int(index), 0), self.how.bins - 1)), axis=self.how.axis)
+            at = xp.minimum(xp.maximum(index, 0), self.how.bins - 1).astype(np.int64)
+            old = xp.take(x, at, axis=self.how.axis)
             rest = (*self.how.src[: self.how.axis], *self.how.src[self.how.axis + 1 :])
             laid = xp.transpose(old, [rest.index(label) for label in self.how.dst])
             return written_at(xp, self.how, index, x, laid + values)
@@ -173,8 +174,9 @@ class AddedAt(_At):
         if xp is np and values.dtype == np.float64 and values.size * _FEW < size:
             return _added_up(x, flat, values.reshape(-1))
         sums = sums_at(xp, flat, values.reshape(-1), size).reshape(x.shape)
-        touched = (xp.bincount(flat, minlength=size + 1)[:size] > 0).reshape(x.shape)
-        return xp.where(touched, x + sums, x)
+        touched = xp.zeros(size + 1, dtype=bool)
+        touched[flat] = True
+        return xp.where(touched[:size].reshape(x.shape), x + sums, x)
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         index, x, _ = ins

@@ -35,8 +35,30 @@ if TYPE_CHECKING:
     from catad.wiring import Builder, Wire, Wires
 
 
+class Numbered(Integers):
+    """Base of boxes that number the segment of each element. Some integers, its facts, tell whether an argument is right."""
+
+    arity = 1
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        self.judge(self.facts(xp, arrays[0]).tolist())
+        return self.numbers(xp, arrays[0])
+
+    def facts(self, xp: Any, given: Any) -> Any:
+        """The integers that `judge` looks at, as an array with one axis."""
+        raise NotImplementedError
+
+    def judge(self, facts: Sequence[int]) -> None:
+        """Raises `ArgumentError` where they say that the argument is wrong."""
+        raise NotImplementedError
+
+    def numbers(self, xp: Any, given: Any) -> Any:
+        """The numbers of the segments, where the argument is right."""
+        raise NotImplementedError
+
+
 @box
-class NumberedByFlags(Integers):
+class NumberedByFlags(Numbered):
     """Flags (n,) to the number of the segment of each element (n,); axis `axis` counts the elements.
 
     Raises where integer flags are not 0 or 1, or where there are not `segments` segments (-1: any number).
@@ -44,34 +66,39 @@ class NumberedByFlags(Integers):
 
     segments: int = -1
     axis: int = 0
-    arity = 1
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (Tensor(ins[0].shape, np.int64),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        flags = xp.moveaxis(arrays[0], self.axis, -1)
-        if flags.dtype.kind != "b" and flags.size:
-            low, high = int(xp.min(flags)), int(xp.max(flags))
-            if low < 0 or high > 1:
-                raise errors.ArgumentError(errors.flag_out_of_range(low, high))
-        starts = flags.astype(np.int64)  # a copy: the first element starts a segment whether flagged or not
-        starts[..., :1] = 1
-        if self.segments >= 0:
-            self._check_count(xp.sum(starts, axis=-1).reshape(-1).tolist())
-        return xp.moveaxis(xp.cumsum(starts, axis=-1) - 1, -1, self.axis)
+    def facts(self, xp: Any, given: Any) -> Any:
+        flags = given.astype(np.int64)
+        ends = xp.stack([xp.min(flags), xp.max(flags)]) if flags.size else xp.zeros(2, dtype=np.int64)
+        if self.segments < 0:
+            return ends
+        return xp.concatenate([ends, xp.sum(self._starts(xp, given), axis=-1).reshape(-1)])
 
-    def _check_count(self, found: list[int]) -> None:
-        for count in found:
+    def judge(self, facts: Sequence[int]) -> None:
+        low, high, *counts = facts
+        if low < 0 or high > 1:
+            raise errors.ArgumentError(errors.flag_out_of_range(low, high))
+        for count in counts:
             if count != self.segments:
                 raise errors.ArgumentError(errors.wrong_segment_count(count, self.segments))
+
+    def _starts(self, xp: Any, given: Any) -> Any:
+        starts = xp.moveaxis(given, self.axis, -1).astype(np.int64)  # a copy: the first element starts a segment in any case
+        starts[..., :1] = 1
+        return starts
+
+    def numbers(self, xp: Any, given: Any) -> Any:
+        return xp.moveaxis(xp.cumsum(self._starts(xp, given), axis=-1) - 1, -1, self.axis)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(NumberedByFlags(self.segments, self.axis + 1), *ins)
 
 
 @box
-class NumberedByLengths(Integers):
+class NumberedByLengths(Numbered):
     """Lengths (k,) to the number of the segment of each of n elements (n,); axis `axis` counts them.
 
     Raises where a length is negative or where they do not add up to n.
@@ -79,20 +106,26 @@ class NumberedByLengths(Integers):
 
     n: int
     axis: int = 0
-    arity = 1
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         shape = ins[0].shape
         return (Tensor((*shape[: self.axis], self.n, *shape[self.axis + 1 :]), np.int64),)
 
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        lengths = xp.moveaxis(arrays[0], self.axis, -1).astype(np.int64)
-        low = int(xp.min(lengths)) if lengths.size else 0
+    def facts(self, xp: Any, given: Any) -> Any:
+        lengths = xp.moveaxis(given, self.axis, -1).astype(np.int64)
+        low = xp.min(lengths).reshape(1) if lengths.size else xp.zeros(1, dtype=np.int64)
+        return xp.concatenate([low, xp.sum(lengths, axis=-1).reshape(-1)])
+
+    def judge(self, facts: Sequence[int]) -> None:
+        low, *totals = facts
         if low < 0:
             raise errors.ArgumentError(errors.negative_length(low))
-        for total in xp.sum(lengths, axis=-1).reshape(-1).tolist():
+        for total in totals:
             if total != self.n:
                 raise errors.ArgumentError(errors.wrong_length_sum(total, self.n))
+
+    def numbers(self, xp: Any, given: Any) -> Any:
+        lengths = xp.moveaxis(given, self.axis, -1).astype(np.int64)
         rows = math.prod(lengths.shape[:-1])
         ends = xp.cumsum(lengths, axis=-1).reshape(rows, lengths.shape[-1])
         out = xp.empty((rows, self.n), dtype=np.int64)

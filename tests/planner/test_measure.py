@@ -12,8 +12,11 @@ import pytest
 
 import catad as ct
 from catad.engine.program import Program
+from catad.planner import calibrate
 from catad.planner.cost_profile import CALL, WITHIN, CostProfile, Rates
 from catad.planner.measure import Measured, estimate
+
+from ..conftest import FUNCTIONS, RATES
 
 FOLDER = Path(__file__).parents[2] / "examples" / "experiments"
 PLAIN = (("matmul", Rates(2.0, 0.0, 1.0)), ("others", Rates(5.0, 0.5, 0.0)))
@@ -68,3 +71,10 @@ def test_the_experiment_prints_ratios(capsys: pytest.CaptureFixture[str], monkey
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and all("estimated" in line and "measured" in line for line in lines[:2])
     assert "of 2 estimates are within" in lines[2]
+
+
+def test_plans_of_the_tests_are_made_with_their_own_rates() -> None:
+    """Else each run would measure, and plan as busy as the machine is."""
+    rates = dict(calibrate.stored(np).rates)
+    assert rates.keys() == {*RATES, *FUNCTIONS}
+    assert rates["matmul"] == RATES["matmul"]

@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.spaces import Tensor
+from catad.vector.bins import with_numbers
+from catad.vector.by_bin import PrefixByBin
+from catad.vector.fold_by_bin import FoldByBin
 
 from . import operators as o
 
@@ -181,3 +185,10 @@ def test_histograms_with_free_numbers_sort_nothing():
     with ct.use_engine("cpu"):
         steps = back.source("steps", ct.space_of((x, np.ones(5))))
     assert "Sort" not in steps and "FoldByBin" in steps and "PrefixByBin" in steps
+
+
+def test_free_integers_stay_integers_where_bins_are_sorted() -> None:
+    monoid = with_numbers(ct.monoid(o.damped, 0.0, params=1))
+    ins = (Tensor((5,), np.int64), Tensor((5,), np.int64), Tensor((5,), np.float64))
+    for box in (FoldByBin(monoid, 2), PrefixByBin(monoid, 2)):
+        assert box.decomposition.spaces(ct.Product(ins)).leaves == box.typed(ins)

@@ -215,7 +215,7 @@ def test_arguments_that_do_not_fit() -> None:
         (ct.index[3], (x,), ct.IndexRangeError, "index 3 is out of range for axis 0"),
         (ct.index[:, -5], (x,), ct.IndexRangeError, "index -5 is out of range for axis 1"),
         (ct.index[ct.arg], (x, 3), ct.IndexRangeError, "-3 <= index < 3"),
-        (ct.index[ct.arg], (x, np.array([0, -4])), ct.IndexRangeError, "indices from -4 to 0"),
+        (ct.index[ct.arg], (x, np.array([0, -4])), ct.IndexRangeError, "index -4"),
         (ct.index[ct.arg], (x, 1.0), ct.SpaceError, "indices are integers"),
         (ct.index[ct.arg], (x, np.array([True, False, True])), ct.SpaceError, "indices are integers"),
         (ct.index[ct.arg], (x,), ct.SpaceError, r"expected: \(x, i\)"),

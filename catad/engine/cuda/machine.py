@@ -9,7 +9,7 @@ import numpy as np
 
 from catad.boxes import Primitive
 from catad.engine.cuda.by_bin import multi_fold, scatter
-from catad.engine.cuda.checks import InRangeCheck
+from catad.engine.cuda.checks import FlatIndexCheck, InRangeCheck, NumberedCheck
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
 from catad.engine.cuda.sweeps import sweep
@@ -20,7 +20,9 @@ from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
 from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
+from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
+from catad.vector.segmented import Numbered
 
 
 def _unknown(array: Any) -> bool:
@@ -45,7 +47,11 @@ class GpuMachine(Machine):
         if isinstance(primitive, ScatterAdded):
             return scatter(self.device, primitive, ins)
         if isinstance(primitive, InRange):
-            return InRangeCheck(self.device, primitive.size, ins)
+            return InRangeCheck(self.device, primitive.size, ins[0])
+        if isinstance(primitive, FlatIndex):
+            return FlatIndexCheck(self.device, primitive, ins)
+        if isinstance(primitive, Numbered):
+            return NumberedCheck(self.device, primitive)
         if type(primitive) is Sweep:
             return sweep(self.device, primitive, ins)
         maker = MAKERS.get(type(primitive))

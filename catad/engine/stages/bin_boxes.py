@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
+from catad.arrays import common_module
 from catad.boxes import Primitive
 from catad.engine.stages.bins import Before, Bins, Fold, Given, Member
 from catad.linear.gather import ScatterAdded
@@ -67,7 +68,7 @@ def summed(put: ScatterAdded, ins: tuple[Tensor, ...], before: Before | None = N
     order = [how.dst.index(label) for label in (*how.by, *rest)]
 
     def given(index: Any, *values: Any) -> Given:
-        lined = [contiguous(np.transpose(a, order)).reshape(index.size, *shape) for a in values]
+        lined = [contiguous(a.transpose(order)).reshape(index.size, *shape) for a in values]
         return Given(contiguous(index).reshape(-1), lined, shape)
 
     return Member(fold, (ins[0].size, shape), given, lambda outs: np.moveaxis(outs[0], 0, how.axis))
@@ -93,10 +94,10 @@ def with_own_indices(put: ScatterAdded, ins: tuple[Tensor, ...]) -> Member | Non
     by = [label for label in order if label in how.by]
 
     def given(index: Any, v: Any) -> Given:
-        lined = np.transpose(index, [how.by.index(label) for label in by])
+        lined = index.transpose([how.by.index(label) for label in by])
         lined = lined[tuple([slice(None) if label in how.by else None for label in order])]
-        index = contiguous(np.broadcast_to(lined, how.shape(order)))
-        v = contiguous(np.transpose(v, [how.dst.index(label) for label in order]))
+        index = contiguous(common_module([index]).broadcast_to(lined, how.shape(order)))
+        v = contiguous(v.transpose([how.dst.index(label) for label in order]))
         return Given(index.reshape(count, *shape), [v.reshape(count, *shape)], shape)
 
     return Member(fold, (count, shape), given, lambda outs: outs[0])

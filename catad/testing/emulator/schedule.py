@@ -75,6 +75,7 @@ class _Slot:
         """Make it ready for a block; what the block shares is noise."""
         self.shared[:] = noise(self.rng, len(self.shared))
         self.begun = np.zeros(self.warps, bool)
+        self.able, self.met = np.ones(self.warps, bool), np.zeros(self.warps, bool)  # which go on, and those that do as a whole
         self.pace, self.paces = _pace(self.rng, 1)[0], _pace(self.rng, self.warps)
         made = dict.fromkeys(FIELDS, np.zeros(self.threads, np.int64))
         made["thread"] = np.arange(self.threads)
@@ -95,55 +96,54 @@ class _Slot:
         own = self.records[first : first + WARP]
         if not self.begun[warp]:
             self.begun[warp] = True
-            self._call(begin, np.arange(first, first + WARP), table, given)
+            self._call(begin, warp, np.arange(first, first + WARP), table, given)
+            return True
+        if self.met[warp]:
+            self._call(resume, warp, np.arange(first, first + WARP))
             return True
         status = own[:, _STATUS]
-        if np.all(status == AT_WARP) and np.all(own[:, _SITE] == own[0, _SITE]):
-            self._call(resume, np.arange(first, first + WARP))
-            return True
-        able = np.flatnonzero((status == FREE) | (status == LOOKS))
+        able = ((status == FREE) | (status == LOOKS)).nonzero()[0]
         before = own[able, _STATUS].copy(), own[able, _SITE].copy()
-        self._call(resume, first + able)
+        self._call(resume, warp, first + able)
         looked = (before[0] == LOOKS) & (own[able, _STATUS] == LOOKS) & (before[1] == own[able, _SITE])
         moved = not looked.all()
         if not moved:
             self.looked[warp] = moves
         return moved
 
-    def _call(self, function: Callable[..., None], who: Any, table: int = 0, given: int = 0) -> None:
+    def _call(self, function: Callable[..., None], warp: int, who: Any, table: int = 0, given: int = 0) -> None:
         order = self.where[self.rng.permutation(who)]
         function(order.ctypes.data, len(order), table, given)
-        if np.all(self.records[:, _STATUS] == DONE) and self.begun.all():
+        self._look(warp)
+        if not self.able.any() and np.all(self.records[:, _STATUS] == DONE):
             self.done = True
 
     def _pick(self, moves: int) -> int:
         """A warp that can go on, or -1 where all of them look in vain; a block that stands at its barrier passes it."""
         for _ in range(2):
-            able = np.flatnonzero([self._able(warp) for warp in range(self.warps)])
+            able = self.able.nonzero()[0]
             if len(able):
                 able = able[self.looked[able] != moves]
                 return int(able[_drawn(self.rng, self.paces[able])]) if len(able) else -1
             self._at_barrier()
         raise AssertionError("a block that has passed its barrier goes on")
 
-    def _able(self, warp: int) -> bool:
-        if not self.begun[warp]:
-            return True
+    def _look(self, warp: int) -> None:
+        """Note whether a warp that has just run can go on."""
         own = self.records[warp * WARP : (warp + 1) * WARP]
-        status = own[:, _STATUS]
-        if np.any((status == FREE) | (status == LOOKS)):
-            return True
-        if np.any(status == AT_WARP):
-            if np.all(status == AT_WARP) and np.all(own[:, _SITE] == own[0, _SITE]):
-                return True
+        status = set(own[:, _STATUS].tolist())
+        free = FREE in status or LOOKS in status
+        self.met[warp] = status == {AT_WARP} and len(set(own[:, _SITE].tolist())) == 1
+        self.able[warp] = free or self.met[warp]
+        if AT_WARP in status and not self.able[warp]:
             raise LawError("divergent warp operation: not all threads of a warp meet at a shuffle or ballot")
-        return False
 
     def _at_barrier(self) -> None:
         """All threads stand at one barrier, and may pass it: they are free."""
         status, site = self.records[:, _STATUS], self.records[:, _SITE]
         if not np.all(status == BARRIER) or not np.all(site == site[0]):
             raise LawError("divergent barrier: not all threads of a block meet at a barrier")
+        self.able[:] = True
         self.records[:, _STATUS] = FREE
         self.records[:, _SITE] = 0  # so that going on counts as more than a look
 
@@ -163,8 +163,10 @@ def _pace(rng: np.random.Generator, count: int) -> Any:
 
 def _drawn(rng: np.random.Generator, paces: Any) -> int:
     """One of them, the faster the more often."""
-    ends = np.cumsum(paces)
-    return min(int(np.searchsorted(ends, rng.random() * ends[-1], side="right")), len(paces) - 1)
+    if len(paces) == 1:
+        return 0
+    ends = paces.cumsum()
+    return min(int(ends.searchsorted(rng.random() * ends[-1], side="right")), len(paces) - 1)
 
 
 def _aligned(address: Any) -> Any:
