@@ -452,12 +452,12 @@ def no_program_of_size(sizes: dict[str, int], error: Exception) -> str:
 
 
 def no_other_sizes(subject: str) -> str:
-    return text(
-        "this plan is for one size only",
-        given=subject,
-        expected="the plan of a morphism, or of a list of sizes, that recomputes nothing",
-        do="plan again at the other size",
-    )
+    expected = "the plan of a morphism, or of a list of sizes, that recomputes nothing"
+    return text("this plan is for one size only", given=subject, expected=expected, do="plan again at the other size")
+
+
+def recomputed_not_measured(subject: str) -> str:
+    return text("no plan that recomputes is measured", given=subject, do="time a call: ct.jacobian(f, mode=plan)(x)")
 
 
 def bad_rates(rates: object, others: str) -> str:

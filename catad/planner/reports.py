@@ -111,7 +111,7 @@ class Reports:
             raise errors.PlanError(errors.plan_without_morphism())
         own = self._multiplied
         if self.runs_alone:
-            raise errors.PlanError(errors.no_other_sizes(own.subject))
+            raise errors.PlanError(errors.recomputed_not_measured(own.subject))
         linear = late().linearize(self.program.term, *primals)[1]
         self.multiply(linear)
         if not own.execution.wiring.boxes:

@@ -161,6 +161,11 @@ def test_other_maps_are_not_multiplied() -> None:
             plan.multiply(maps)
 
 
+def test_a_plan_that_recomputes_is_not_measured() -> None:
+    with pytest.raises(ct.PlanError, match=r"no plan that recomputes is measured(.|\n)*mode=plan"):
+        ct.plan(FORKED >> ct.sum(), ct.f64[4], memory=10**6).measure(np.ones(4))
+
+
 @pytest.mark.parametrize("form", ["structured", "array", "sparse"])
 def test_no_argument_is_nothing_to_differentiate(form: Any) -> None:
     """With one argument, too, which is not meant by an empty list."""
