@@ -21,8 +21,15 @@ from catad.engine.cuda import kernel
 from catad.testing.emulator.device import EmulatedDevice
 from catad.testing.emulator.words import Coroutines
 
-from .strict_arrays import Strict, StrictArray, _unwrap, _wrap
+from .strict_arrays import Strict, StrictArray, _Function, _unwrap, _wrap
 
+METHODS = {"reshape", "astype", "copy", "sum", "any", "all", "min", "max", "ravel", "transpose", "take", "view"}
+PLACES = {"__getitem__", "__setitem__"}
+OPERATORS = {"neg", "abs", "invert", "pos", "lt", "le", "gt", "ge", "eq", "ne"} | {
+    side + name
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul", "lshift", "rshift")
+    for side in ("", "r")
+}
 _CUDA = 2  # the kind of device that DLPack calls CUDA
 
 
@@ -40,6 +47,27 @@ class CUDADriverError(RuntimeError):
 
 class OutOfMemoryError(MemoryError):
     """As the real one."""
+
+
+def _replayed(plain: Any) -> Any:
+    """Array code, which a graph runs again on the same arrays; views and what is written in place lie there already."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        made = plain(*args, **kwargs)
+        noted = Stream._current[-1].captured
+        if noted is not None:
+            noted.append((lambda: _into(made, plain(*args, **kwargs)), (made, args, kwargs)))
+        return made
+
+    return method
+
+
+def _into(old: Any, new: Any) -> None:
+    if isinstance(old, (tuple, list)):
+        for pair in zip(old, new, strict=True):
+            _into(*pair)
+    elif isinstance(old, FakeArray) and not np.may_share_memory(old._data, new._data):
+        old._data[...] = new._data
 
 
 def _waits(name: str) -> Any:
@@ -127,6 +155,18 @@ class FakeArray(StrictArray):
 
     for _name in ("get", "item", "tolist", "__bool__", "__int__", "__float__", "__index__"):
         locals()[_name] = _waits(_name)
+
+
+for _name, _own in {**vars(StrictArray), **vars(FakeArray)}.items():
+    if callable(_own) and (_name in METHODS | PLACES or _name.strip("_") in OPERATORS):
+        setattr(FakeArray, _name, _replayed(_own))
+
+
+class _FakeFunction(_Function):
+    """A function of the module."""
+
+    __call__ = _replayed(_Function.__call__)
+    reduceat = _replayed(_Function.reduceat)
 
 
 class Stream:
@@ -269,6 +309,7 @@ class Fake(Strict):
     """The module."""
 
     kind = FakeArray
+    function = _FakeFunction
     ndarray = FakeArray
 
     def __init__(self) -> None:
@@ -361,6 +402,7 @@ class Fake(Strict):
             x = _shown(x.__cuda_array_interface__)
         return x if isinstance(x, FakeArray) and dtype in (None, x.dtype) else self.array(x, dtype)
 
+    @_replayed
     def array(
         self,
         obj: Any,
@@ -396,27 +438,32 @@ class Fake(Strict):
         made.device = Device(number)
         return made
 
+    @_replayed
     def nonzero(self, a: Any) -> Any:
         """Only the device knows how many there are."""
         self.wait("nonzero")
         return _wrap(np.nonzero(a._data), FakeArray)
 
+    @_replayed
     def flatnonzero(self, a: Any) -> Any:
         """The same."""
         self.wait("flatnonzero")
         return _wrap(np.flatnonzero(a._data), FakeArray)
 
+    @_replayed
     def bincount(self, x: Any, weights: Any = None, minlength: int | None = None) -> Any:
         """The same, of bins."""
         self.wait("bincount")
         return _wrap(np.bincount(x._data, None if weights is None else weights._data, minlength or 0), FakeArray)
 
+    @_replayed
     def take_along_axis(self, a: Any, indices: Any, axis: int) -> Any:
         """Indices wrap."""
         if not a.shape[axis] and indices.size:
             raise IndexError("index out of range of an axis of size 0")
         return _wrap(np.take_along_axis(a._data, indices._data % max(a.shape[axis], 1), axis), FakeArray)
 
+    @_replayed
     def take(self, a: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
         """Indices wrap."""
         return _wrap(np.take(_unwrap(a), _unwrap(indices), axis=axis, mode="wrap"), FakeArray)
