@@ -1,4 +1,4 @@
-"""Arrays on a fake CuPy that lie oddly: strided, backwards, repeated, empty, without axes, too large for 32 bits; and two devices."""
+"""Arrays on a fake CuPy that lie oddly, are empty, or too large for 32 bits; arrays of two places; scarce memory."""
 
 from __future__ import annotations
 
