@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 
 from catad.boxes import Primitive
 from catad.engine.stages.bins import Member
+from catad.engine.stages.group import Rows
 from catad.engine.stages.layout import Ready
 from catad.spaces import Tensor
 from catad.vector.constant import Constant
@@ -71,10 +73,15 @@ class Machine(Protocol):
     """
 
     checks: Mapping[str, Callable[[Any], bool]]
+    rows_from: float = inf  # bytes that several stages read and write, from which on they run row by row
 
     def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         ...
+
+    def by_rows(self, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
+        """Compiled code for stages that run row by row; None where they run one after the other. Raises CannotPrint."""
+        return None
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Compiled code for a box that no stage contains; None where its array code is as good.

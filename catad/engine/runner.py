@@ -108,10 +108,13 @@ class StageRunner:
 
     def _way(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
         try:
-            return self.machine.way_of(self.stage, self.place, arrays, outs)
+            return self._compiled(arrays, outs)
         except CannotPrint as error:
             notices.notice(error.message, error.message)
             return None
+
+    def _compiled(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
+        return self.machine.way_of(self.stage, self.place, arrays, outs)
 
 
 class Standalone:

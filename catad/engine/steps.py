@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from math import inf
 from typing import Any, NamedTuple
 
 from catad.engine.backend import Step
 from catad.engine.machine import Known, Machine, constants, known
+from catad.engine.rows import RowsRunner
 from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
@@ -15,11 +18,13 @@ from catad.engine.stages.bins import Member
 from catad.engine.stages.exactly import laid_out_exactly
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
+from catad.engine.stages.group import Group, grouped, in_order, rows_of
 from catad.engine.stages.layout import ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
+from catad.engine.stages.tiles import tiled
 from catad.late import late
 from catad.spaces import Product
 from catad.wiring import Box, Builder, Wiring
@@ -27,7 +32,7 @@ from catad.wiring import Box, Builder, Wiring
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
-    wiring = split(one_hot(wiring))
+    wiring = split(tiled(one_hot(wiring)))
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)
@@ -41,22 +46,60 @@ def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     inside = {one.item for own in taken.values() for one in own.values()}
     inside.update(g for group in passes for g in group[:-1])
     there = {*wiring.inputs, *[k for box in wiring.boxes if not box.ins for k in box.outs]} - found.indices
+    rows = grouped(found, reads, {*inside, *at}, passes) if machine.rows_from < inf else []
+    groups = {max(one.loops): one for one in rows}
+    inside.update([g for last, one in groups.items() for g in one.loops if g != last])
+    units = [at.get(g) or (tuple(groups[g].loops) if g in groups else (g,)) for g in range(len(found.items)) if g not in inside]
     out, fixed = list[Step](), constants(wiring)
-    for g, item in enumerate(found.items):
-        if g in inside:
-            continue
-        if isinstance(item, Stage):
-            outs = tuple([k for k in (*item.made, *item.folded) if k in wanted])
-            if not outs:
-                continue
-            step = _stage(machine, found, item, outs, there)
+    for unit in in_order(units, reads, found.produced) if groups else units:
+        g, item = unit[-1], found.items[unit[-1]]
+        if g in groups:
+            made = _rows(machine, found, groups[g], reads, wanted, there)
         elif g in at:
-            step = _pass(machine, found, at[g], taken[at[g]], there)
+            made = [_pass(machine, found, at[g], taken[at[g]], there)]
+        elif isinstance(item, Stage):
+            made = _stages(machine, found, unit, wanted, there)
         else:
-            step = _standalone(machine, wiring, item, fixed)
-        out.append(step)
-        there.update(step[2])
+            made = [_standalone(machine, wiring, item, fixed)]
+        out += made
+        there.update([k for step in made for k in step[2]])
     return out
+
+
+def _stages(machine: Machine, found: Partition, places: Iterable[int], wanted: set[int], there: set[int]) -> list[Step]:
+    """Stages one after the other, without those of which nobody reads anything."""
+    made, now = list[Step](), set(there)
+    for g in places:
+        stage = found.items[g]
+        assert isinstance(stage, Stage)
+        outs = tuple([k for k in (*stage.made, *stage.folded) if k in wanted])
+        if outs:
+            made.append(_stage(machine, found, stage, outs, now))
+            now.update(outs)
+    return made
+
+
+def _rows(
+    machine: Machine, found: Partition, group: Group, reads: Sequence[set[int]], wanted: set[int], there: set[int]
+) -> list[Step]:
+    """A group, row by row where what several of its stages read and write is large."""
+    apart = _stages(machine, found, group.loops, wanted, there)
+    if len(apart) < 2:
+        return apart
+    made = [k for step in apart for k in step[2]]
+    others = set(found.wiring.outputs).union(*[own for g, own in enumerate(reads) if g not in group.loops])
+    outs = tuple([k for k in made if k in others])
+    often = Counter([k for _, own, outs_ in apart for k in (*own, *outs_)])
+    spaces_ = [found.wiring.wires[k] for k, times in often.items() if times > 1]
+    if sum([space.size * space.dtype.itemsize for space in spaces_]) < machine.rows_from:
+        return apart
+    ins = tuple(dict.fromkeys([k for step in apart for k in step[1] if k not in made]))
+    runners = [step[0] for step in apart if isinstance(step[0], StageRunner)]
+    loops = [group.loops[found.produced[step[2][0]]] for step in apart]
+    rows = rows_of([one.stage for one in runners], loops, group, ins, outs, found.wiring.wires)
+    spaces = found.wiring.spaces(ins), found.wiring.spaces(outs)
+    name = " / ".join([one.name for one in runners])
+    return [(RowsRunner(machine, rows, Run(ins, outs, apart), spaces, name), ins, outs)]
 
 
 def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]]:

@@ -127,6 +127,15 @@ class Writer:
 
     def loop(self, begin: str, end: str, body: Callable[[str], None], step: int | str = 1) -> None:
         """`for i in range(begin, end, step)`; the index is given to `body`."""
+
+        def one(i: str) -> str:
+            body(i)
+            return self.set(f"add nsw i64 {i}, {step}")
+
+        self.onwards(begin, end, one)
+
+    def onwards(self, begin: str, end: str, body: Callable[[str], str]) -> None:
+        """`while i < end: i = body(i)`, from `begin` on."""
         at = self.slot("i64")
         head, inside, after = (self.name(stem) for stem in ("head", "body", "after"))
         self.do(f"store i64 {begin}, ptr {at}")
@@ -136,9 +145,7 @@ class Writer:
         more = self.set(f"icmp slt i64 {i}, {end}")
         self.do(f"br i1 {more}, label %{inside}, label %{after}")
         self.label(inside)
-        body(i)
-        following = self.set(f"add nsw i64 {i}, {step}")
-        self.do(f"store i64 {following}, ptr {at}")
+        self.do(f"store i64 {body(i)}, ptr {at}")
         self.do(f"br label %{head}{self.hint}")
         self.label(after)
 

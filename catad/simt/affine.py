@@ -37,10 +37,10 @@ class Form(NamedTuple):
         low = self.c + sum([min(0, s * (sizes[v] - 1)) for v, s in self.terms])
         return low, self.c + sum([max(0, s * (sizes[v] - 1)) for v, s in self.terms])
 
-    def at(self, pinned: Mapping[int, int]) -> Form:
-        """The form with some coordinates fixed."""
-        c = self.c + sum([s * pinned[v] for v, s in self.terms if v in pinned])
-        return Form(c, tuple([(v, s) for v, s in self.terms if v not in pinned]))
+    @property
+    def slope(self) -> int:
+        """The sum of the steps."""
+        return sum([s for _, s in self.terms])
 
 
 def _terms(found: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
@@ -152,23 +152,55 @@ def conjuncts(path: Node) -> list[Node]:
     return [] if path is TRUE else [path]
 
 
-def pins(forms: Forms, path: Node) -> tuple[dict[int, int], list[Node]]:
-    """The coordinates that a path fixes, and its other conditions."""
-    fixed: dict[int, int] = {}
+class Box(NamedTuple):
+    """Consecutive threads along each axis: the first one, and how many."""
+
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+
+    def form(self, form: Form) -> Form:
+        """A form over the threads of the box, counted from the first; coordinates that they share are numbers."""
+        own = range(len(self.sizes))
+        c = form.c + sum([s * self.starts[v] for v, s in form.terms if v in own])
+        return Form(c, tuple([(v, s) for v, s in form.terms if v not in own or self.sizes[v] > 1]))
+
+
+def boxed(forms: Forms, path: Node, sizes: Sequence[int]) -> tuple[Box, list[Node]]:
+    """The threads that the bounds in a path leave, and its other conditions."""
+    low, high = [0] * len(sizes), list(sizes)
     rest: list[Node] = []
     for part in conjuncts(path):
-        difference = None
-        if part.op == "eq":
-            a, b = [forms.form(arg) for arg in part.args]
-            difference = None if a is None or b is None else a.plus(b, -1)
-        if difference is not None and len(difference.terms) == 1 and abs(difference.terms[0][1]) == 1:
-            v, s = difference.terms[0]
-            at = -difference.c * s
-            if v not in fixed and 0 <= at < forms.sizes[v]:
-                fixed[v] = at
-                continue
-        rest.append(part)
-    return fixed, rest
+        found = _range(forms, part)
+        if found is None:
+            rest.append(part)
+            continue
+        v, first, last = found
+        low[v] = max(low[v], first)
+        high[v] = min(high[v], last + 1)
+    return Box(tuple(low), tuple([max(b - a, 0) for a, b in zip(low, high, strict=True)])), rest
+
+
+def _range(forms: Forms, part: Node) -> tuple[int, int, int] | None:
+    """The coordinate of which a condition says the first and the last place where it holds, and these."""
+    negated = part.op == "not" and part.args[0].op in _OPPOSITE
+    op, args = (_OPPOSITE[part.args[0].op], part.args[0].args) if negated else (part.op, part.args)
+    if op not in _ENDS:
+        return None
+    a, b = [forms.form(arg) for arg in args]
+    difference = None if a is None or b is None else a.plus(b, -1)
+    if difference is None or len(difference.terms) != 1 or difference.terms[0][0] >= forms.lanes:
+        return None
+    v, s = difference.terms[0]
+    low, high = [None if end is None else end - difference.c for end in _ENDS[op]]  # of s v
+    if s < 0:
+        low, high, s = (None if high is None else -high), (None if low is None else -low), -s
+    return v, 0 if low is None else -(-low // s), forms.sizes[v] - 1 if high is None else high // s
+
+
+_ENDS: Mapping[str, tuple[int | None, int | None]] = {
+    "lt": (None, -1), "le": (None, 0), "gt": (1, None), "ge": (0, None), "eq": (0, 0)
+}  # fmt: skip
+_OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "ne": "eq"}
 
 
 def injective(found: Sequence[Form], sizes: Sizes, labels: Sequence[int]) -> bool:

@@ -19,17 +19,19 @@ from catad.linear.contract import contract
 from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.reindex import axis, whole
 from catad.scalar import Function, Node, apply, const, param
-from catad.scalar.simplify import FALSE, replace
-from catad.simt.affine import Form, Forms, both, conjuncts, injective, pins
+from catad.scalar.simplify import FALSE, TRUE, replace
+from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
 from catad.simt.arrays import Array, Atomic, Barrier, Declare, Load, Repeat, Site, Step, Store
 from catad.simt.barriers import reached
 from catad.simt.lanes import Lanes
+from catad.simt.stores import store
+from catad.simt.versions import Versions
 from catad.simt.views import unwindow, viewable, window
 from catad.vector.by_bin import PrefixByBin
 from catad.vector.constant import Constant
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.generate import Iota
-from catad.vector.index import InRange, LastWriter
+from catad.vector.index import InRange
 from catad.vector.known_indices import gathered
 from catad.vector.map import mapped
 from catad.vector.merge_axes import reshaped
@@ -63,21 +65,21 @@ class Lowering:
         self.forms = Forms(self.sizes)
         self.counters: dict[int, int] = {}  # parameters that count trips, with the most trips
         self.wires: list[Wire] = []
-        for k, n in enumerate(self.sizes):
-            (own,) = b.add(Iota(n))
-            self.wires.append(reshaped(b, own, [n if j == k else 1 for j in range(len(self.sizes))]))
+        self.wires += [coordinate(b, self.sizes, k) for k in range(len(self.sizes))]
         self.map: dict[Node, Node] = dict(lanes.coordinates)
-        self.versions: dict[Array, Wire] = {}
+        self.versions = Versions(b)
         self.found = found
+        self.views: dict[int, tuple[Wire, Sequence[Form]]] = {}  # wires that are arrays read at affine indices
 
     # -- expressions
 
-    def bind(self, k: int, wire: Wire) -> None:
-        """Give a parameter of the kernel the value on a wire."""
+    def bind(self, k: int, wire: Wire) -> int:
+        """Give a parameter of the kernel the value on a wire; the number of the wire here."""
         at = next((j for j, one in enumerate(self.wires) if one.number == wire.number), len(self.wires))
         if at == len(self.wires):  # what is read twice is one argument, so that its partials are one, too
             self.wires.append(wire)
         self.map[param(k)] = param(at)
+        return at
 
     def normal(self, node: Node) -> Node:
         """An expression of the kernel over the wires, with what is the same for all threads decided."""
@@ -85,13 +87,35 @@ class Lowering:
 
     def computed(self, *nodes: Node) -> list[Wire]:
         """The wires of some expressions over the wires."""
+        return self._mapped(nodes, lambda j: self.wires[j])
+
+    def in_box(self, box: Box, nodes: Sequence[Node], more: Sequence[Wire] = ()) -> list[Wire]:
+        """The same for the threads of a box, with what is the same for all of them decided; `more` are further arguments."""
+        if box.sizes == self.sizes:
+            return self._mapped(nodes, lambda j: [*self.wires, *more][j])
+        places = {param(k): apply("add", param(k), a) if n > 1 else const(a) for k, (a, n) in enumerate(zip(*box, strict=True))}
+        forms = Forms(box.sizes)
+        nodes = [forms.decided(node) for node in replace(nodes, places)]
+
+        def wire(j: int) -> Wire:
+            if j >= len(self.wires):
+                return more[j - len(self.wires)]
+            if j in self.views:
+                x, found = self.views[j]
+                found = [box.form(form) for form in found]
+                if viewable(found, x.shape, box.sizes):
+                    return window(self.b, x, found, box.sizes)
+            return coordinate(self.b, box.sizes, j) if j < len(self.sizes) else self.cut(self.wires[j], box)
+
+        return self._mapped(nodes, wire)
+
+    def _mapped(self, nodes: Sequence[Node], wire: Callable[[int], Wire]) -> list[Wire]:
         used = sorted({j for node in nodes for j in scalar.parameters([node])[0]})
         if not used:
             return [self.constant(node) for node in nodes]
         small = replace(nodes, {param(j): param(i) for i, j in enumerate(used)})
-        wires = [self.wires[j] for j in used]
         plain = [k for k, node in enumerate(small) if scalar.parameters([node])[0]]
-        made = iter(mapped(self.b, [small[k] for k in plain], wires))
+        made = iter(mapped(self.b, [small[k] for k in plain], [wire(j) for j in used]))
         return [next(made) if k in plain else self.constant(small[k]) for k in range(len(nodes))]
 
     def constant(self, node: Node) -> Wire:
@@ -139,9 +163,9 @@ class Lowering:
                 case Declare(array=array):
                     self.versions[array] = self.poisoned(self.lanes.whole(array), array.dtype)
                 case Load(site=site, out=out):
-                    self.bind(out, self.load(site))
+                    self.load(site, out)
                 case Store(site=site, value=value):
-                    self.store(site, value)
+                    store(self, site, value)
                 case Atomic():
                     self.atomic(step)
                 case Barrier():
@@ -224,7 +248,12 @@ class Lowering:
         return None if first < 0 else tuple([int(k) for k in np.unravel_index(first, self.sizes)]) if self.sizes else ()
 
     def flat(self, index: Sequence[Node], shape: Sequence[int], path: Node) -> Node:
-        """The position in the flattened array, -1 where the path does not hold or an index is out of range."""
+        """The position in the flattened array, -1 where the path does not hold or an index is out of range.
+
+        An index alone stays as it is: what reads and writes there leaves out those that are out of range.
+        """
+        if len(index) == 1 and path is TRUE:
+            return index[0] if self.dtype(index[0]) == np.int64 else scalar.cast(np.int64, index[0])
         flat: Node = const(0)
         inside = [path]
         for node, n in zip(index, shape, strict=True):
@@ -250,27 +279,41 @@ class Lowering:
 
     # -- loads
 
-    def load(self, site: Site) -> Wire:
+    def load(self, site: Site, out: int) -> None:
         """What stands in the cells of a site."""
         index, path = self.place(site)
-        x = self.versions[site.array]
         if path is FALSE:
-            return self.b.add(Constant(np.zeros((), dtype=x.dtype)))[0]
+            self.bind(out, self.b.add(Constant(np.zeros((), dtype=self.versions.space(site.array)[1])))[0])
+            return
         forms = self.view_of(site, index, path)
         if forms is not None:
             self.note_view(site, forms, path)
-            return window(self.b, x, forms, self.sizes)
+            x, inside = self.part(site.array, forms, path)
+            self.views[self.bind(out, window(self.b, x, inside, self.sizes))] = x, inside
+            return
         self.note_gather(site, index, path)
+        x = self.versions[site.array]
         index = self.checked(site, index, path)
         (at,) = self.computed(self.flat(index, x.shape, path))
         line = reshaped(self.b, x, (math.prod(x.shape),))
-        return gathered(self.b, rows_of(line.shape, at.shape), at, line)
+        self.bind(out, gathered(self.b, rows_of(line.shape, at.shape), at, line))
+
+    def part(self, array: Array, forms: Sequence[Form], path: Node) -> tuple[Wire, Sequence[Form]]:
+        """What has all cells at affine indices that threads on a path come to, and the indices in it."""
+        box, _ = boxed(self.forms, path, self.sizes)
+        shape, _ = self.versions.space(array)
+        ends = [box.form(form).bounds(box.sizes) for form in forms]
+        starts = [min(max(low, 0), n) for (low, _), n in zip(ends, shape, strict=True)]
+        stops = [max(min(high + 1, n), a) for (_, high), n, a in zip(ends, shape, starts, strict=True)]
+        part = self.versions.part(array, starts, stops)
+        shifted = [form.plus(Form(-a)) for form, a in zip(forms, part.starts, strict=True)]
+        return (part.wire, shifted) if viewable(shifted, part.wire.shape, self.sizes) else (self.versions[array], forms)
 
     def alone(self, forms: Sequence[Form], path: Node) -> bool:
         """Whether no two threads on a path come to one cell, in whatever trips."""
-        fixed, _ = pins(self.forms, path)
-        sizes = Forms(self.sizes, self.counters).sizes
-        return injective([form.at(fixed) for form in forms], sizes, [v for v in range(len(self.sizes)) if v not in fixed])
+        box, _ = boxed(self.forms, path, self.sizes)
+        sizes = {**Forms(self.sizes, self.counters).sizes, **dict(enumerate(box.sizes))}
+        return injective([box.form(form) for form in forms], sizes, range(len(self.sizes)))
 
     def note_view(self, site: Site, forms: Sequence[Form], path: Node) -> None:
         alone, said = self.alone(forms, path), ", ".join(map(self.lanes.said, forms))
@@ -294,29 +337,7 @@ class Lowering:
         free = len(known) == len(forms) and self.alone(known, path)
         self.note(site, "read", "gather", "by bin", free, "one thread a cell" if free else "")
 
-    # -- stores
-
-    def store(self, site: Site, value: Node) -> None:
-        """The next version of an array, with numbers stored into it."""
-        index, path = self.place(site)
-        if path is FALSE:
-            return
-        value = self.normal(value)
-        old = self.versions[site.array]
-        if site.array.place == "shuffle":
-            old = self.poisoned(old.shape, self.dtype(value))
-        forms = self.view_of(site, index, path)
-        if forms is not None:
-            fixed, rest = pins(self.forms, path)
-            pinned = [form.at(fixed) for form in forms]
-            free = [v for v in range(len(self.sizes)) if v not in fixed]
-            if injective(pinned, self.sizes, free):
-                said = ", ".join(map(self.lanes.said, forms))
-                self.note(site, "store", "plain stores", "view", True, f"index {said}, one thread a cell")
-                self.versions[site.array] = self.stored(old, pinned, fixed, path, rest, value)
-                return
-        self.note(site, "store", "last writer", "gather", True, "")
-        self.versions[site.array] = self.last_written(old, index, path, value)
+    # -- what is written
 
     def written(self, path: Node, value: Node, dtype: np.dtype[Any]) -> Node:
         """The number that a site writes, 0 where its path does not hold; one expression, so that no partial is multiplied."""
@@ -325,31 +346,12 @@ class Lowering:
             return apply("select", path, scalar.truth(value), FALSE)
         return made if self.dtype(made) == dtype else scalar.cast(dtype, made)
 
-    def stored(
-        self, old: Wire, forms: Sequence[Form], fixed: dict[int, int], path: Node, rest: Sequence[Node], value: Node
-    ) -> Wire:
-        """A store at affine indices that differ."""
-        (v,) = self.computed(self.written(path, value, old.dtype))
-        v = self.cut(v, fixed)
-        sizes = [1 if k in fixed else n for k, n in enumerate(self.sizes)]
-        new = self.put(v, forms, old.shape, sizes)
-        mask: Wire | None = None
-        if rest or not self.covers(forms, old.shape, sizes):
-            (there,) = self.computed(both(rest)) if rest else [self.b.add(Constant(np.asarray(True)))[0]]
-            mask = self.put(self.cut(there, fixed), forms, old.shape, sizes)
-        if mask is None:
-            return new
-        chosen = apply("select", scalar.truth(param(0)), param(1), param(2))
-        return mapped(self.b, [chosen], [mask, new, old])[0]
-
-    def cut(self, wire: Wire, fixed: dict[int, int]) -> Wire:
-        """The numbers of the threads with some coordinates fixed, as axes of size 1."""
+    def cut(self, wire: Wire, box: Box) -> Wire:
+        """The numbers of the threads of a box."""
         if not wire.ndim:
             return wire
-        moves = []
-        for k, n in enumerate(wire.shape):
-            moves.append(axis(n, 1, fixed[k], 1, 0, 1, 1) if k in fixed and n > 1 else whole(n))
-        return moved(self.b, wire, moves)
+        ends = zip(wire.shape, *box, strict=True)
+        return moved(self.b, wire, [axis(n, size, a, 1, 0, 1, size) if n > 1 else whole(n) for n, a, size in ends])
 
     def put(self, v: Wire, forms: Sequence[Form], shape: Sequence[int], sizes: Sequence[int]) -> Wire:
         """The numbers of threads at their cells."""
@@ -365,16 +367,6 @@ class Lowering:
         inside = all(low >= 0 and high < n for (low, high), n in zip([f.bounds(sizes) for f in forms], shape, strict=True))
         return inside and math.prod(sizes) == math.prod(shape)
 
-    def last_written(self, old: Wire, index: Sequence[Node], path: Node, value: Node) -> Wire:
-        """A store at any indices: the last thread that comes to a cell wins."""
-        size = math.prod(old.shape)
-        at, v = self.computed(self.flat(index, old.shape, path), self.written(path, value, old.dtype))
-        at, v = self.in_order(at), self.in_order(v)
-        (writer,) = self.b.add(LastWriter(size), at)
-        (new,) = self.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
-        chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
-        return reshaped(self.b, mapped(self.b, [chosen], [writer, new, reshaped(self.b, old, (size,))])[0], old.shape)
-
     def in_order(self, wire: Wire) -> Wire:
         """The numbers of all threads on one axis, in their linear order."""
         return self.lanes.in_order(self.b, self.full(wire))
@@ -388,14 +380,15 @@ class Lowering:
         if path is FALSE:
             self.bind_if(step.out, lambda: self.b.add(Constant(np.zeros((), dtype=site.array.dtype)))[0])
             return
-        old, value = self.versions[site.array], self.normal(step.value)
-        v = self.written(path, value, old.dtype)
+        old = self.versions[site.array]
+        v = self.written(path, self.normal(step.value), old.dtype)
         forms = self.view_of(site, index, path)
         needed = step.out is not None and step.out in self.lanes.asked
         if step.op == "add" and forms is not None and not needed:
             alone = injective(forms, self.sizes, range(len(self.sizes)))
             self.note(site, "atomic add", "view" if alone else "fold", "view", True, "")
-            total = self.put(self.computed(v)[0], forms, old.shape, self.sizes)
+            box, _ = boxed(self.forms, path, self.sizes)
+            total = self.put(self.in_box(box, [v])[0], [box.form(form) for form in forms], old.shape, box.sizes)
             self.versions[site.array] = mapped(self.b, [added_to(param(0), param(1), old.dtype)], [old, total])[0]
             return
         self.note(site, f"atomic {step.op}", "by bin", "gather", True, "")
@@ -444,6 +437,12 @@ def added_to(old: Node, total: Node, dtype: np.dtype[Any]) -> Node:
     if dtype.kind != "f":
         return made
     return apply("select", apply("eq", total, 0), apply("neg", apply("sub", apply("neg", old), total)), made)
+
+
+def coordinate(b: Builder, sizes: Sequence[int], k: int) -> Wire:
+    """The places of the threads along an axis, with size 1 along all others."""
+    (own,) = b.add(Iota(sizes[k]))
+    return reshaped(b, own, [n if j == k else 1 for j, n in enumerate(sizes)])
 
 
 _OPERATORS = {

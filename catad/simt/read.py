@@ -69,6 +69,11 @@ def whole_of(array: Array) -> Handle:
     return Handle(array, tuple([(const(0), n) for n in array.shape]))
 
 
+def behind(start: Node, index: Node) -> Node:
+    """An index counted from a start."""
+    return index if start.op == "const" and start.value == 0 else apply("add", start, index)
+
+
 class KernelReader(LoopReader):
     """Reads one kernel at one launch, for arrays of known shapes."""
 
@@ -204,7 +209,7 @@ class KernelReader(LoopReader):
                 continue
             chosen = next(given, slice(None))
             if not isinstance(chosen, slice):
-                axes.append(apply("add", one[0], self.entry(chosen)))
+                axes.append(behind(one[0], self.entry(chosen)))
                 continue
             if chosen.step is not None:
                 raise self.error(node, "a slice with a step", "write indices with the step")
@@ -213,7 +218,7 @@ class KernelReader(LoopReader):
             if length.op != "const":
                 with self.at(node):
                     raise ScalarError(errors.unknown_size("a slice"))
-            axes.append((apply("add", one[0], start), int(length.value)))
+            axes.append((behind(one[0], start), int(length.value)))
         return Handle(handle.array, tuple(axes))
 
     def site(self, node: ast.AST, handle: Handle, index: Sequence[Any]) -> Site:
@@ -223,7 +228,7 @@ class KernelReader(LoopReader):
                 raise ScalarError(errors.wrong_rank(handle.array.name, index, len(handle.shape)))
         given = iter(index)
         with self.at(node):
-            full = [apply("add", one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
+            full = [behind(one[0], self.entry(next(given))) if isinstance(one, tuple) else one for one in handle.axes]
         line = getattr(node, "lineno", 0)
         source = self.frame.lines[line - 1].strip() if 0 < line <= len(self.frame.lines) else ""
         column = getattr(node, "col_offset", 0)

@@ -19,22 +19,26 @@ from catad.buffers import same_bits
 from catad.frozen import changes_itself, names_of, users_class, written_by_user
 from catad.terms import D
 from catad.traced.rewrite import has_source
+from catad.traced.watched import Watch, is_closed
 from catad.trees import entries_of
 
 _MISSING = object()
 _FEW = 1 << 16  # bytes of an array that are compared as one text
+_WATCHES = 4  # times that a quick look at one value is prepared
 _DEEPEST = 6  # containers and objects within each other that are looked into
 
 
 class Entry:
     """One value: where it is looked up, under which name, and what it was."""
 
-    __slots__ = ("bits", "content", "frozen", "key", "name", "owner", "value")
+    __slots__ = ("bits", "content", "frozen", "key", "name", "owner", "value", "watch", "watches")
 
     def __init__(self, owner: dict[str, Any] | CellType, key: str, name: str, value: Any) -> None:
         self.owner, self.key, self.name, self.value = owner, key, name, value
-        self.content, self.frozen = content(value), _is_frozen(value)
+        self.content, self.frozen = content(value), is_closed(value)
         self.bits = value.tobytes() if type(value) is np.ndarray and value.nbytes <= _FEW else None
+        self.watch: Watch | None = None
+        self.watches = 0
 
     @property
     def now(self) -> Any:
@@ -49,7 +53,12 @@ class Entry:
             return False
         if self.bits is not None:
             return bool(now.tobytes() == self.bits and now.shape == self.content.shape and now.dtype == self.content.dtype)
-        return _is_immutable(now) or (self.frozen and _is_frozen(now)) or same_content(self.content, now)
+        if _is_immutable(now) or (self.frozen and is_closed(now)) or (self.watch is not None and self.watch.same(now)):
+            return True
+        same = same_content(self.content, now)
+        if same and self.watches < _WATCHES:
+            self.watches, self.watch = self.watches + 1, _watch(self.content, now)
+        return same
 
     @property
     def has_changed(self) -> bool:
@@ -60,7 +69,7 @@ class Entry:
         if now is _MISSING or not same_content(self.content, now):
             return True
         if now is not self.value:
-            self.value, self.frozen = now, _is_frozen(now)
+            self.value, self.frozen = now, is_closed(now)
             self.bits = now.tobytes() if type(now) is np.ndarray and now.nbytes <= _FEW else None
         return False
 
@@ -158,15 +167,6 @@ def _is_immutable(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float, str, bytes, FunctionType, D, np.generic))
 
 
-def _is_frozen(value: Any) -> bool:
-    """True for an array of NumPy that nobody can write to."""
-    while type(value) is np.ndarray and not value.flags.writeable:
-        if value.base is None:
-            return True
-        value = value.base
-    return isinstance(value, bytes)
-
-
 def _is_data(value: Any) -> bool:
     """True for what a program depends on: numbers, texts, arrays, containers of them, functions of the user."""
     if isinstance(value, FunctionType):
@@ -187,7 +187,7 @@ def content(value: Any, depth: int = 0) -> Any:
     parts = _parts(value) if depth < _DEEPEST else None
     if parts is None:
         return value
-    frozen = [part if _is_frozen(part) else _MISSING for part in parts[1]]
+    frozen = [part if is_closed(part) else _MISSING for part in parts[1]]
     return _Parts(type(value), parts[0], frozen, [content(part, depth + 1) for part in parts[1]])
 
 
@@ -237,9 +237,30 @@ def same_content(known: Any, now: Any) -> bool:
         return False
 
 
+def _watch(known: Any, now: Any) -> Watch | None:
+    """A quick look at a value that has a known content; None for one with parts at which none can be taken."""
+    containers: list[tuple[Any, tuple[Any, ...]]] = []
+    arrays: list[tuple[Any, Any]] = []
+    closed: list[Any] = []
+    stack = [(known, _MISSING, now)]
+    while stack:
+        was, frozen, part = stack.pop()
+        if isinstance(was, _Parts) and type(part) in (list, tuple, dict):
+            views: list[Any] = [part] if type(part) is not dict else [part.keys(), part.values()]
+            containers += [(view, tuple(view)) for view in views]
+            stack += zip(was.parts, was.frozen, containers[-1][1], strict=True)
+        elif part is frozen and is_closed(part):
+            closed.append(part)
+        elif type(part) is np.ndarray and part.flags.c_contiguous and part.dtype.kind in "fiub":
+            arrays.append((part, was))
+        elif not _is_immutable(part):
+            return None
+    return Watch(now, containers, arrays, closed)
+
+
 def _same_part(known: Any, frozen: Any, now: Any) -> bool:
     """Whether a part of a container holds now what it held; an array to which nobody could write, nor can, does."""
-    return (now is frozen and _is_frozen(now)) or same_content(known, now)
+    return (now is frozen and is_closed(now)) or same_content(known, now)
 
 
 def _same_numbers(a: Any, b: Any) -> bool:

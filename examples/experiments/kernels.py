@@ -1,6 +1,7 @@
 """Kernels beside the same work in catad's combinators: ratios of the times of values and of pullbacks, on the CPU engine.
 
-One thread, float64, processor time, the least of several runs of both in turn. Prints a table:
+One thread, float64, processor time, the least of several runs of both in turn. Prints a table; the Black-Scholes price stands
+beside numba's `njit(parallel=True)` of the same body where numba is installed, both with as many threads as there are cores:
 
     python examples/experiments/kernels.py [--lanes N] [--rounds N]
 """
@@ -8,8 +9,11 @@ One thread, float64, processor time, the least of several runs of both in turn. 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import math
 import os
+import pathlib
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -88,6 +92,28 @@ def counted(b, x, y):
         atomic.add(y, b[i], x[i])
 
 
+@ct.kernel
+def scaled(x, c, y):
+    i = grid(1)
+    if i < len(x):
+        y[i] = c * x[i]
+
+
+def call_price(s, k, t):
+    """The price of a call option at a rate of 2 % and a volatility of 30 % a year, after F. Black and M. Scholes, 1973."""
+    root = 0.3 * math.sqrt(t)
+    d = (math.log(s / k) + 0.065 * t) / root
+    high, low = 0.5 * math.erfc(-d / math.sqrt(2.0)), 0.5 * math.erfc((root - d) / math.sqrt(2.0))
+    return s * high - k * math.exp(-0.02 * t) * low
+
+
+@ct.kernel
+def priced(spot, strike, years, call):
+    i = grid(1)
+    if i < len(spot):
+        call[i] = call_price(spot[i], strike[i], years[i])
+
+
 def _scalar_loop(x: Any, n: Any) -> Any:
     p = x
     for k in range(n):
@@ -126,16 +152,16 @@ def works(n: int) -> list[Work]:
     ]  # fmt: skip
 
 
-def least(runs: list[Callable[[], Any]], rounds: int) -> list[float]:
-    """The least processor time of each, taken in turn."""
+def least(runs: list[Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.process_time) -> list[float]:
+    """The least time of each on a clock, taken in turn."""
     best = [math.inf] * len(runs)
     for run in runs:
         run()
     for _ in range(rounds):
         for k, run in enumerate(runs):
-            start = time.process_time()
+            start = clock()
             run()
-            best[k] = min(best[k], time.process_time() - start)
+            best[k] = min(best[k], clock() - start)
     return best
 
 
@@ -152,6 +178,68 @@ def measured(work: Work, rounds: int) -> dict[str, float]:
     return found
 
 
+def of_a_number(n: int, rounds: int) -> tuple[float, float]:
+    """Seconds of the gradient of a number that is passed by value, and of a sum of as many bytes as it reads."""
+    x = np.random.default_rng(1).normal(size=n)
+    f = scaled.forall(n).returning("y", like="x")
+    value, pull = ct.vjp(ct.function(lambda c: f(x, c)), 2.0)
+    bar, both = np.ones_like(value), np.concatenate([x, x])
+    gradient, plain = least([lambda: pull(bar), lambda: ct.sum()(both)], rounds)
+    return gradient, plain
+
+
+def options(n: int) -> tuple[np.ndarray, ...]:
+    """Spot prices, strike prices and years of some options."""
+    rng = np.random.default_rng(2)
+    return rng.uniform(50, 150, n), rng.uniform(50, 150, n), rng.uniform(0.1, 2.0, n)
+
+
+def greeks(n: int, rounds: int) -> tuple[float, float, float]:
+    """Seconds of the prices of options, of prices with three Greeks, and of numba's prices (NaN without numba), on all cores."""
+    args = options(n)
+    f = priced.forall(n).returning("call", like="spot")
+    one = np.ones(n)
+    runs = [lambda: f(*args), lambda: ct.vjp(f, *args)[1](one)]
+    try:
+        import numba
+    except ImportError:
+        return *least(runs, rounds, time.perf_counter), math.nan
+    price = numba.njit(call_price)
+
+    @numba.njit(parallel=True)
+    def prices(spot, strike, years):
+        call = np.empty_like(spot)
+        for i in numba.prange(len(spot)):
+            call[i] = price(spot[i], strike[i], years[i])
+        return call
+
+    np.testing.assert_allclose(prices(*args), f(*args), rtol=1e-10, atol=1e-12)
+    value, both, theirs = least([*runs, lambda: prices(*args)], rounds, time.perf_counter)
+    return value, both, theirs
+
+
+def laid_out() -> float:
+    """Seconds of reading a kernel of 50 lines and of laying out its value and its pullback."""
+    lines = ["def long(x, w, y):", "    i = grid(1)", "    if i < len(x):", "        p = x[i]"]
+    for k in range(44):
+        lines.append(f"        p = p * w[{k}] + (x[i - {k % 7}] if i >= {k % 7} else 0.5) * {1.0 + k}")
+    lines += ["        y[i] = p", ""]
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder, "long_kernel.py")
+        place.write_text("from catad.simt import grid\n\n\n" + "\n".join(lines), encoding="utf-8")
+        found = importlib.util.spec_from_file_location("long_kernel", place)
+        assert found is not None and found.loader is not None
+        module = importlib.util.module_from_spec(found)
+        found.loader.exec_module(module)
+        x = np.linspace(0.0, 1.0, 1000)
+        begun = time.process_time()
+        f = ct.kernel(module.long).forall(1000)
+        space = ct.space_of((x, x[:44], x))
+        ct.wire(f, space)
+        ct.wire(ct.reverse_differential(f), ct.space_of(((x, x[:44], x), x)))
+        return time.process_time() - begun
+
+
 def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -159,13 +247,21 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args(argv)
     rows = []
+    print(f"reading and laying out a kernel of 50 lines, its value and its pullback: {laid_out():.2f} s")
     with ct.num_threads(1):
+        gradient, plain = of_a_number(given.lanes, given.rounds)
+        name = "gradient of a number, beside a sum of the same bytes"
+        print(f"{name:<55} {1e3 * gradient:8.2f} ms, ratio {gradient / plain:6.2f}")
         for work in works(given.lanes):
             row = measured(work, given.rounds)
             rows.append({"work": work.name, **row})
             value, back = row["value"] / row["other value"], row["pullback"] / row["other pullback"]
             print(f"{work.name:<55} value {1e3 * row['value']:8.2f} ms, ratio {value:6.2f};"
-                  f" pullback {1e3 * row['pullback']:8.2f} ms, ratio {back:6.2f}")  # fmt: skip
+                  f" pullback {1e3 * row['pullback']:8.2f} ms, ratio {back:6.2f}, to its value"
+                  f" {row['pullback'] / row['value']:5.2f}")  # fmt: skip
+    value, both, theirs = greeks(4 * given.lanes, given.rounds)
+    print(f"Black-Scholes, {4 * given.lanes:,} options: prices {1e3 * value:.1f} ms, ratio to numba {value / theirs:.2f};"
+          f" prices and three Greeks {1e3 * both:.1f} ms, ratio to prices {both / value:.2f}")  # fmt: skip
     return rows
 
 

@@ -161,7 +161,9 @@ def test_views_of_views_read_where_numpy_does(seed: int) -> None:
 def test_a_move_with_a_step_is_read_where_the_loop_has_it_too() -> None:
     view = StridedCopy((axis(4, 11, 0, 1, 2, 3, 4),))  # y[2 + 3 k] = x[k]
     assert behind(view, access.Access((along(0, 2, 3),)), (4,), (3,)) == access.Access((along(0, 0, 1),))
-    assert behind(view, access.Access((along(0, 2, 1),)), (4,), (3,)) is None
+    once = access.Access((access.FIXED,), (access.Guard(((0, 1),), 0, 1),), 0.0)
+    assert behind(view, access.Access((along(0, 2, 1),)), (4,), (3,)) == once
+    assert behind(view, access.Access((along(0, 2, 1),)), (4,), (4,)) is None
     between = behind(view, access.Access((along(0, 1, 3),)), (4,), (3,))
     assert between is not None and between.guards[0].hi == 0
 

@@ -77,12 +77,17 @@ class Call:
         """Joins the totals once all tiles have left them."""
         self.code.run("finish", table, [(0, self.rows, 0, 0)], 0)
 
+    @property
+    def whole(self) -> list[tuple[int, int, int, int]]:
+        """All of the work, for one thread."""
+        return [(0, self.rows * self.units, 0, self.sizes[-1])]
+
     def ranges(self) -> list[tuple[int, int, int, int]]:
         """The work of each thread: a range of rows, or of the units of all rows, and a range of the innermost loop."""
         rows, inner = self.rows * self.units, self.sizes[-1]
         count = threads.get_num_threads() if self.work >= GRAIN else 1
         if count == 1:
-            return [(0, rows, 0, inner)]
+            return self.whole
         if rows >= count:
             return [(a, b, 0, inner) for a, b in threads.chunks(rows, 1, 1)]
         if self.code.what.kind in (LINE, FOLDS, TOTALS, BLOCKS):

@@ -15,9 +15,11 @@ from catad.engine.cpu.bins.rows import arg_extremum, prefixes
 from catad.engine.cpu.bins.scatter import scatter
 from catad.engine.cpu.bins.written import MAKERS
 from catad.engine.cpu.launch import way_of
+from catad.engine.cpu.rows import CACHE, by_rows
 from catad.engine.cpu.whole.run import loop
 from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
+from catad.engine.stages.group import Rows
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
 from catad.linear.sweep import Sweep
@@ -55,10 +57,15 @@ class CpuMachine(Machine):
     """See the module."""
 
     checks: Mapping[str, Callable[[Any], bool]] = {"normal": _normal, "number": _number}
+    rows_from = CACHE
 
     def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(stage, place, arrays, outs)
+
+    def by_rows(self, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
+        """Compiled code for stages that run a few rows at a time, where what they exchange is large otherwise."""
+        return by_rows(rows, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Compiled code for loops, scatters, writes at indices, positions of extrema and prefixes by bin."""

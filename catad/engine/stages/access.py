@@ -198,9 +198,11 @@ def across(labels: Sequence[int], out: Sequence[int], access: Access) -> Access:
 def _through_move(view: StridedCopy, access: Access, loops: Sequence[int]) -> Access | None:
     axes, guards = [], list[Guard]()
     for ax, position in zip(view.axes, access.axes, strict=True):
-        found = _counted(ax, position)
-        if found is None:
+        counted = _counted(ax, position, loops)
+        if counted is None:
             return None
+        found, own = counted
+        guards += own
         low, high = extent(found, loops)
         if ax.m == 0 or (not found.terms and not 0 <= low < ax.m):
             axes.append(FIXED)
@@ -215,26 +217,45 @@ def _through_move(view: StridedCopy, access: Access, loops: Sequence[int]) -> Ac
         return access._replace(axes=tuple(axes))
     if not loops or (access.guards and repr(access.fill) != repr(view.fill)):
         return None
-    return Access(tuple(axes), tuple(_joined([*access.guards, *new])), view.fill)
+    return Access(tuple(axes), tuple(joined([*access.guards, *new])), view.fill)
 
 
-def _counted(ax: Axis, position: Affine) -> Affine | None:
-    """Which entry is moved to a position, counted from the first; None where only some positions are of one that is moved."""
+def _counted(ax: Axis, position: Affine, loops: Sequence[int]) -> tuple[Affine, list[Guard]] | None:
+    """Which entry is moved to a position, counted from the first, and where it is one; None where this is not affine.
+
+    The entries lie `t` apart. Loops that go on by less come to at most one of them, and only there is anything read.
+    """
     a, t = position.a - ax.c, ax.t
     if ax.m <= 1 or t == 1:
-        return position._replace(a=a)
-    if any(s % t for _, s in position.terms):
+        return position._replace(a=a), []
+    near = Affine(a % t, tuple([(label, s) for label, s in position.terms if s % t]))
+    far = [(label, s // t) for label, s in position.terms if s % t == 0]
+    low, high = extent(near, loops)
+    first = -(-low // t)
+    if first * t > high:
+        return FIXED, [NEVER]
+    if (first + 1) * t <= high:
         return None
-    if a % t:
-        return Affine(-1)  # all positions are between those
-    return Affine(a // t, tuple([(label, s // t) for label, s in position.terms]))
+    return Affine(a // t + first, tuple(far)), [guard(near, first * t, first * t + 1)] if near.terms else []
 
 
 def _within(inner: Guard, outer: Guard) -> bool:
     return inner.terms == outer.terms and outer.lo <= inner.lo and inner.hi <= outer.hi
 
 
-def _joined(guards: Sequence[Guard]) -> list[Guard]:
+def not_everywhere(guards: Sequence[Guard], loops: Sequence[int]) -> list[Guard]:
+    """The guards that do not hold in all of the loops."""
+    made = [(one, extent(Affine(0, one.terms), loops)) for one in guards]
+    return [one for one, (low, high) in made if low < one.lo or high >= one.hi]
+
+
+def nowhere(one: Guard, loops: Sequence[int]) -> bool:
+    """True where a guard holds at no index of the loops."""
+    low, high = extent(Affine(0, one.terms), loops)
+    return high < one.lo or low >= one.hi
+
+
+def joined(guards: Sequence[Guard]) -> list[Guard]:
     """Joins guards, so that there is one for each sum of indices."""
     found: dict[tuple[tuple[int, int], ...], Guard] = {}
     for one in guards:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 from catad import scalar
 from catad.engine.stages.access import straight
 from catad.engine.stages.bins import Before
-from catad.engine.stages.partition import CHEAP, Item, Partition
+from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.recompute import CHEAP
 from catad.engine.stages.stage import Stage, identity
 from catad.scalar import Function, Node
 from catad.scalar.llvm_ops import EMIT

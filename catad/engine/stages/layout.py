@@ -39,6 +39,7 @@ class Kernel(NamedTuple):
     streaming: bool = False  # results are written by streaming stores, in full aligned vectors
     near: bool = False  # indexed axes are not empty, and their sizes and strides are numbers of 32 bits
     tests: tuple[tuple[int, str], ...] = ()  # of each test the guard to which it belongs, and its courses along the loops
+    rare: tuple[int, ...] = ()  # guards that hold at few indices: unguarded code is for those where they do not
 
     @property
     def loops(self) -> int:
@@ -196,7 +197,16 @@ def _tested(how: Layout, tests: Sequence[tuple[int, int, int]]) -> Layout:
         courses.append((guard, "".join(map(_course, steps))))
         intervals.append((lo, hi))
     loops = tuple([loop._replace(tests=own) for loop, own in zip(how.loops, zip(*columns, strict=True), strict=True)])
-    return how._replace(kernel=how.kernel._replace(tests=tuple(courses)), loops=loops, tests=tuple(intervals))
+    rare = [_is_rare(own, interval, how.loops) for own, interval in zip(columns, intervals, strict=True)]
+    guards = {guard for (guard, _), one in zip(courses, rare, strict=True) if one}
+    kernel = how.kernel._replace(tests=tuple(courses), rare=tuple(sorted(guards)))
+    return how._replace(kernel=kernel, loops=loops, tests=tuple(intervals))
+
+
+def _is_rare(steps: Sequence[int], interval: tuple[int, int], loops: Sequence[Loop]) -> bool:
+    """True where a test holds for less than half of the positions that the loops come to."""
+    positions = 1 + sum([abs(s) * max(loop.size - 1, 0) for s, loop in zip(steps, loops, strict=True)])
+    return 2 * (interval[1] - interval[0]) < positions
 
 
 def _nest(stage: Ready, loops: list[Loop], offsets: list[int]) -> Layout | None:

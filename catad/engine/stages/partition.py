@@ -21,8 +21,6 @@ from catad.engine.stages.access import (
     Access,
     Affine,
     Guard,
-    affine,
-    along,
     behind,
     composed,
     extent,
@@ -30,21 +28,20 @@ from catad.engine.stages.access import (
     spread,
     straight,
 )
+from catad.engine.stages.recompute import Again, again
 from catad.engine.stages.refine import common, split_stage, split_work
-from catad.engine.stages.stage import Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
+from catad.engine.stages.stage import INDEX, Coordinates, FoldResult, Load, Op, Stage, Work, identity, turned
 from catad.engine.stages.work import is_view, passed_on, work_of
 from catad.linear.contract import Contract
 from catad.linear.gather import Gathered
 from catad.linear.reindex import Reshaped
-from catad.scalar import Function, Node, param, postorder
-from catad.scalar.simplify import replace
+from catad.scalar import Function, param
 from catad.vector.generate import Iota
 from catad.vector.map import Map
 from catad.wiring import Box, Wiring
 
 Item = Stage | Box
-INDEX = -1  # the wire of a load that is a loop index itself
-MOST_READ, CHEAP = 2, 8  # what is read and computed instead of writing a number and reading it back
+MOST_READ = 2  # numbers that are read instead of writing one and reading it back
 MOST_WORK = 64  # pieces of work in a stage: a larger one would take long to compile, and its values would not fit registers
 MOST_ARRAYS = 32  # arrays that a stage reads when more work joins it, for the same reason
 STATES = ("scan", "recurrence")
@@ -62,7 +59,7 @@ class _Arg:
     before: tuple[Op, int, float] | None = None
     index: Affine | None = None
     load: Load | None = None
-    again: tuple[Function, tuple[Load, ...]] | None = None
+    again: Again | None = None
 
 
 class Partition:
@@ -76,7 +73,7 @@ class Partition:
         self.aliases: dict[int, tuple[int, Access]] = {}
         self.indices: set[int] = set()
         self.waiting: dict[int, tuple[Work, Box]] = {}
-        self._known: dict[tuple[int, Access, int], _Arg | None] = {}  # what was found before about values to compute again
+        self._known: dict[tuple[int, Access, tuple[int, ...]], Again | None] = {}  # what was found before
         for box in wiring.boxes:
             self._gathered(box)
         for k in wiring.outputs:
@@ -286,46 +283,30 @@ class Partition:
             else:
                 if self.produced.get(wire, -1) >= g:
                     return None
-                again = self._again(wire, access, len(work.shape))
-                if again is not None:
-                    found.append(again)
-                    continue
-                found.append(_Arg(load=Load(wire, access, self.wiring.wires[wire].dtype)))
+                anew = self._again(wire, access, work.shape)
+                load = Load(wire, access, self.wiring.wires[wire].dtype) if anew is None else None
+                found.append(_Arg(load=load, again=anew))
         return found
 
-    def _again(self, wire: int, access: Access, loops: int) -> _Arg | None:
+    def _again(self, wire: int, access: Access, loops: Sequence[int]) -> Again | None:
         """The work that computes a value of an earlier stage again, where that is cheaper than to write and to read it.
 
-        To write a number and read it back moves it three times (a write reads first); so two others may be read instead, and
-        `CHEAP` operations hide behind that (J. Revels et al. 2018, section 2.2.3: keep partials or recompute them). Of a value
-        that others read as an array in any case, only the reading is saved.
+        Of a value that others read as an array in any case, only the reading is saved.
         """
         g = self.produced.get(wire, -1)
         stage = self.items[g] if g >= 0 else None
-        if not isinstance(stage, Stage) or stage.needs or wire not in stage.made or access.guards:
+        if not isinstance(stage, Stage) or stage.needs or wire not in stage.made:
             return None
-        key = (wire, access, loops)
+        key = (wire, access, tuple(loops))
         if key not in self._known:
-            self._known[key] = self._computed(stage, wire, access, loops)
+            value, own = stage.made[wire]
+            found = again(stage, value, own, access, loops, self.wiring.wires[wire].dtype)
+            if found is not None:
+                read = sum([self.wiring.wires[k].size for k in {load.wire for load in found.loads if load.wire >= 0}])
+                if read > (1 if wire in self._written else MOST_READ) * math.prod(stage.shape):
+                    found = None
+            self._known[key] = found
         return self._known[key]
-
-    def _computed(self, stage: Stage, wire: int, access: Access, loops: int) -> _Arg | None:
-        """The same for a value of that stage."""
-        value, own = stage.made[wire]
-        found = _recomputed(stage, value) if len(stage.shape) == loops and _are_single(own) else None
-        if found is None:
-            return None
-        function, loads = found
-        read = sum([self.wiring.wires[load.wire].size for load in loads])
-        if read > (1 if wire in self._written else MOST_READ) * math.prod(stage.shape):
-            return None
-        if scalar.result_types(function, tuple([load.dtype for load in loads])) != (self.wiring.wires[wire].dtype,):
-            return None
-        at = [along(k) for k in range(loops)]
-        for coordinate, (b, terms) in zip(own, access.axes, strict=True):
-            label, s = coordinate.one
-            at[label] = affine((b - coordinate.a) * s, [(new, t * s) for new, t in terms])
-        return _Arg(again=(function, tuple([load._replace(access=moved(load.access, at)) for load in loads])))
 
     @cached_property
     def _written(self) -> set[int]:
@@ -357,7 +338,7 @@ class Partition:
         if work.kind in STATES and at == identity(len(work.shape)) and any(op.kind in STATES for op in stage.ops):
             return True  # independent states hide each other's latency
         read = {(load.wire, _steps(load.access)) for _, load in stage.inputs if load.wire != INDEX}
-        loads = [load for arg in args for load in ([arg.load] if arg.load else arg.again[1] if arg.again else [])]
+        loads = [load for arg in args for load in ([arg.load] if arg.load else arg.again.loads if arg.again else [])]
         return any((load.wire, _steps(load.access)) in read for load in loads)
 
     def _join(self, stage: Stage, g: int, work: Work, at: Coordinates, args: Sequence[_Arg]) -> None:
@@ -405,42 +386,12 @@ class Partition:
             op, part, fill = arg.before
             return stage.add("before", repr(float(fill)), (op.first + part,), 1).first
         if arg.again is not None:
-            function, loads = arg.again
-            return stage.add("map", function, [stage.load(load) for load in loads], 1).first
+            return stage.add("map", arg.again.function, [stage.load(load) for load in arg.again.loads], 1).first
         if arg.index is not None:
             return stage.load(Load(INDEX, Access((arg.index,)), _INT))
         if arg.guards:
             return self._guarded(stage, arg)
         return arg.value if arg.load is None else stage.load(arg.load._replace(by=by))
-
-
-def _recomputed(stage: Stage, value: int) -> tuple[Function, list[Load]] | None:
-    """A value of a stage as a function of arrays that the stage reads, and these; None where that takes many operations."""
-    reads, producer = dict(stage.inputs), stage.producer
-    places: dict[int, int] = {}
-
-    def node_of(value: int) -> Node | None:
-        load = reads.get(value)
-        if load is not None:
-            plain = load.by < 0 and load.wire >= 0 and not load.access.guards
-            return param(places.setdefault(value, len(places))) if plain else None
-        op = producer.get(value)
-        if op is None or op.kind != "map":
-            return None
-        output = op.data.outputs[value - op.first]
-        nodes = {}
-        for place in [node for node in postorder([output]) if node.op == "param"]:
-            made = node_of(op.args[place.value])
-            if made is None:
-                return None
-            nodes[place] = made
-        (node,) = replace([output], nodes)
-        return node if split.length(Function.make(len(places), [node])) <= CHEAP else None
-
-    node = node_of(value)
-    if node is None or not places:
-        return None
-    return Function.make(len(places), [node]), [reads[k] for k in places]
 
 
 def _fitted(stage: Stage, work: Work) -> tuple[Stage, Work]:

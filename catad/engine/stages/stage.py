@@ -16,6 +16,7 @@ import numpy as np
 from catad.engine.stages.access import Access, Affine, along
 from catad.scalar import Function
 
+INDEX = -1  # the wire of a load that is a loop index itself
 Coordinates = tuple[Affine, ...]  # the own index of a member, one entry a loop of the stage
 
 

@@ -5,7 +5,7 @@ An `Element` prints the work of a `Body`, given where the arrays and the states 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ class Element:
     """The work of a body at one index.
 
     `pointer(j)` gives the address of array j there (sources, then sinks); `state(op, k)` that of state k of an operation.
+    Without `inside`, which says where a guard holds, all guards hold but those that are `rare`.
     """
 
     def __init__(
@@ -32,9 +33,10 @@ class Element:
         state: Callable[[int, int], str],
         inside: Callable[[int], str] | None = None,
         indexed: Callable[[int], tuple[str, str, bool]] | None = None,
+        rare: Collection[int] = (),
     ) -> None:
         self.w, self.body, self.pointer, self.state, self.inside = writer, body, pointer, state, inside
-        self.indexed = indexed
+        self.indexed, self.rare = indexed, rare
         self.dtypes = value_dtypes(body)
         self.at: dict[int, str] = {}
         self.before: dict[tuple[int, int], str] = {}
@@ -69,8 +71,13 @@ class Element:
 
     def _load(self, j: int, source: Source) -> str:
         dtype = np.dtype(source.dtype)
+        if source.guard in self.rare and self.inside is None:
+            return literal(source.fill, dtype)
         if source.is_index:
-            return self.pointer(j)
+            if source.guard < 0 or self.inside is None:
+                return self.pointer(j)
+            fill = literal(source.fill, dtype)
+            return self.w.set(f"select i1 {self.inside(source.guard)}, i64 {self.pointer(j)}, i64 {fill}")
         if source.by >= 0:
             return self._taken(j, source.by, dtype)
         if source.guard < 0 or self.inside is None:

@@ -17,6 +17,8 @@ from catad.engine.text.element import Element
 from catad.engine.text.numbers import memory_type
 from catad.scalar.llvm_writer import Writer
 
+Guarded = bool | Sequence[str]  # whether guards are tested at an index, or for each of them whether it holds
+
 
 class Places:
     """The text of a kernel while it is being written, which reads its table through the register %t."""
@@ -142,13 +144,21 @@ class Places:
         return every
 
     def holds(self, positions: Sequence[str], begin: str, end: str) -> str:
-        """True where all guards hold in a range of the innermost loop: at its first index and at its last."""
+        """True where a range of the innermost loop needs no guards: all hold at its ends, but rare ones nowhere in it."""
         w, every = self.w, "true"
+        fails: dict[int, str] = {}
         for t, position in enumerate(positions):
-            last, (lo, hi) = w.set(f"sub i64 {end}, 1"), self._bounds(t)
-            first, last = (self._forth(position, t, [(self.loops - 1, i)]) for i in (begin, last))
+            guard, (lo, hi) = self.kernel.tests[t][0], self._bounds(t)
+            first, last = (self._forth(position, t, [(self.loops - 1, i)]) for i in (begin, w.set(f"sub i64 {end}, 1")))
+            if guard in self.kernel.rare:
+                below, above = w.set(f"icmp slt i64 {last}, {lo}"), w.set(f"icmp sge i64 {first}, {hi}")
+                never = w.set(f"or i1 {below}, {above}")
+                fails[guard] = w.set(f"or i1 {fails[guard]}, {never}") if guard in fails else never
+                continue
             low, high = w.set(f"icmp sge i64 {first}, {lo}"), w.set(f"icmp slt i64 {last}, {hi}")
             every = w.set(f"and i1 {every}, {w.set(f'and i1 {low}, {high}')}")
+        for never in fails.values():
+            every = w.set(f"and i1 {every}, {never}")
         return every
 
     def element(
@@ -157,18 +167,21 @@ class Places:
         bases: list[str],
         strides: list[str],
         positions: Sequence[str],
-        guarded: bool,
+        guarded: Guarded,
         state: Callable[[int, int], str],
     ) -> Element:
-        """The work at index i of the innermost loop, given where arrays, states and the positions of tests are at its first."""
+        """The work at index i of the innermost loop, given where arrays, states and the positions of tests are at its first.
+
+        `guarded` says whether guards are tested there, or which of them are known to hold.
+        """
 
         def inside(guard: int) -> str:
-            return self.inside(positions, i, guard)
+            return self.inside(positions, i, guard) if isinstance(guarded, bool) else guarded[guard]
 
         def pointer(j: int) -> str:
             return self.address(j, bases[j], i, strides[j])
 
-        return Element(self.w, self.body, pointer, state, inside if guarded else None, self.at_index)
+        return Element(self.w, self.body, pointer, state, None if guarded is False else inside, self.at_index, self.kernel.rare)
 
     def inner_strides(self, loop: int) -> list[str]:
         """The strides of a loop that addresses need: of loop indices and of what does not lie contiguously."""

@@ -18,6 +18,7 @@ from catad.engine.cpu.nests.streaming import BLOCK, stream
 from catad.engine.stages.body import Body
 from catad.engine.stages.joins import joins
 from catad.engine.text.cascade import copy, join
+from catad.engine.text.places import Guarded
 from catad.scalar.llvm_writer import llvm_type
 
 PIECES, LITTLE = 2, 64  # pieces of a block, unless an element is more work than so many operations
@@ -108,14 +109,14 @@ class Blocks(Nest):
             interleaved = w.set(f"and i1 {w.set(f'icmp sgt i64 {tiles}, 0')}, {self.holds(positions, start, '%e')}")
             w.when(interleaved, lambda: self._interleaved(states, tiles, skipped))
 
-        def part(begin: str, end: str, guarded: bool) -> None:
+        def part(begin: str, end: str, guarded: Guarded) -> None:
             w.loop(begin, end, lambda i: self._at(states[0], i, False, guarded))
 
         one_piece = w.set(f"xor i1 {interleaved}, true")
         w.when(one_piece, lambda: self._split(start, "%e", positions, part))
         return self._row_text("i64 %b", "i64 %e", "i64 %u")
 
-    def _at(self, states: States, i: str, first: bool, guarded: bool, beside: Mapping[int, str] | None = None) -> None:
+    def _at(self, states: States, i: str, first: bool, guarded: Guarded, beside: Mapping[int, str] | None = None) -> None:
         """The work at one index; some results may be written beside."""
         loop = self.loops - 1
         strides, bases = self.inner_strides(loop), [f"%a{j}" for j in range(len(self.arrays))]

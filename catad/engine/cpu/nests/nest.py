@@ -1,7 +1,7 @@
 """LLVM text of the loops around the work: one function a kernel, over a range of rows.
 
-A row is one setting of the outer loops. The guarded ends of the innermost loop are loops of their own,
-so its middle needs no guards.
+A row is one setting of the outer loops. The innermost loop runs in pieces in which no guard changes, so
+that most of it needs no guards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from catad.engine.stages.unswitch import MOST, choice, unread
 from catad.engine.text.cascade import LEAF, Cascade, leaves, rounds
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import called, memory_type, store
-from catad.engine.text.places import Places, is_index
+from catad.engine.text.places import Guarded, Places, is_index
 from catad.scalar import Function
 from catad.scalar.llvm_writer import llvm_type
 
@@ -30,6 +30,7 @@ METADATA = """!0 = !{}
 !2 = distinct !{!2, !3}
 !3 = !{!"llvm.loop.vectorize.enable", i1 false}
 """
+ROWS = 64  # rows that share the pieces of the innermost loop
 WIDTH = 512  # lanes whose states are kept side by side
 
 
@@ -40,6 +41,7 @@ class Nest(Places):
     bounds = 4  # first row, last row, first index, last index
     level = SPEED
     row = "row"  # the name of the function of a row
+    hoists = True  # whether rows share what does not depend on them
 
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
@@ -68,8 +70,9 @@ class Nest(Places):
         strides = [[self.stride(j, k) for k in outer] for j in range(len(self.arrays))]
         bases = [self.base(j) for j in range(len(self.arrays))]
 
-        def row(unit: str) -> None:
+        def row(unit: str, own: Sequence[str] = ()) -> None:
             r, more = self._unit(unit)
+            more = [*own] or more
             index = self.decoded(r, sizes)
             given = ["ptr %t", *more]
             for j, array in enumerate(self.arrays):
@@ -82,7 +85,19 @@ class Nest(Places):
             given += [f"i64 {position}" for position in self.positions(index)]
             w.do(f"call void @row({', '.join(given)})")
 
-        w.loop("%first", "%last", row)
+        def block(start: str) -> None:
+            stop = w.least(w.set(f"add i64 {start}, {ROWS}"), "%last")
+
+            def piece(begin: str, end: str, free: str, holds: Sequence[str]) -> None:
+                own = [f"i64 {begin}", f"i64 {end}", *[f"i1 {one}" for one in (free, *holds)]]
+                w.loop(start, stop, lambda unit: row(unit, own))
+
+            self._pieces("%b", "%e", self.positions(["0"] * self.kernel.outer), piece)
+
+        if self._hoisted:
+            w.loop("%first", "%last", block, ROWS)
+        else:
+            w.loop("%first", "%last", row)
         if self.kernel.streaming:
             settle(w)
         text = w.text("kernel", "ptr noalias readonly %t, i64 %first, i64 %last, i64 %b, i64 %e")
@@ -98,7 +113,8 @@ class Nest(Places):
     def _row(self) -> str:
         kinds = {POINTS: self._points, LINE: self._line, LANES: self._lanes}
         kinds[self.kernel.kind]()
-        return self._row_text("i64 %b", "i64 %e")
+        flags = ["i1 %free", *[f"i1 %h{guard}" for guard in self.guards]] if self._hoisted else []
+        return self._row_text("i64 %b", "i64 %e", *flags)
 
     def _row_text(self, *more: str) -> str:
         given = ["ptr noalias readonly %t", *more]
@@ -119,26 +135,47 @@ class Nest(Places):
         """The positions of the tests at a row, which its function is given."""
         return [f"%q{t}" for t in self.tests]
 
-    def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, bool], None]) -> None:
-        """Run a range of the innermost loop: guarded, then where all guards hold, then guarded, by the same code as before."""
-        w = self.w
+    def _split(self, begin: str, end: str, positions: Sequence[str], part: Callable[[str, str, Guarded], None]) -> None:
+        """Run a range of the innermost loop in pieces; where all guards hold but the rare ones, the code needs none."""
+
+        def either(start: str, stop: str, free: str, holds: Sequence[str]) -> None:
+            self.w.when(free, lambda: part(start, stop, False))
+            self.w.when(self.w.set(f"xor i1 {free}, true"), lambda: part(start, stop, holds))
+
         if not self.guards:
             part(begin, end, False)
-            return
-        low, high = begin, end
-        for lo, hi in self.intervals(positions):
-            low, high = w.most(low, lo), w.least(high, hi)
-        low = w.least(low, end)
-        high = w.most(low, high)
+        elif self._hoisted:
+            either(begin, end, "%free", [f"%h{guard}" for guard in self.guards])
+        else:
+            self._pieces(begin, end, positions, either)
 
-        def side(turn: str) -> None:
-            first = w.set(f"icmp eq i64 {turn}, 0")
-            begins = w.set(f"select i1 {first}, i64 {begin}, i64 {high}")
-            ends = w.set(f"select i1 {first}, i64 {low}, i64 {end}")
-            part(begins, ends, True)
-            w.when(first, lambda: part(low, high, False))
+    def _pieces(
+        self, begin: str, end: str, positions: Sequence[str], piece: Callable[[str, str, str, Sequence[str]], None]
+    ) -> None:
+        """The pieces of a range in which each guard holds everywhere or nowhere, whether they need no guards, and which hold."""
+        w = self.w
+        ends = [one for interval in self.intervals(positions) for one in interval]
 
-        w.loop("0", "2", side)
+        def run(start: str) -> str:
+            stop = end
+            for one in ends:
+                ahead = w.set(f"icmp sgt i64 {one}, {start}")
+                stop = w.least(stop, w.set(f"select i1 {ahead}, i64 {one}, i64 {end}"))
+            holds = [self.inside(positions, start, guard) for guard in self.guards]
+            free = "true"
+            for guard, one in enumerate(holds):
+                usual = w.set(f"xor i1 {one}, true") if guard in self.kernel.rare else one
+                free = w.set(f"and i1 {free}, {usual}")
+            piece(start, stop, free, holds)
+            return stop
+
+        w.onwards(begin, end, run)
+
+    @property
+    def _hoisted(self) -> bool:
+        """True where guards do not depend on the row, so that the pieces are found once for many rows."""
+        alike = all(course[:-1].strip("z") == "" for _, course in self.kernel.tests)
+        return self.hoists and alike and bool(self.guards) and self.kernel.kind == POINTS and self.kernel.outer > 0
 
     # -- the kinds of nest
 
@@ -150,7 +187,7 @@ class Nest(Places):
 
         buffers = self._buffers() if self.kernel.streaming else {}
 
-        def element(i: str, guarded: bool, start: str = "") -> Element:
+        def element(i: str, guarded: Guarded, start: str = "") -> Element:
             made = self.element(i, bases, strides, positions, guarded, _no_state)
             if start:
                 direct, at = made.pointer, self.w.set(f"sub i64 {i}, {start}")
@@ -160,7 +197,7 @@ class Nest(Places):
         def block(begin: str, end: str) -> None:
             self.w.loop(begin, end, lambda i: element(i, False, begin).run(False))
 
-        def part(begin: str, end: str, guarded: bool) -> None:
+        def part(begin: str, end: str, guarded: Guarded) -> None:
             self.w.loop(begin, end, lambda i: element(i, guarded).run(False))
 
         def sides(left: int) -> None:
@@ -231,13 +268,13 @@ class Nest(Places):
         def state(k: int, i: int) -> str:
             return states[k, i]
 
-        def element(i: str, guarded: bool, first: bool = False, anew: bool = False) -> None:
+        def element(i: str, guarded: Guarded, first: bool = False, anew: bool = False) -> None:
             self.element(i, bases, strides, positions, guarded, state).run(first, anew)
 
         long = rounds(self.body) and not (n.isdigit() and int(n) <= LEAF)  # lengths of a whole program are known
         cascade = Cascade(w, self.body, 1, lambda lane: state, lambda lane: lane("0")) if long else None
 
-        def part(begin: str, end: str, guarded: bool) -> None:
+        def part(begin: str, end: str, guarded: Guarded) -> None:
             if cascade is None:
                 w.loop(begin, end, lambda i: element(i, guarded))
                 return
@@ -287,7 +324,7 @@ class Nest(Places):
             def step(s: str, first: bool = False, anew: bool = False) -> None:
                 bases, positions = self._at_step(s, along, axis)
 
-                def part(begin: str, end: str, guarded: bool) -> None:
+                def part(begin: str, end: str, guarded: Guarded) -> None:
                     def element(i: str) -> None:
                         self.element(i, bases, strides, positions, guarded, states(i)).run(first, anew)
 

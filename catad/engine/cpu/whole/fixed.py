@@ -17,6 +17,8 @@ from catad.spaces import Tensor
 class FixedNest(Nest):
     """A kernel whose table is known; `shared` are arrays that lie where another one does."""
 
+    hoists = False
+
     def __init__(self, text: Text, how: Layout, shared: frozenset[int], number: int) -> None:
         super().__init__(how.kernel)
         self.w = text.w.beside()

@@ -1,0 +1,143 @@
+"""Groups: stages that share a loop and exchange numbers only within one index of it, so that they can run row by row.
+
+A row is one index of the shared loop. For a few rows at a time stage runs after stage, and what they exchange stays in a cache:
+softmax and layer norms along rows, or what the threads of a block exchange in shared memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from catad.engine.stages.access import Affine, along
+from catad.engine.stages.layout import Ready
+from catad.engine.stages.partition import Partition
+from catad.engine.stages.stage import Stage
+from catad.spaces import Tensor
+
+NEAR = 64  # items from the first stage of a group to its last
+
+
+class Rows(NamedTuple):
+    """Stages over shared rows: the loop of each that goes along them, and how many rows there are.
+
+    `arrays` have for each array of a stage its number among the arguments, the results and what only the stages exchange,
+    `between`, -1 for a loop index. `axes` are the axes of those last ones along which the rows lie.
+    """
+
+    stages: tuple[Ready, ...]
+    loops: tuple[int, ...]
+    size: int
+    arrays: tuple[tuple[int, ...], ...]
+    between: tuple[Tensor, ...]
+    axes: tuple[int, ...]
+
+
+@dataclass
+class Group:
+    """A group while it is found: the places of its stages with the loop of each, and the axis of the rows of what they make."""
+
+    size: int
+    loops: dict[int, int] = field(default_factory=dict)
+    axes: dict[int, int] = field(default_factory=dict)
+
+    def join(self, g: int, stage: Stage) -> bool:
+        """Take in a stage that reads what the group makes, where it can be had row by row."""
+        read = [load for _, load in stage.inputs if load.wire in self.axes]
+        for loop, size in enumerate(stage.shape):
+            if read and size == self.size and all(_row_axis(r.access.axes, loop) == self.axes[r.wire] for r in read):
+                return self.add(g, stage, loop)
+        return False
+
+    def add(self, g: int, stage: Stage, loop: int) -> bool:
+        """Take in a stage whose rows go along a loop; False where it makes something that has no rows."""
+        made = {k: own for k, (_, own) in (*stage.made.items(), *stage.folded.items())}
+        axes = {k: _row_axis(own, loop) for k, own in made.items()}
+        if loop in stage.axis or None in axes.values():
+            return False
+        self.loops[g] = loop
+        self.axes |= {k: axis for k, axis in axes.items() if axis is not None}
+        return True
+
+
+def _row_axis(axes: Sequence[Affine], loop: int) -> int | None:
+    """The only axis that goes along a loop, index by index."""
+    found = [k for k, at in enumerate(axes) if any(label == loop for label, _ in at.terms)]
+    return found[0] if len(found) == 1 and axes[found[0]] == along(loop) else None
+
+
+def grouped(
+    found: Partition, reads: Sequence[Collection[int]], taken: Collection[int], passes: Iterable[Sequence[int]]
+) -> list[Group]:
+    """The groups of a partition; `reads` are the wires that each item reads.
+
+    Items that are `taken` run in others, and those of `passes` run together.
+    """
+    groups: list[Group] = []
+    of: dict[int, Collection[int]] = {g: unit for unit in passes for g in unit}
+    for g, item in enumerate(found.items):
+        if not isinstance(item, Stage) or g in taken or item.needs or 0 in item.shape:
+            continue
+        for one in reversed(groups):
+            if g - min(one.loops) <= NEAR and _is_free(found, reads, of, g, one) and one.join(g, item):
+                of[g] = one.loops
+                break
+        else:
+            loop = next((k for k, n in enumerate(item.shape) if n > 1 and k not in item.axis), None)
+            if loop is not None and (new := Group(item.shape[loop])).add(g, item, loop):
+                groups.append(new)
+                of[g] = new.loops
+    return [one for one in groups if len(one.loops) > 1]
+
+
+def _is_free(
+    found: Partition, reads: Sequence[Collection[int]], of: Mapping[int, Collection[int]], g: int, group: Group
+) -> bool:
+    """Whether nothing outside a group that an item needs waits for the group.
+
+    What runs together, by `of`, waits for all that one of it needs.
+    """
+    begin, seen = min(group.loops), set[int]()
+    stack = [found.produced[k] for k in reads[g] if k in found.produced and k not in group.axes]
+    while stack:
+        one = stack.pop()
+        unit = [*of.get(one, (one,))]
+        if max(unit) < begin or unit[0] in seen:
+            continue
+        seen.add(unit[0])
+        needed = [k for member in unit for k in reads[member]]
+        if any(k in group.axes for k in needed):
+            return False
+        stack += [found.produced[k] for k in needed if k in found.produced]
+    return True
+
+
+def rows_of(
+    stages: Sequence[Ready], loops: Sequence[int], group: Group, ins: Sequence[int], outs: Sequence[int], wires: Sequence[Tensor]
+) -> Rows:
+    """The stages of a group, which reads the wires `ins`, and of which others read `outs`."""
+    made = [place.wire for stage in stages for place in stage.writes]
+    between = [k for k in made if k not in outs]
+    number = {k: i for i, k in enumerate((*ins, *outs, *between))} | {-1: -1}
+    arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages]
+    spaces, axes = [wires[k] for k in between], [group.axes[k] for k in between]
+    return Rows(tuple(stages), tuple(loops), group.size, tuple(arrays), tuple(spaces), tuple(axes))
+
+
+def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:
+    """Units of items, each behind those that make what it reads; `makes` has the item that makes a wire."""
+    of = {g: k for k, unit in enumerate(units) for g in unit}
+    done: list[Sequence[int]] = []
+    seen: set[int] = set()
+    stack = [(k, False) for k in reversed(range(len(units)))]
+    while stack:
+        k, ready = stack.pop()
+        if ready:
+            done.append(units[k])
+        elif k not in seen:
+            seen.add(k)
+            stack.append((k, True))
+            needs = {of[makes[w]] for g in units[k] for w in reads[g] if w in makes and makes[w] in of}
+            stack += [(other, False) for other in sorted(needs - {k}, reverse=True)]
+    return done

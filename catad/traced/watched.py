@@ -1,0 +1,66 @@
+"""A quick look at arrays that somebody could write to: whether a value, of arrays in lists, is surely what it was.
+
+A look says "surely the same", or nothing; then what the value holds is compared with what it held, part by part. For the look
+nothing is taken apart again: the containers have the same parts, the arrays stand where they stood, and their memory has the bits
+of their copies. Where a function is called often, one compiled function tells this for all of them (`engine/cpu/run/tags.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter, is_
+from typing import Any
+
+import numpy as np
+
+from catad.buffers import places, same_bits
+from catad.engine.cpu.run import tags
+
+OFTEN = 50  # looks after which compiled code is worth what it takes to make
+LARGE = 1 << 18  # bytes in all for which it is
+_meaning = attrgetter("shape", "strides", "dtype")  # what can be changed in place beside the numbers
+
+
+class Watch:
+    """What a value is made of: containers with their parts, contiguous arrays with their copies, and arrays that are closed."""
+
+    __slots__ = ("_arrays", "_closed", "_containers", "_copies", "_known", "_looks", "_places", "_tags", "_whole")
+
+    def __init__(
+        self,
+        whole: Any,
+        containers: Sequence[tuple[Any, tuple[Any, ...]]],
+        arrays: Sequence[tuple[Any, Any]],
+        closed: Sequence[Any],
+    ) -> None:
+        self._whole, self._containers, self._closed = whole, containers, closed
+        self._arrays, self._copies = [array for array, _ in arrays], [copy for _, copy in arrays]
+        self._places = places(self._arrays)
+        self._known = self._places(), list(map(_meaning, self._arrays))
+        self._looks = 0
+        self._tags: tags.Tags | None = None
+
+    def same(self, whole: Any) -> bool:
+        """True where this is the same value and nothing in it has changed; False where something may have."""
+        if whole is not self._whole:
+            return False
+        for container, parts in self._containers:
+            if len(container) != len(parts) or not all(map(is_, container, parts)):
+                return False
+        if (self._places(), list(map(_meaning, self._arrays))) != self._known or not all(map(is_closed, self._closed)):
+            return False
+        if self._tags is not None:
+            return self._tags.same()
+        self._looks += 1
+        if self._looks > OFTEN and sum([array.nbytes for array in self._arrays]) >= LARGE and tags.supported():
+            self._tags = tags.Tags(self._arrays, self._copies)
+        return all(map(same_bits, self._arrays, self._copies))
+
+
+def is_closed(value: Any) -> bool:
+    """True for an array of NumPy that nobody can write to."""
+    while type(value) is np.ndarray and not value.flags.writeable:
+        if value.base is None:
+            return True
+        value = value.base
+    return isinstance(value, bytes)
