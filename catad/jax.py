@@ -27,7 +27,8 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     It works inside of `jax.jit`, `jax.grad`, `jax.vjp` and `jax.vmap`. Arguments and results have the trees of f, with JAX arrays
     for arrays. JAX calls catad on the host (`jax.pure_callback`): arrays of the CPU are read where they are, those of a GPU are
     copied to the host and back. The reverse derivative runs f again, and the pullback of it; `jax.vmap` calls f once for each
-    element. Forward mode (`jax.jvp`) is not defined, as for every `jax.custom_vjp`. Integers have no gradient.
+    element. Forward mode (`jax.jvp`) is not defined, as for every `jax.custom_vjp`, nor are second derivatives: JAX raises, and
+    `as_function(ct.grad(f))` is the first derivative as a function. Integers have no gradient.
 
     Raises `EngineError` where JAX is missing, and `SpaceError` for an argument that is no morphism, and where a result of f has
     64 bits while JAX is set to 32.
@@ -43,10 +44,17 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         given = Apart(args)
         arrays = [jax.numpy.asarray(leaf) for leaf in given.leaves if is_array(leaf)]
-        one = _Call(jax, term, given, [Tensor(a.shape, np.dtype(a.dtype)) for a in arrays])
+        one = _Call(jax, term, given, [_space(a) for a in arrays])
         return one.result.filled(one.function()(*arrays))[0]
 
     return call
+
+
+def _space(array: Any) -> Tensor:
+    try:
+        return Tensor(array.shape, np.dtype(array.dtype))
+    except TypeError as error:  # keys of random numbers
+        raise errors.SpaceError(errors.no_plain_array(array, error)) from None
 
 
 class _Call:

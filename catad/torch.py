@@ -25,11 +25,12 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
 
     Arguments and results have the trees of f, with tensors for arrays. All tensors of a call lie on one device: those of the
     CPU run as arrays of NumPy, those of a GPU as arrays of CuPy, on PyTorch's current stream. Their memory is shared, not
-    copied. `loss.backward()` and `torch.autograd.grad` call the pullback of f; second derivatives are not recorded. Integer
+    copied. `loss.backward()` and `torch.autograd.grad` call the pullback of f. Second derivatives are not recorded, so
+    `create_graph=True` raises `DerivativeError`; `as_function(ct.grad(f))` is the first derivative as a function. Integer
     tensors have no gradient, and dtypes are those of f.
 
     Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices,
-    and `SpaceError` for an argument that is no morphism.
+    and `SpaceError` for an argument that is no morphism and for tensors that are sparse, quantized or of other dtypes.
 
     >>> import catad as ct, catad.torch
     >>> g = catad.torch.as_function(ct.square >> ct.sum())  # doctest: +SKIP
@@ -66,8 +67,9 @@ def _function(torch: Any, term: Any) -> Any:
             return tuple(outs)
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+            if torch.is_grad_enabled():  # what is asked for would be taken as a constant
+                raise errors.DerivativeError(errors.second_derivative_in_torch(term))
             with _beside(torch, cotangents):
                 pairs = zip(cotangents, ctx.of_result, strict=True)
                 given = [_array(torch, v.contiguous()) if is_float else () for v, is_float in pairs]
@@ -88,7 +90,13 @@ def _array(torch: Any, leaf: Any) -> Any:
     if not isinstance(leaf, torch.Tensor):
         return leaf
     leaf = leaf.detach()
-    return leaf.resolve_neg().numpy() if leaf.device.type == "cpu" else shown(leaf)
+    try:
+        found = leaf.resolve_conj().resolve_neg().numpy() if leaf.device.type == "cpu" else shown(leaf)
+    except (TypeError, RuntimeError) as error:  # sparse, quantized, of a dtype that NumPy lacks
+        raise errors.SpaceError(errors.no_plain_array(leaf, error)) from None
+    if found is None:
+        raise errors.SpaceError(errors.no_plain_array(leaf, f"a tensor on {leaf.device}"))
+    return found
 
 
 def _tensor(torch: Any, leaf: Any) -> Any:

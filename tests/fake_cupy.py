@@ -10,19 +10,24 @@ from __future__ import annotations
 import ctypes
 import math
 import time
-from array import array
 from types import SimpleNamespace
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catad.engine.cuda import kernel
 from catad.testing.emulator.device import EmulatedDevice
-from catad.testing.emulator.words import Coroutines
 
-from .strict_arrays import Strict, StrictArray, _unwrap, _wrap
+from .fake_driver import driver_of
+from .strict_arrays import Strict, StrictArray, _Function, _unwrap, _wrap
 
+METHODS = {"reshape", "astype", "copy", "sum", "any", "all", "min", "max", "ravel", "transpose", "take", "view"}
+PLACES = {"__getitem__", "__setitem__"}
+OPERATORS = {"neg", "abs", "invert", "pos", "lt", "le", "gt", "ge", "eq", "ne"} | {
+    side + name
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul", "lshift", "rshift")
+    for side in ("", "r")
+}
 _CUDA = 2  # the kind of device that DLPack calls CUDA
 
 
@@ -30,16 +35,29 @@ class CUDARuntimeError(RuntimeError):
     """As the real one."""
 
 
-class CUDADriverError(RuntimeError):
-    """As the real one."""
-
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(said)
-        self.status = status
-
-
 class OutOfMemoryError(MemoryError):
     """As the real one."""
+
+
+def _replayed(plain: Any) -> Any:
+    """Array code, which a graph runs again on the same arrays; views and what is written in place lie there already."""
+
+    def method(*args: Any, **kwargs: Any) -> Any:
+        made = plain(*args, **kwargs)
+        noted = Stream._current[-1].captured
+        if noted is not None:
+            noted.append((lambda: _into(made, plain(*args, **kwargs)), (made, args, kwargs)))
+        return made
+
+    return method
+
+
+def _into(old: Any, new: Any) -> None:
+    if isinstance(old, (tuple, list)):
+        for pair in zip(old, new, strict=True):
+            _into(*pair)
+    elif isinstance(old, FakeArray) and not np.may_share_memory(old._data, new._data):
+        old._data[...] = new._data
 
 
 def _waits(name: str) -> Any:
@@ -129,6 +147,18 @@ class FakeArray(StrictArray):
         locals()[_name] = _waits(_name)
 
 
+for _name, _own in {**vars(StrictArray), **vars(FakeArray)}.items():
+    if callable(_own) and (_name in METHODS | PLACES or _name.strip("_") in OPERATORS):
+        setattr(FakeArray, _name, _replayed(_own))
+
+
+class _FakeFunction(_Function):
+    """A function of the module."""
+
+    __call__ = _replayed(_Function.__call__)
+    reduceat = _replayed(_Function.reduceat)
+
+
 class Stream:
     """A stream; what it is given to do is done at once, or when it is captured, noted."""
 
@@ -211,64 +241,11 @@ class Pool:
         fake.limit = size or math.inf
 
 
-class LinkState:
-    """Makes something of PTX that a module finds the kernel of again."""
-
-    def __init__(self) -> None:
-        self.made = b""
-
-    def add_ptr_data(self, data: bytes, name: str) -> None:
-        assert isinstance(data, bytes) and b".visible .entry kernel(" in data
-        self.made = b"cubin\0" + data
-        fake.linked += 1
-
-    def complete(self) -> bytes:
-        return self.made
-
-
-class Module:
-    """The kernel of a cubin: the one whose PTX it is made of."""
-
-    def load(self, cubin: bytes) -> None:
-        if fake.broken:
-            raise CUDADriverError(*fake.broken)
-        begin, ptx = cubin.split(b"\0", 1)
-        assert begin == b"cubin"
-        text = ptx.decode()
-        at = "sm_80" if ".target sm_80" in text else "sm_70"
-        (self.code, *_) = [code for code in list(kernel._codes.values()) if _is(code, text, at)]
-
-    def get_function(self, name: str) -> Any:
-        assert name == "kernel"
-        code = kernel.code_of(self.code.printer, self.code.what, Coroutines)
-        fake.functions.append((code, self.code.threads))
-        return SimpleNamespace(ptr=len(fake.functions), module=self)
-
-
-def _is(code: Any, text: str, architecture: str) -> bool:
-    return code.words is not Coroutines and code.ptx_for(architecture).text == text
-
-
-def _launch_kernel(f: int, *rest: int) -> None:
-    *grid, shared, stream, params, extra = rest
-    code, threads = fake.functions[f - 1]
-    current = fake.cuda.get_current_stream()
-    assert grid[1:] == [1, 1, threads, 1, 1] and 0 < grid[0] < 2**31 and not shared and not extra and stream == current.ptr
-    text = code.llvm.split("define ptr @kernel(")[1].split(")")[0]
-    pointers = text.count("ptr ") - 2  # the table and the record of the thread are no pointers that are given
-    words = (ctypes.c_void_p * (1 + pointers)).from_address(params)
-    addresses = [ctypes.c_int64.from_address(words[1 + k]).value for k in range(pointers)]
-    ptx = kernel.code_of(code.printer, code.what, kernel.Simt).ptx.text
-    size = int(ptx.split("kernel_param_0[")[1].split("]")[0]) // 8
-    numbers = array("q", (ctypes.c_int64 * size).from_address(words[0]))
-    fake.launches.append((code.printer.__name__, stream))
-    fake.do(lambda: fake.gpu.launch(code, grid[0], numbers, addresses), None)
-
-
 class Fake(Strict):
     """The module."""
 
     kind = FakeArray
+    function = _FakeFunction
     ndarray = FakeArray
 
     def __init__(self) -> None:
@@ -285,10 +262,11 @@ class Fake(Strict):
             getDeviceProperties=lambda number: {"name": b"a fake GPU"},
             CUDARuntimeError=CUDARuntimeError,
         )
+        driver, function = driver_of(self)
         self.cuda = SimpleNamespace(
             runtime=runtime,
-            driver=SimpleNamespace(launchKernel=_launch_kernel, CUDADriverError=CUDADriverError),
-            function=SimpleNamespace(LinkState=LinkState, Module=Module),
+            driver=driver,
+            function=function,
             get_current_stream=lambda: Stream._current[-1],
             Stream=Stream,
             ExternalStream=lambda ptr, device_id=-1: Stream(ptr),
@@ -361,6 +339,7 @@ class Fake(Strict):
             x = _shown(x.__cuda_array_interface__)
         return x if isinstance(x, FakeArray) and dtype in (None, x.dtype) else self.array(x, dtype)
 
+    @_replayed
     def array(
         self,
         obj: Any,
@@ -396,27 +375,32 @@ class Fake(Strict):
         made.device = Device(number)
         return made
 
+    @_replayed
     def nonzero(self, a: Any) -> Any:
         """Only the device knows how many there are."""
         self.wait("nonzero")
         return _wrap(np.nonzero(a._data), FakeArray)
 
+    @_replayed
     def flatnonzero(self, a: Any) -> Any:
         """The same."""
         self.wait("flatnonzero")
         return _wrap(np.flatnonzero(a._data), FakeArray)
 
+    @_replayed
     def bincount(self, x: Any, weights: Any = None, minlength: int | None = None) -> Any:
         """The same, of bins."""
         self.wait("bincount")
         return _wrap(np.bincount(x._data, None if weights is None else weights._data, minlength or 0), FakeArray)
 
+    @_replayed
     def take_along_axis(self, a: Any, indices: Any, axis: int) -> Any:
         """Indices wrap."""
         if not a.shape[axis] and indices.size:
             raise IndexError("index out of range of an axis of size 0")
         return _wrap(np.take_along_axis(a._data, indices._data % max(a.shape[axis], 1), axis), FakeArray)
 
+    @_replayed
     def take(self, a: Any, indices: Any, axis: int | None = None, out: Any = None) -> Any:
         """Indices wrap."""
         return _wrap(np.take(_unwrap(a), _unwrap(indices), axis=axis, mode="wrap"), FakeArray)

@@ -344,6 +344,7 @@ class Strict:
     """The module, with arrays of a kind."""
 
     kind: type[StrictArray] = StrictArray
+    function: type[_Function] = _Function
     __name__ = "cupy"  # code that asks by name for what only CuPy has gets the stand-ins below
 
     def __getattr__(self, name: str) -> Any:
@@ -353,7 +354,7 @@ class Strict:
             return _Linalg
         if name not in DOCUMENTED:
             raise AttributeError(f"the strict array library has no {name}: CuPy does not document it")
-        function = _Function(name, self.kind)
+        function = self.function(name, self.kind)
         setattr(self, name, function)
         return function
 

@@ -74,6 +74,32 @@ class TestJax:
         with pytest.raises(ct.SpaceError, match="JAX is set to 32"):
             catad.jax.as_function(ct.astype(np.float64))(X)
 
+    def test_dtypes_and_shapes(self) -> None:
+        jax = self.jax
+        twice = catad.jax.as_function(ct.map(lambda x: x * 2))
+        for dtype in ("int8", "uint16", "int32", "float32"):
+            for shape in ((), (0, 3), (2, 3)):
+                y = twice(jax.numpy.ones(shape, dtype))
+                assert (y.dtype, y.shape) == (dtype, shape) and bool((y == 2).all())
+        for dtype in ("float16", "bfloat16", "complex64"):
+            with pytest.raises(ct.SpaceError, match=f"given:    {dtype}"):
+                twice(jax.numpy.ones(3, dtype))
+        with pytest.raises(ct.SpaceError, match="no plain array"):
+            twice(jax.random.key(0))
+
+    def test_second_derivatives_are_refused_and_gradients_are_functions(self) -> None:
+        jax = self.jax
+        cubes = ct.map(lambda x: x * x * x) >> ct.sum()
+        with pytest.raises((TypeError, ValueError)):
+            jax.grad(lambda x: jax.grad(catad.jax.as_function(cubes))(x).sum())(X)
+        slope = catad.jax.as_function(ct.grad(cubes))
+        assert np.allclose(jax.grad(lambda x: slope(x).sum())(X), 6 * X, rtol=1e-6)
+
+    def test_what_jax_keeps_is_not_written(self) -> None:
+        x = self.jax.numpy.asarray(X)
+        y = catad.jax.as_function(ct.at[0].set)(x, np.float32(7.0))
+        assert float(y[0]) == 7.0 and float(x[0]) == X[0]
+
     def test_errors_of_catad_come_out(self) -> None:
         with pytest.raises(ct.SpaceError):
             catad.jax.as_function(ct.matmul)(X, np.ones((2, 2), np.float32))
@@ -120,6 +146,61 @@ class TestTorch:
         torch = self.torch
         f = catad.torch.as_function(ct.map(lambda x: np.sin(x) * x) >> ct.fork(ct.sum(), ct.cumsum()))
         assert torch.autograd.gradcheck(f, (torch.linspace(0.1, 2.0, 5, dtype=torch.float64, requires_grad=True),))
+
+    def test_dtypes_strides_and_layouts(self) -> None:
+        torch = self.torch
+        f = ct.map(lambda x: x * 2)
+        twice = catad.torch.as_function(f)
+        for dtype in (torch.int8, torch.uint8, torch.int32, torch.float32, torch.float64):
+            whole = torch.arange(24).to(dtype).reshape(2, 3, 4)
+            views = (whole, whole.mT, whole[:, ::2], whole[0, 0, 1], whole[:, :0], whole[:1].expand(5, 3, 4), whole.flip(2))
+            for x in views:
+                y = twice(x)
+                assert y.dtype == dtype and y.shape == x.shape and torch.equal(y, x * 2)
+        assert twice(torch._neg_view(torch.ones(3))).tolist() == [-2.0] * 3
+        for refused in (torch.ones(3, dtype=torch.bfloat16), torch.eye(3).to_sparse(), torch.ones(3, device="meta")):
+            with pytest.raises(ct.SpaceError, match="no plain array"):
+                twice(refused)
+        for refused in (torch.ones(3, dtype=torch.float16), torch.ones(3, dtype=torch.complex64).conj()):
+            with pytest.raises(ct.SpaceError, match="a space holds"):
+                twice(refused)
+
+    def test_gradients_of_views_that_repeat(self) -> None:
+        torch = self.torch
+        f = catad.torch.as_function(ct.square >> ct.sum())
+        x = torch.tensor([2.0], requires_grad=True)
+        assert torch.autograd.grad(f(x.expand(5)), x)[0].tolist() == [20.0]
+
+    def test_second_derivatives_are_refused_and_gradients_are_functions(self) -> None:
+        """Without the error PyTorch takes the first derivative for a constant."""
+        torch = self.torch
+        cubes = ct.map(lambda x: x * x * x) >> ct.sum()
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        with pytest.raises(ct.DerivativeError, match="second derivatives are not recorded"):
+            torch.autograd.grad(catad.torch.as_function(cubes)(x), x, create_graph=True)
+        slope = catad.torch.as_function(ct.grad(cubes))
+        assert torch.autograd.grad(slope(x).sum(), x)[0].tolist() == [6.0, 12.0]
+
+    def test_memory_that_is_written_later(self) -> None:
+        torch = self.torch
+        constants = catad.torch.as_function(ct.const(np.arange(3.0)))
+        read_only = np.arange(3.0)
+        read_only.flags.writeable = False
+        x = torch.ones(3)
+        constants(x).add_(1.0)
+        assert constants(x).tolist() == [0.0, 1.0, 2.0]
+        catad.torch.as_function(ct.id)(x).add_(1.0)
+        assert x.tolist() == [1.0] * 3
+        y = catad.torch.as_function(ct.const(read_only))(x)
+        y.add_(1.0)
+        assert read_only.tolist() == [0.0, 1.0, 2.0]
+        a = torch.tensor([1.0, 2.0], requires_grad=True)
+        b = a * 1
+        loss = catad.torch.as_function(ct.map(np.sin) >> ct.sum())(b)
+        with torch.no_grad():
+            b.mul_(100.0)
+        loss.backward()
+        assert torch.allclose(a.grad, torch.cos(a.detach()))
 
     def test_without_a_tape_nothing_is_kept(self) -> None:
         torch = self.torch
@@ -192,6 +273,32 @@ def test_arrays_on_a_gpu_come_in_without_a_copy_and_go_out_as_cupy(kind: Any, cu
         assert type(z) is FakeArray and np.array_equal(z._data, there._data**2)
     with pytest.raises(ct.DeviceError, match="two array libraries"):
         ct.add(kind(x), np.ones((2, 3)))
+
+
+def test_results_go_to_other_libraries_by_both_protocols(cupy: Any) -> None:
+    x = cupy.asarray(np.arange(6.0).reshape(2, 3))
+    for f in (ct.square, ct.transpose(), ct.sum(), ct.flip()):
+        y = f(x)
+        back = cupy.from_dlpack(Capsule(y))
+        assert y.__dlpack_device__() == (2, 0) and back.data.ptr == y.data.ptr and np.array_equal(back._data, y._data)
+        again = cupy.asarray(Interface(y))
+        assert again.data.ptr == y.data.ptr and np.array_equal(again._data, y._data)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.bool_])
+@pytest.mark.parametrize("kind", [Capsule, Interface])
+def test_odd_arrays_of_other_libraries(kind: Any, dtype: Any, cupy: Any) -> None:
+    whole = np.arange(24).reshape(2, 3, 4).astype(dtype)
+    f = ct.map(lambda x: x * 2)
+    for a in (whole.T, whole[:, ::-2], whole[1, 1, 1:2], whole[:, :0], np.array(1, dtype)):
+        y, want = f(kind(FakeArray(a))), f(a)
+        assert type(y) is FakeArray and (y.shape, y.dtype) == (a.shape, want.dtype) and np.array_equal(y._data, want)
+
+
+def test_strange_dtypes_on_a_gpu_are_refused(cupy: Any) -> None:
+    for dtype in (np.float16, np.complex64):
+        with pytest.raises(ct.SpaceError, match=str(np.dtype(dtype))):
+            ct.sin(Capsule(FakeArray(np.ones(3, dtype))))
 
 
 def test_what_refuses_to_be_shown_and_what_lies_on_no_gpu_is_no_value(cupy: Any) -> None:

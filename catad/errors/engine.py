@@ -55,6 +55,24 @@ def tensors_apart(devices: Sequence[object]) -> str:
     )
 
 
+def no_plain_array(given: object, reason: object) -> str:
+    return text(
+        "what another library gave is no plain array of numbers",
+        given=f"{abbreviated(given)}: {reason}",
+        expected="float32, float64, bool or integers, laid out in strides in memory",
+        do="convert it first, e.g. x.to_dense() or x.float() of PyTorch",
+    )
+
+
+def second_derivative_in_torch(term: object) -> str:
+    return text(
+        "second derivatives are not recorded by PyTorch",
+        given="create_graph=True, or a backward pass inside of another",
+        where=abbreviated(term),
+        do="give PyTorch the first derivative as a function, catad.torch.as_function(ct.grad(f))",
+    )
+
+
 def jax_has_32_bits(space: object) -> str:
     return text(
         "a result has 64 bits, while JAX is set to 32",

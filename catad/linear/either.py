@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Nesting, Running, box
+from catad.capture import check_not_captured
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import depending, partly
@@ -67,6 +68,7 @@ class Choose(Nesting):
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         condition, leaves = arrays[0], arrays[1:]
+        check_not_captured(xp, "the condition of ct.choose, which the host reads")
         if self.lanes:
             results = yield from self._by_lane(xp, condition, leaves)
         else:
