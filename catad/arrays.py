@@ -36,6 +36,8 @@ def array_module(array: Any) -> ModuleType | None:
 
 def common_module(arrays: Sequence[Any]) -> Any:
     """The one module that all arrays belong to (NumPy where there are only numbers); mixing two is an error."""
+    if {*map(type, arrays)} == {np.ndarray}:
+        return np
     found: ModuleType | None = None
     first = 0
     for i, array in enumerate(arrays):

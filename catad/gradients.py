@@ -87,6 +87,8 @@ def differentiated(dom: Space, argnums: Factors, term: D) -> list[int | None]:
 
 def leaves_of_factors(dom: Space, factors: Sequence[int | None]) -> tuple[int, ...]:
     """The positions of the leaves of some factors of a domain, each once; None is the whole of it."""
+    if not factors:
+        return ()
     if None in factors or not isinstance(dom, Product):
         return tuple(range(len(dom.leaves)))
     ends = list(accumulate([len(factor.leaves) for factor in dom.factors]))

@@ -82,6 +82,10 @@ def bad_limit(name: str, value: object, positive: bool = False) -> str:
     return text("the limit is not valid", given=f"{name}={abbreviated(value)}", expected=f"None, or a number, {bound}")
 
 
+def bad_explicit(value: object) -> str:
+    return text("explicit is a truth value", given=f"explicit={abbreviated(value)}", expected="True or False")
+
+
 def bad_size(size: object, k: int) -> str:
     return text(
         "the size of a matrix is not valid",
@@ -98,6 +102,11 @@ def bad_factor(factor: object, k: int) -> str:
         expected="a linear map, a structure, or a size (rows, columns)",
         where=f"factor {k}",
     )
+
+
+def not_multiplied(thing: object) -> str:
+    given, expected = f"{abbreviated(thing)} of type {type(thing).__name__}", "a linear map, or a list of them"
+    return text("a plan multiplies linear maps", given=given, expected=expected)
 
 
 def not_plannable(thing: object) -> str:

@@ -115,6 +115,14 @@ def while_without_end(steps: int, where: str) -> str:
     )
 
 
+def dropped_launch(name: str, where: str | None) -> str:
+    return text(
+        f"nobody reads what a launch of {name} returns: it returns the arrays that it writes, and changes no argument",
+        where=where,
+        do=f"use its result, as in y = {name}[blocks, threads](x, y)",
+    )
+
+
 def stuck_threads(waiting: Sequence[str]) -> str:
     return text(
         "threads wait at barriers that not all threads of their block or warp reach",

@@ -44,15 +44,25 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     structure = linear.structure
     if structure.holds_matrix:
         return structure.dense(xp, linear.slots)
-    plain = isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor)
+    plain = _is_plain(linear)
     shape = (*structure.cod[0].shape, *structure.dom[0].shape) if plain else None
     by_rows = takes_rows(structure)
     if xp is np and 0 < (rows if by_rows else columns) <= KEPT_BASIS:
         made: Array = _written_out(structure, shape)(xp, linear.slots)[0]
         return made
     # each column is the image of a unit vector, each row one under the transpose
-    matrix = _columns(linear.T, xp) if by_rows else _columns(linear, xp).T
+    matrix = (_columns(linear.T, xp) if by_rows else _columns(linear, xp).T).astype(_dtype(linear), copy=False)
     return matrix if shape is None else matrix.reshape(shape)
+
+
+def _is_plain(linear: LinearMap) -> bool:
+    """True for a map between two arrays."""
+    return isinstance(linear.dom, Tensor) and isinstance(linear.cod, Tensor)
+
+
+def _dtype(linear: LinearMap) -> np.dtype[Any]:
+    """The dtype of the array of a map: that of the result, and between products the widest of both."""
+    return linear.structure.cod[0].dtype if _is_plain(linear) else linear.dtype
 
 
 def written_at_once(structure: Structure) -> bool:
@@ -123,7 +133,8 @@ def tocsr(linear: LinearMap) -> Any:
     """See `LinearMap.tocsr`."""
     xp = common_module(linear.slots)
     linear = _cheaper(linear)
-    return _csr(_sparse(xp), xp, (linear.structure, tuple(range(len(linear.slots)))), linear.slots)
+    matrix = _csr(_sparse(xp), xp, (linear.structure, tuple(range(len(linear.slots)))), linear.slots)
+    return matrix.astype(_dtype(linear), copy=False)
 
 
 def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:

@@ -117,8 +117,8 @@ def matrix_on(b: Builder, structure: Structure, slots: Sequence[Wire], shape: tu
     blocks = blocks_on(b, structure, slots)
     dtype = widest(*structure.dom, *structure.cod)
     if shape is not None:
-        wire = blocks.get((0, 0))
-        return zeros(b, Tensor(shape, structure.cod[0].dtype)) if wire is None else b.apply(late().reshape(shape), wire)
+        wire, dtype = blocks.get((0, 0)), structure.cod[0].dtype
+        return zeros(b, Tensor(shape, dtype)) if wire is None else cast(b.apply(late().reshape(shape), wire), dtype)
     lines = []
     for r, end in enumerate(structure.cod):
         line = []

@@ -82,7 +82,7 @@ def checked(
     cost: str | CostProfile | Callable[[Structure, Structure], float],
     memory: Any = None,
     budget: Any = None,
-    explicit: bool = False,
+    explicit: Any = False,
     xp: Any = np,
     result: str = "structured",
 ) -> Request:
@@ -93,6 +93,8 @@ def checked(
         raise errors.PlanError(errors.unknown_mode(mode))
     if result not in RESULTS:
         raise errors.PlanError(errors.unknown_result(result, RESULTS))
+    if not isinstance(explicit, (bool, np.bool_)):
+        raise errors.PlanError(errors.bad_explicit(explicit))
     return Request(mode, model_of(cost, xp), memory, budget, bool(explicit) or result == "sparse", result)
 
 

@@ -123,6 +123,8 @@ def chained(placed: Sequence[Placed]) -> Factors:
 
 def factors_of_maps(maps: Sequence[LinearMap]) -> tuple[Factors, list[Any]]:
     """A list of linear maps as factors, the first applied first, and the arrays of their slots, equal ones once."""
+    if not isinstance(maps, Sequence) or not all(isinstance(linear, LinearMap) for linear in maps):
+        raise errors.PlanError(errors.not_multiplied(maps))
     arrays: list[Any] = []
     number: dict[int, int] = {}
     placed = []

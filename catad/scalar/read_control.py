@@ -309,8 +309,11 @@ class Statements(Expressions):
         broken, returned = local(), local()
         flags = apply("and", apply("not", broken), apply("not", returned))
         frame.env = inside
+        limit = self.limit(node)
         with self.under(flags):
             condition = apply("and", flags, test())
+        if limit is not None and isinstance(node, ast.While):
+            condition = apply("and", apply("le", limit.count, const(limit.most)), condition)
         entry = dict(frame.env)
         start()
         self.block(node.body)
@@ -318,16 +321,29 @@ class Statements(Expressions):
         states = _States([(broken, FALSE, after[BROKEN]), (returned, FALSE, after[RETURNED])])
         if hidden is not None:
             states.add(*hidden)
+        if limit is not None and limit.counts:
+            states.add(limit.count, const(0), limit.following())
+        place = len(states.inits) - 1
         bound = {name: self.carry(node, states, name, before, entry, after, carried, sure) for name in names}
         result = states.new(after[RESULT]) if RESULT in after and after[RETURNED] is not FALSE else None
         if guarded:
             condition = apply("and", outer_path, condition)
         finals = make_loop(states.stand_ins, states.inits, condition, states.steps)
+        if limit is not None:
+            finals = tuple(self.ended(limit, finals, place))
         frame.env = {**before, **{name: find(finals) for name, find in bound.items()}}
         frame.env[BROKEN], frame.env[RETURNED] = truth(finals[0]), truth(finals[1])
         if result is not None:
             frame.env[RESULT] = result(finals)
         self.after_loop(node.orelse)
+
+    def limit(self, node: ast.For | ast.While) -> Limit | None:
+        """What counts the trips of a loop that may make only so many; None where a loop may make any number."""
+        return None
+
+    def ended(self, limit: Limit, finals: Sequence[Node], place: int) -> Sequence[Node]:
+        """What the states of a limited loop are after it, `place` the number of its count among them."""
+        return finals
 
     def carry(
         self,
@@ -353,6 +369,29 @@ class Statements(Expressions):
             return states.new(value)
         gone = Unbound("only the body of a loop, which may make no trip, gives it a value")
         return lambda finals: gone
+
+
+class Limit:
+    """The trips of a loop, counted in a state of its own, which is above `most` where the loop has not ended after so many.
+
+    So is that of a loop around it: `inner` are the counts of the loops inside.
+    """
+
+    def __init__(self, node: ast.For | ast.While, most: int) -> None:
+        self.node, self.most, self.count = node, most, local()
+        self.inner: list[Node] = []
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may not end: it is a `while`, or there is one in it."""
+        return isinstance(self.node, ast.While) or bool(self.inner)
+
+    def following(self) -> Node:
+        """The count after a trip."""
+        made = apply("add", self.count, const(1)) if isinstance(self.node, ast.While) else self.count
+        for one in self.inner:
+            made = apply("select", apply("gt", one, const(self.most)), const(self.most + 1), made)
+        return made
 
 
 class _States:

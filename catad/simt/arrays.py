@@ -106,6 +106,17 @@ class Barrier:
 
 
 @dataclass(frozen=True)
+class Bounded:
+    """The trips of a loop of numbers only, as a new parameter; an error where a thread on the path makes more than `most`."""
+
+    count: Node
+    path: Node
+    most: int
+    out: int
+    where: str = field(compare=False, default="")
+
+
+@dataclass(frozen=True)
 class State:
     """A number that a loop carries: its parameter in the body, its first value, the next one, its parameter after the loop."""
 
@@ -132,7 +143,7 @@ class Repeat:
     where: str = field(compare=False, default="")
 
 
-Step = Declare | Load | Store | Atomic | Barrier | Repeat
+Step = Declare | Load | Store | Atomic | Barrier | Bounded | Repeat
 
 
 @dataclass(frozen=True)
@@ -154,6 +165,8 @@ def nodes_of(step: Step) -> list[Node]:
             return [*site.index, site.path, value]
         case Barrier(path=path):
             return [path]
+        case Bounded(count=count, path=path):
+            return [count, path]
         case Repeat():
             found = [node for part in step.body for node in nodes_of(part)]
             found += [node for state in step.states for node in (state.init, state.step)]
@@ -165,7 +178,7 @@ def made_in(steps: tuple[Step, ...]) -> set[int]:
     """The parameters that statements give a value to."""
     found: set[int] = set()
     for step in steps:
-        if isinstance(step, Load | Atomic) and step.out is not None:
+        if isinstance(step, Load | Atomic | Bounded) and step.out is not None:
             found.add(step.out)
         elif isinstance(step, Repeat):
             found |= {step.counter, *made_in(step.body)}

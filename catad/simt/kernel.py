@@ -114,6 +114,10 @@ class Launch(D):
                 raise errors.ArgumentError(errors.no_such_parameter(self.kernel.__name__, one, self.kernel.names))
         return Launch(self.kernel, self.grid, self.block, (*self.made, (name, like)))
 
+    def when_unread(self, where: str | None) -> str:
+        """What a function of which nobody reads this launch is told."""
+        return errors.dropped_launch(self.kernel.__name__, where)
+
     @property
     def passed(self) -> tuple[str, ...]:
         """The names of the parameters that are passed."""

@@ -21,7 +21,7 @@ from catad.linear.reindex import axis, whole
 from catad.scalar import Function, Node, apply, const, param
 from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
-from catad.simt.arrays import Array, Atomic, Barrier, Declare, Load, Repeat, Site, Step, Store
+from catad.simt.arrays import Array, Atomic, Barrier, Bounded, Declare, Load, Repeat, Site, Step, Store
 from catad.simt.barriers import reached
 from catad.simt.lanes import Lanes
 from catad.simt.stores import store
@@ -31,7 +31,7 @@ from catad.vector.by_bin import PrefixByBin
 from catad.vector.constant import Constant
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.generate import Iota
-from catad.vector.index import InRange
+from catad.vector.index import Ended, InRange
 from catad.vector.known_indices import gathered
 from catad.vector.map import mapped
 from catad.vector.merge_axes import reshaped
@@ -170,6 +170,9 @@ class Lowering:
                     self.atomic(step)
                 case Barrier():
                     reached(self, step)
+                case Bounded(count=count, path=path):
+                    trips = apply("select", self.normal(path), scalar.cast(np.int64, self.normal(count)), const(0))
+                    self.bind(step.out, self.b.add(Ended(step.most, step.where), self.computed(trips)[0])[0])
                 case Repeat():
                     self.repeated(self, step)
 

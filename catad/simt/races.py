@@ -21,7 +21,7 @@ from catad.boxes import box
 from catad.linear.gather import spread_over
 from catad.scalar import Function, Node, param
 from catad.scalar.simplify import replace
-from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Declare, Load, Repeat, Site, Step, Store, T
+from catad.simt.arrays import LINEAR, Array, Atomic, B, Barrier, Body, Bounded, Declare, Load, Repeat, Site, Step, Store, T
 from catad.simt.barriers import agree
 from catad.simt.read import Dims
 from catad.simt.words import WARP
@@ -120,6 +120,11 @@ class Lockstep:
                     self.atomic(step)
                 case Barrier():
                     self.barrier(step)
+                case Bounded(count=count, path=path):
+                    trips = np.where(self.of(path), self.of(count), 0)
+                    if np.any(trips > step.most):
+                        raise errors.ArgumentError(errors.while_without_end(step.most, step.where))
+                    self.values[param(step.out)] = trips
                 case Repeat():
                     self.repeat(step)
 

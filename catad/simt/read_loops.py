@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from catad.errors import ScalarError
@@ -13,9 +13,9 @@ from catad.scalar.find_source import names_bound
 from catad.scalar.frames import BROKEN, CONTINUED, RESULT, RETURNED, Range, Unbound
 from catad.scalar.ir import leaves, tree_of, unflatten
 from catad.scalar.read import Reader
-from catad.scalar.read_control import UNROLL_TRIPS, numeric
+from catad.scalar.read_control import UNROLL_TRIPS, Limit, numeric
 from catad.scalar.simplify import FALSE, TRUE
-from catad.simt.arrays import FIRST, Repeat, State, Step
+from catad.simt.arrays import FIRST, Bounded, Repeat, State, Step
 
 
 class LoopReader(Reader):
@@ -26,6 +26,8 @@ class LoopReader(Reader):
         self.max_steps = max_steps
         self.steps: list[Step] = []
         self.count = FIRST
+        self.limits: list[Limit] = []  # of the loops of numbers that are being read, the innermost last
+        self.bounded: list[Bounded] = []  # what is checked behind them
 
     def new(self) -> int:
         """The number of a new parameter."""
@@ -35,19 +37,40 @@ class LoopReader(Reader):
     def attempt(self, run: Callable[[], None]) -> bool:
         """Read a loop as one of numbers only; False, and nothing has happened, where it touches memory."""
         steps, env, path = len(self.steps), dict(self.frame.env), self.path
-        frame, depth, failed = self.frame, self.depth, None
+        frame, depth, failed, limits = self.frame, self.depth, None, len(self.limits)
         try:
             run()
         except ScalarError as error:
             failed = error
+        bounded, self.bounded = self.bounded, []
         if len(self.steps) == steps:
             if failed is not None:
                 raise failed
+            self.steps += bounded
             return True
-        del self.steps[steps:]
+        del self.steps[steps:], self.limits[limits:]
         self.frame, self.depth, self.path = frame, depth, path
         self.frame.env = env
         return False
+
+    def limit(self, node: ast.For | ast.While) -> Limit | None:
+        self.limits.append(Limit(node, self.max_steps))
+        return self.limits[-1]
+
+    def ended(self, limit: Limit, finals: Sequence[Node], place: int) -> Sequence[Node]:
+        """What reads a state after the loop asks for its count, which a statement checks."""
+        self.limits.pop()
+        if not limit.counts:
+            return finals
+        count = finals[place]
+        if self.limits:
+            self.limits[-1].inner.append(count)
+            return finals
+        out = self.new()
+        where = f"{self.frame.file}:{limit.node.lineno}"
+        self.bounded.append(Bounded(count, self.path, limit.most, out, where))
+        right = apply("le", param(out), const(limit.most))
+        return [apply("select", right, one, FALSE if one.kind == "b" else const(0)) for one in finals]
 
     def counted(self, node: ast.For, items: Range, constant: bool) -> None:
         if not self.attempt(lambda: super(LoopReader, self).counted(node, items, constant)):

@@ -246,9 +246,9 @@ def _watch(known: Any, now: Any) -> Watch | None:
     while stack:
         was, frozen, part = stack.pop()
         if isinstance(was, _Parts) and type(part) in (list, tuple, dict):
-            views: list[Any] = [part] if type(part) is not dict else [part.keys(), part.values()]
-            containers += [(view, tuple(view)) for view in views]
-            stack += zip(was.parts, was.frozen, containers[-1][1], strict=True)
+            views: list[Any] = [part.keys(), part.values()] if type(part) is dict else [part]
+            containers += [(view, tuple(view)) for view in views if type(part) is not tuple]  # whose parts nobody can replace
+            stack += zip(was.parts, was.frozen, tuple(views[-1]), strict=True)
         elif part is frozen and is_closed(part):
             closed.append(part)
         elif type(part) is np.ndarray and part.flags.c_contiguous and part.dtype.kind in "fiub":

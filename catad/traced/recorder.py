@@ -9,7 +9,7 @@ program (closure conversion). Lines with equal terms and arguments are one line.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.errors.places import Place, called
+from catad.engine import notices
+from catad.errors.places import Place, called, shown
 from catad.late import late
 from catad.program import Calls, Line, Notes, Program, in_normal_form
 from catad.spaces import Product, Space, Tensor, flatten, space_like
@@ -188,6 +189,7 @@ class Region:
             lines.append(Line(term, numbers, _mapped(lambda var: number[id(var)], outs)))
         result = _mapped(numbered, results)
         kept, result, renumbered, positions = in_normal_form(lines, len(inputs), result)
+        self._tell_unread(positions)
         names = {
             renumbered[k]: self.names[number] for number, k in by_wire.items() if number in self.names and k in renumbered
         }
@@ -195,6 +197,16 @@ class Region:
         space = Product(tuple([var.space for var in inputs])) if dom is None else dom
         said = Notes(title=self.title) if notes is None else notes
         return Program(space, kept, result, said._replace(names=names, places=places, calls=calls))
+
+
+    def _tell_unread(self, read: Collection[int]) -> None:
+        """A notice for each term that says something where nobody reads its result, as a launch of a kernel does."""
+        used = [self.lines[k][:2] for k in read]
+        for k, (term, args, _, place, _) in enumerate(self.lines):
+            say = getattr(term, "when_unread", None)
+            if say is not None and k not in read and (term, args) not in used:
+                said = say(shown(place))
+                notices.notice(said, said)
 
 
 class Uniform:

@@ -24,7 +24,9 @@ _meaning = attrgetter("shape", "strides", "dtype")  # what can be changed in pla
 class Watch:
     """What a value is made of: containers with their parts, contiguous arrays with their copies, and arrays that are closed."""
 
-    __slots__ = ("_arrays", "_closed", "_containers", "_copies", "_known", "_looks", "_places", "_tags", "_whole")
+    __slots__ = (
+        "_arrays", "_closed", "_containers", "_copies", "_looks", "_meanings", "_places", "_starts", "_tags", "_whole",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -36,7 +38,7 @@ class Watch:
         self._whole, self._containers, self._closed = whole, containers, closed
         self._arrays, self._copies = [array for array, _ in arrays], [copy for _, copy in arrays]
         self._places = places(self._arrays)
-        self._known = self._places(), list(map(_meaning, self._arrays))
+        self._starts, self._meanings = self._places(), list(map(_meaning, self._arrays))
         self._looks = 0
         self._tags: tags.Tags | None = None
 
@@ -47,7 +49,9 @@ class Watch:
         for container, parts in self._containers:
             if len(container) != len(parts) or not all(map(is_, container, parts)):
                 return False
-        if (self._places(), list(map(_meaning, self._arrays))) != self._known or not all(map(is_closed, self._closed)):
+        if self._places() != self._starts or list(map(_meaning, self._arrays)) != self._meanings:
+            return False
+        if self._closed and not all(map(is_closed, self._closed)):
             return False
         if self._tags is not None:
             return self._tags.same()

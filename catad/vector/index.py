@@ -65,6 +65,27 @@ class InRange(Integers):
 
 
 @box
+class Ended(Integers):
+    """The trips of loops, passed on; raises where one is above `most`. `where` is the place of the loop."""
+
+    most: int
+    where: str
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (trips,) = arrays
+        if trips.size and int(xp.max(trips)) > self.most:
+            raise errors.ArgumentError(errors.while_without_end(self.most, self.where))
+        return trips
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(self, *ins)
+
+
+@box
 class LastWriter(Integers):
     """Indices (m,) to (size,): the last position that holds each index, -1 where none does. Axis `axis` counts positions."""
 

@@ -139,6 +139,36 @@ def test_a_plan_for_another_program() -> None:
         ct.jacobian(ct.sin, mode=plan)(np.ones(4))
 
 
+@pytest.mark.parametrize("explicit", [None, "no", 1, NAN, np.ones(2), []], ids=str)
+@pytest.mark.parametrize("planned", PLANNED)
+def test_explicit_is_a_truth_value(explicit: Any, planned: Callable[..., ct.Plan], unplanned: None) -> None:
+    with pytest.raises(ct.PlanError, match=r"explicit is a truth value(.|\n)*explicit="):
+        planned(explicit=explicit)
+
+
+@pytest.mark.parametrize("thing", [None, 3, "ab", np.ones((2, 4)), [np.ones((2, 4))], {}, [None]], ids=str)
+def test_what_is_no_linear_map_is_not_multiplied(thing: Any) -> None:
+    for plan in (ct.plan(FORKED, ct.f64[4]), ct.plan([ct.linear.dense(np.ones((2, 4)))])):
+        with pytest.raises(ct.PlanError, match="a plan multiplies linear maps"):
+            plan.multiply(thing)
+
+
+def test_other_maps_are_not_multiplied() -> None:
+    plan = ct.plan([ct.linear.dense(np.ones((3, 3))), ct.scale(np.ones(3))])
+    single = ct.linear.dense(np.ones((3, 3), np.float32)), ct.scale(np.ones(3, np.float32))
+    for maps in ([], [ct.scale(np.ones(3)), ct.linear.dense(np.ones((3, 3)))], [ct.scale(np.ones(3))], single):
+        with pytest.raises(ct.PlanError, match="another program"):
+            plan.multiply(maps)
+
+
+@pytest.mark.parametrize("form", ["structured", "array", "sparse"])
+def test_no_argument_is_nothing_to_differentiate(form: Any) -> None:
+    """With one argument, too, which is not meant by an empty list."""
+    for f, at in ((FORKED, (np.ones(4),)), (ct.mul, (np.ones(2), np.ones(2)))):
+        with pytest.raises(ct.DerivativeError, match="nothing to differentiate"):
+            ct.jacobian(f, argnums=[], result=form)(*at)
+
+
 def test_a_sparse_form_of_a_map_without_a_pattern(unplanned: None) -> None:
     for asked in (
         lambda: ct.plan(SCAN, ct.f64[100_000], result="sparse"),
@@ -151,6 +181,19 @@ def test_a_sparse_form_of_a_map_without_a_pattern(unplanned: None) -> None:
 def test_a_small_map_without_a_pattern_has_a_sparse_form() -> None:
     x = np.linspace(0.5, 1.5, 20)
     np.testing.assert_allclose(ct.jacobian(SCAN, result="sparse")(x).toarray(), ct.jacfwd(SCAN)(x), rtol=1e-12)
+
+
+def test_costs_that_are_invalid_at_another_size_only() -> None:
+    """The plan stands; asking for the other size is an error, and nothing of it is kept."""
+
+    def cost(first: Any, second: Any) -> float:
+        return NAN if first.columns > 20 else 1.0
+
+    plan = ct.plan(ct.function(lambda u, x: u @ np.tanh(x)), ct.f64[3, 4], ct.f64[4], cost=cost)
+    for _ in range(2):
+        with pytest.raises(ct.PlanError, match="no valid cost"):
+            plan.what_if("nm,m", m=[4, 8])
+        assert plan.what_if("nm,m", m=4)[4].best.value == plan.cost.value
 
 
 def test_what_stops_early_says_why() -> None:

@@ -66,6 +66,35 @@ def test_drawn_programs(seed: int) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
 
 
+SINGLE = np.float32
+DTYPES: dict[str, tuple[Any, Any, Any]] = {
+    "narrowed": (lambda x: x.astype(SINGLE), np.ones(3), SINGLE),
+    "narrowed, then few rows": (lambda x: np.ones((2, 3), SINGLE) @ x.astype(SINGLE), np.ones(3), SINGLE),
+    "widened": (lambda x: 2.0 * x.astype(np.float64), np.ones(3, SINGLE), np.float64),
+    "zero": (lambda x: np.ones(3, SINGLE), np.ones(3, SINGLE), SINGLE),
+    "zero, narrowed": (lambda x: np.ones(3, SINGLE), np.ones(3), SINGLE),
+    "empty": (np.sin, np.ones(0, SINGLE), SINGLE),
+    "empty, narrowed": (lambda x: np.sin(x).astype(SINGLE), np.ones(0), SINGLE),
+    "zero in a part": (lambda x: (x, np.ones(3, SINGLE)), np.ones(3, SINGLE), SINGLE),
+    "two dtypes": (lambda x: (x, x.astype(np.float64)), np.ones(3, SINGLE), np.float64),
+    "two dtypes, narrowed": (lambda x: (x, x.astype(SINGLE)), np.ones(3), np.float64),
+    "many columns": (lambda x: (x * x[0]).astype(SINGLE), np.ones(300), SINGLE),
+}
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_all_forms_have_one_dtype(name: str) -> None:
+    """That of the result, and between products the widest of all: also where nothing is stored, whichever basis is taken."""
+    f, x, dtype = DTYPES[name]
+    maps = [ct.linearize(ct.function(f), x)[1], *[ct.jacobian(f, mode)(x) for mode in ("auto", "forward", "reverse")]]
+    arrays = [L.todense() for L in maps] + [L.tocsr() for L in maps]
+    arrays += [ct.jacobian(f, result=form)(x) for form in ("array", "sparse")]
+    assert {np.dtype(one.dtype) for one in arrays} == {np.dtype(dtype)}
+    first = maps[0].todense().reshape(maps[0].shape)
+    for one in arrays:
+        np.testing.assert_array_equal(one.toarray() if hasattr(one, "toarray") else one.reshape(first.shape), first)
+
+
 def test_a_kept_program_is_of_its_dtype_and_engine() -> None:
     """Calls that differ in dtype, shape or engine alone: each gets its own program, now and later."""
     f = ct.function(lambda x: np.tanh(x) * np.sum(x))

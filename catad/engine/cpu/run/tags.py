@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,7 @@ class Tags:
     ...     assert not tags.same()
     """
 
-    __slots__ = ("_call", "_held")
+    __slots__ = ("_differ", "_held")
 
     def __init__(self, arrays: Sequence[Any], copies: Sequence[Any]) -> None:
         functions = _functions()
@@ -55,13 +55,13 @@ class Tags:
         for row, array, copy, tags in zip(table, arrays, copies, made, strict=True):
             row[:] = address(array), address(copy), array.nbytes, address(tags)
         self._held = table, list(arrays), list(copies), made, functions  # what the addresses belong to
-        self._call = functions.differ, address(table), len(arrays), address(functions.key)
-        functions.fill(*self._call[1:])
+        given = address(table), len(arrays), address(functions.key)
+        functions.fill(*given)
+        self._differ = partial(functions.differ, *given)
 
     def same(self) -> bool:
         """Whether the arrays hold the bits of their copies; the arrays have to be where they were."""
-        differ, *given = self._call
-        return not differ(*given)
+        return not self._differ()
 
 
 @cache
