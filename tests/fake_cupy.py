@@ -315,7 +315,7 @@ class Fake(Strict):
     @property
     def used(self) -> int:
         """The bytes of all arrays."""
-        return sum(data.nbytes for data in list(self._live.values()))
+        return sum(data.nbytes for ref in self._live.valuerefs() if (data := ref()) is not None)
 
     def _room(self, shape: Any, dtype: Any) -> Any:
         size = math.prod(shape if isinstance(shape, (tuple, list)) else (shape,)) * np.dtype(dtype).itemsize

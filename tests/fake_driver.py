@@ -50,7 +50,7 @@ def driver_of(fake: Any) -> tuple[Any, Any]:
             assert begin == b"cubin"
             text = ptx.decode()
             at = "sm_80" if ".target sm_80" in text else "sm_70"
-            (self.code, *_) = [code for code in list(kernel._codes.values()) if _is(code, text, at)]
+            (self.code, *_) = [code for ref in kernel._codes.valuerefs() if (code := ref()) is not None and _is(code, text, at)]
 
         def get_function(self, name: str) -> Any:
             assert name == "kernel"
