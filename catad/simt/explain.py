@@ -17,9 +17,25 @@ from catad.simt.lower import Found
 def merged(found: Sequence[Found], sizes: Sizes) -> list[Found]:
     """One entry for each site, where trips of a loop were written out."""
     sites: dict[tuple[object, ...], list[Found]] = {}
-    for one in found:
+    for one in [_as_stored(read, found) for read in found]:
         sites.setdefault((one.site.array.name, one.site.line, one.site.column, one.kind), []).append(one)
     return [_joined(several, sizes) for several in sites.values()]
+
+
+def _as_stored(read: Found, found: Sequence[Found]) -> Found:
+    """A read at the index of a store: since that has no race, no two threads come to one cell.
+
+    Source: J. Hückelheim, L. Hascoët, Automatic differentiation of parallel loops with formal methods (FormAD), ICPP 2022.
+    """
+    if read.kind != "read" or read.free or read.place is None:
+        return read
+    index, path = read.place
+    for one in found:
+        if one.kind == "store" and one.place is not None and one.place[0] == index and one.place[1] <= path:
+            name, said = f"{one.site.array.name}[{one.site.said}]", read.site.said
+            reason = f"{name} is written without a race, so {said} has no duplicate where the path holds"
+            return read._replace(free=True, reason=reason)
+    return read
 
 
 def _joined(several: Sequence[Found], sizes: Sizes) -> Found:

@@ -259,7 +259,7 @@ def kernel(fn: Any = None, *, max_steps: int = 1_000_000) -> Any:
     memory, barriers, atomics and shuffles. Statements are in lockstep: all threads do a statement, then the next one; of several
     threads that store into one cell the last one wins. Last arguments whose defaults are numbers may be left out: these are known
     while reading, so that they may be sizes. Shapes and dtypes are those of the arrays. Differentiates to any order, in
-    both modes. `@ct.kernel(max_steps=n)` lets a loop with memory, whose trips data decide, make n trips at most.
+    both modes. `@ct.kernel(max_steps=n)` lets a loop whose trips data decide make n trips at most.
     Raises `ScalarError` with file, line and column for what cannot be read, and for races; `ArgumentError` for a bad launch, and
     for a loop that makes too many trips; `IndexRangeError` for an index that is out of range; negative ones do not wrap.
 

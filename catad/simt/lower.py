@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 
 class Found(NamedTuple):
-    """What became of a site: the kind of statement, how it runs, how its reverse runs, and whether that needs no atomics."""
+    """What became of a site: the kind of statement, how it runs, how its reverse runs, and whether that needs no atomics.
+
+    `place` are the index and the conditions of its path, where data decide the index and no loop repeats it.
+    """
 
     site: Site
     kind: str
@@ -52,6 +55,7 @@ class Found(NamedTuple):
     free: bool
     reason: str
     forms: tuple[Form, ...] | None = None
+    place: tuple[tuple[Node, ...], frozenset[Node]] | None = None
 
 
 Loops = Callable[["Lowering", Repeat], None]  # what adds the boxes of a loop (`loops.py`, which lowers bodies in turn)
@@ -185,8 +189,13 @@ class Lowering:
         self, site: Site, kind: str, forward: str, reverse: str, free: bool, reason: str, forms: Sequence[Form] | None = None
     ) -> None:
         """Say what became of a site."""
-        if self.found is not None:
-            self.found.append(Found(site, kind, forward, reverse, free, reason, None if forms is None else tuple(forms)))
+        if self.found is None:
+            return
+        place = None
+        if forms is None and not self.counters:
+            index, path = tuple([self.normal(node) for node in site.index]), self.normal(site.path)
+            place = index, frozenset(conjuncts(path))
+        self.found.append(Found(site, kind, forward, reverse, free, reason, None if forms is None else tuple(forms), place))
 
     # -- where a site is
 

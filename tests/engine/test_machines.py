@@ -68,6 +68,7 @@ PROGRAMS = {
     "a sparse scatter": (ct.histogram(ct.add, 0.0, 100 * M), (INDEX, X)),
     "a gradient by bin": (ct.grad(ct.exr >> ct.fork(ct.const(INDEX), ct.id) >> ct.histogram(ct.maximum, -np.inf, 5) >> ct.sum()),
                           (INDEX * 1.0, X)),
+    "rows": (ct.softmax(axis=1), (RNG.normal(size=(300, 200)),)),
     "sums over axes that do not lie as one": (ct.transpose() >> ct.sum(axis=1), (X.reshape(4, 12).T,)),
 }  # fmt: skip
 
