@@ -7,6 +7,7 @@ compiles all of it together.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from catad.engine.counting import counting
 from catad.engine.program import Program
 from catad.fronts import front_of, specialised
 from catad.functors import as_chain, fused, linear_graph
-from catad.linear.as_matrix import DENSE_LIMIT, written_at_once
+from catad.linear.as_matrix import DENSE_LIMIT, may_be_spread, written_at_once
 from catad.linear.dense_wires import matrix_on
 from catad.linear.habit import Expected, Habit
 from catad.linear.map import LinearMap, expected_map, linear_map
@@ -42,6 +43,7 @@ class JacobianProgram(NamedTuple):
     program: Program
     structure: Structure
     cod: Space
+    is_array: bool = False
 
 
 class Called:
@@ -63,14 +65,14 @@ class Called:
     def run(self, xp: Any, leaves: Sequence[Array], plain: Any) -> Any:
         """The Jacobian in the form that is asked for; unless `plain` is empty, by its own program."""
         result, made = self.result, self.made
-        if result == "array":
+        if made.is_array:
             return made.program(xp, leaves)[0]
         linear = self._with_array(leaves) if self.habit.next() and self.may_write and not plain and counting() is None else None
         if linear is None:
             outs = made.program(xp, leaves)[: len(made.structure.slots)]
             linear = linear_map(self.dom, self.cod, made.structure, outs)
-            if result == "sparse":
-                return linear.tocsr()
+            if result != "structured":
+                return linear.tocsr() if result == "sparse" else linear.todense()
             linear.expected = Expected(self.habit, [], made.program, ())
         if self.trees is not None:
             linear.trees = self.trees
@@ -121,7 +123,7 @@ def jacobian_at(
         b = Builder()
         return as_chain(linear_graph(b, fused(term, space), [b.wire(leaf) for leaf in space.leaves], by)[1])
 
-    def planned(structure: Structure) -> Plan:
+    def planned(structure: Structure, request: Request) -> Plan:
         return plan_at(sizes_of(f, by, request), at.dom, structure, request, at_size)
 
     def made() -> Called:
@@ -136,7 +138,7 @@ def jacobian_at(
 
 
 def _made(
-    at: Point, by: tuple[int, ...] | None, own: Space, request: Request, planned: Callable[[Structure], Plan]
+    at: Point, by: tuple[int, ...] | None, own: Space, request: Request, planned: Callable[[Structure, Request], Plan]
 ) -> JacobianProgram:
     f, dom = at.term, at.dom
     wiring = fused(f, dom)
@@ -145,12 +147,14 @@ def _made(
     results, network, slots = linear_graph(b, wiring, xs, by)
     if not network.dom or not network.cod:
         raise errors.DerivativeError(errors.integers_alone(dom, f))
-    plan = planned(as_chain(network))
+    structure = as_chain(network)
+    is_array = request.result == "array" and not may_be_spread(structure)
+    plan = planned(structure, request if is_array or request.result != "array" else replace(request, result="structured"))
     outs: Sequence[Wire] = b.inline(plan.wiring, slots)
-    if request.result == "array":
+    if is_array:
         outs = (array_on(b, plan.result, outs, tangent_space(own), tangent_space(wiring.cod)),)
     ends = tuple(outs) or tuple(results[:1])  # a loop that must count its steps runs before a result (`Builder.finish`)
-    return JacobianProgram(Program(b.finish(dom, xs, ends), small=SMALL), plan.result, wiring.cod)
+    return JacobianProgram(Program(b.finish(dom, xs, ends), small=SMALL), plan.result, wiring.cod, is_array)
 
 
 def array_on(b: Builder, structure: Structure, slots: Sequence[Wire], dom: Space, cod: Space) -> Wire:

@@ -15,9 +15,11 @@ from catad.arrays import Array, apart, as_array, common_module
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.columns import check_numbers, common_dtype, mapped
+from catad.linear.compressed import entries_by_colours, is_known
 from catad.linear.dense_wires import matrix_on, takes_rows
 from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
+from catad.linear.sparsity import may_have_few
 from catad.linear.structure import Cells, Placed, Structure
 from catad.spaces import Product, Tensor
 from catad.wiring import Builder
@@ -32,6 +34,8 @@ SMALL = 1 << 18  # numbers in the largest array of such a program up to which al
 PUSHED = 1 << 24  # operations of a basis through a map up to which no product is looked for
 AT_ONCE = 1 << 20  # numbers of an array that is made together with the map
 SPARSE = 16  # what an operation of a product of sparse matrices costs, in operations on dense arrays
+LARGE = 1 << 14  # numbers of an array from which on its entries are spread over zeros, where it is nearly all zeros
+FEW = 16  # one entry in so many numbers: such an array is nearly all zeros
 
 
 def todense(linear: LinearMap, force: bool = False) -> Array:
@@ -40,12 +44,16 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     if rows * columns > DENSE_LIMIT and not force:
         raise errors.DenseLimitError(errors.too_large(rows, columns, linear.dtype.itemsize, DENSE_LIMIT))
     xp = common_module(linear.slots)
+    plain = _is_plain(linear)
+    shape = (*linear.cod.leaves[0].shape, *linear.dom.leaves[0].shape) if plain else None
+    if xp is np and is_large(linear.structure):
+        spread = _spread(linear, shape or linear.shape)
+        if spread is not None:
+            return spread
     linear = _cheaper(linear)
     structure = linear.structure
     if structure.holds_matrix:
         return structure.dense(xp, linear.slots)
-    plain = _is_plain(linear)
-    shape = (*structure.cod[0].shape, *structure.dom[0].shape) if plain else None
     by_rows = takes_rows(structure)
     if xp is np and 0 < (rows if by_rows else columns) <= KEPT_BASIS:
         made: Array = _written_out(structure, shape)(xp, linear.slots)[0]
@@ -53,6 +61,27 @@ def todense(linear: LinearMap, force: bool = False) -> Array:
     # each column is the image of a unit vector, each row one under the transpose
     matrix = (_columns(linear.T, xp) if by_rows else _columns(linear, xp).T).astype(_dtype(linear), copy=False)
     return matrix if shape is None else matrix.reshape(shape)
+
+
+def is_large(structure: Structure) -> bool:
+    """True where the array of a map is so large that its entries are spread over zeros, where they are few."""
+    return structure.rows * structure.columns >= LARGE and not structure.holds_matrix
+
+
+@lru_cache(maxsize=4096)
+def may_be_spread(structure: Structure) -> bool:
+    """True where the array of a map is large and has few entries that can differ from zero, by all that is known without data."""
+    return is_large(structure) and may_have_few(structure, structure.rows * structure.columns // FEW)
+
+
+def _spread(linear: LinearMap, shape: tuple[int, ...]) -> Array | None:
+    """The array from the entries alone; None where they are not found by colours."""
+    found = entries_by_colours(linear.structure, linear.slots, linear.shape[0] * linear.shape[1] // FEW)
+    if found is None:
+        return None
+    out = np.zeros(linear.shape[0] * linear.shape[1], _dtype(linear))
+    out[found[0].flat] = found[1]
+    return out.reshape(shape)
 
 
 def _is_plain(linear: LinearMap) -> bool:
@@ -67,7 +96,8 @@ def _dtype(linear: LinearMap) -> np.dtype[Any]:
 
 def written_at_once(structure: Structure) -> bool:
     """True where the array of a map is not large, and is not what takes long: a program of the map may make it, too."""
-    return structure.rows * structure.columns <= AT_ONCE and _to_basis(structure) <= PUSHED
+    size = structure.rows * structure.columns
+    return size <= AT_ONCE and _to_basis(structure) <= PUSHED and not (is_large(structure) and is_known(structure, size // FEW))
 
 
 @lru_cache(maxsize=128)
@@ -132,9 +162,27 @@ def _sparse(xp: Any) -> Any:
 def tocsr(linear: LinearMap) -> Any:
     """See `LinearMap.tocsr`."""
     xp = common_module(linear.slots)
+    sparse = _sparse(xp)
+    if xp is np:
+        coloured = entries_by_colours(linear.structure, linear.slots)
+        if coloured is not None:
+            found, values = coloured
+            arrays = values.astype(_dtype(linear), copy=False), found.indices.copy(), found.indptr.copy()
+            made = sparse.csr_matrix(arrays, shape=linear.shape)
+            made.has_canonical_format = True  # which SciPy need not find out
+            if np.count_nonzero(values) < len(values):
+                made.eliminate_zeros()
+            return made
     linear = _cheaper(linear)
-    matrix = _csr(_sparse(xp), xp, (linear.structure, tuple(range(len(linear.slots)))), linear.slots)
-    return matrix.astype(_dtype(linear), copy=False)
+    matrix = _csr(sparse, xp, (linear.structure, tuple(range(len(linear.slots)))), linear.slots)
+    return _without_zeros(matrix.astype(_dtype(linear), copy=False))
+
+
+def _without_zeros(matrix: Any) -> Any:
+    """The matrix without stored zeros, in order: the same in whatever way its entries were found."""
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def _csr(sparse: Any, xp: Any, part: Placed, slots: Any) -> Any:

@@ -88,10 +88,10 @@ def takes_rows(structure: Structure) -> bool:
     rows, columns = structure.rows, structure.columns
     if rows >= columns or MANY * rows <= columns:
         return rows < columns
-    return rows * _written(structure.T) < columns * _written(structure)
+    return rows * numbers_written(structure.T) < columns * numbers_written(structure)
 
 
-def _written(structure: Structure) -> int:
+def numbers_written(structure: Structure) -> int:
     """The numbers that the boxes of one application write, at least one."""
     wiring, _ = applying(structure)
     boxes = [box for box in wiring.boxes if box.ins and not isinstance(box.primitive, Reshaped)]

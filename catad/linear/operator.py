@@ -221,7 +221,8 @@ class Operator:
     def tocsr(self: Any) -> Any:
         """The matrix on flattened vectors as a compressed sparse row matrix of SciPy or CuPy, by device.
 
-        Its methods convert further: `L.tocsr().tocoo()`. Raises `EngineError` without SciPy.
+        Entries that are zero are not stored, and the indices of a row are in order. Its methods convert further:
+        `L.tocsr().tocoo()`. Raises `EngineError` without SciPy.
         """
         return as_matrix.tocsr(self)
 
