@@ -298,6 +298,33 @@ def _key(front: Front, args: Sequence[Any], kwargs: dict[str, Any], leaves: list
         return None
 
 
+def call_key(term: D, args: Sequence[Any]) -> tuple[Any, list[Any]]:
+    """What is equal for calls of a term that run one program, None where that is not known; and the leaves of the arguments."""
+    leaves: list[Any] = []
+    front = front_of(term)
+    if front is not None:
+        return _key(front, args, {}, leaves), leaves
+    try:
+        return tuple([_read_arrays(arg, leaves) for arg in args]), leaves
+    except _Unknown:
+        return None, leaves
+
+
+def _read_arrays(value: Any, leaves: list[Any]) -> Any:
+    """The same as `_read` for arrays in tuples; anything else is converted first."""
+    if type(value) is np.ndarray:
+        leaves.append(value)
+        return value.shape, value.dtype
+    if type(value) is tuple:
+        return (tuple, *[_read_arrays(part, leaves) for part in value])
+    raise _Unknown
+
+
+def are_read(read: Sequence[Any], leaves: Sequence[Any]) -> bool:
+    """True where the leaves that were read are those of the domain, and no array has been converted first."""
+    return _in_order(read, None, leaves)
+
+
 class Called(NamedTuple):
     """A program for calls of one key: `order` are the positions of its arguments among the leaves that were read, where they
     stand in another order."""

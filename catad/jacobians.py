@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import errors
 from catad.arrays import common_module
-from catad.calling import Point
+from catad.calling import Point, are_read, call_key
 from catad.calls import constructor
 from catad.derive import coefficients_at, taken_point
 from catad.engine.choice import running
@@ -78,14 +77,14 @@ class Jacobian:
         if isinstance(self.mode, Plan):
             linear = self._as_planned(self.mode, primals, named)
             return linear.todense() if self.result == "array" else linear.tocsr() if self.result == "sparse" else linear
-        key = None if named or watches() else self._key(primals)
+        key, read = (None, []) if named or watches() else self._key(primals)
         entry = None if key is None else cache_of(self.f).get(key)
         if entry is not None:
             if (front := front_of(self.f)) is not None:
                 front.check()
             found = entry.value
             try:
-                return found.run(np, primals, entry.loops)
+                return found.run(np, read, entry.loops)
             except TripCountChanged:  # the program is laid out again
                 pass
         at = self._point(primals, named)
@@ -96,17 +95,13 @@ class Jacobian:
             trees = self._trees(at, tree, dom, made.cod)
             return Called(made, tangent_space(dom), tangent_space(made.cod), trees, self.result)
 
-        lasts = key is not None and len(at.leaves) == len(primals) and all(map(is_, at.leaves, primals))
+        lasts = key is not None and are_read(read, at.leaves)
         return jacobian_at(at, None if self.argnums is None else by, dom, request, called, self.f, key if lasts else None)
 
-    def _key(self, primals: Sequence[Value]) -> Any:
-        """What is equal for calls that run one program; None where that is not known."""
-        key: list[Any] = [self._kind, running(np)]
-        for x in primals:
-            if type(x) is not np.ndarray:
-                return None
-            key += (x.shape, x.dtype)
-        return tuple(key)
+    def _key(self, primals: Sequence[Value]) -> tuple[Any, list[Any]]:
+        """What is equal for calls that run one program, None where that is not known; and the leaves of the point."""
+        key, read = call_key(self.f, primals)
+        return None if key is None else (self._kind, running(np), key), read
 
     def _as_planned(self, plan: Plan, primals: Sequence[Value], named: dict[str, Value]) -> LinearMap:
         """The map by a plan that was given."""
