@@ -54,7 +54,7 @@ _bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
 @lru_cache(maxsize=KEPT)
 def of_structure(structure: Structure, request: Request) -> Runnable:
     """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
-    factors = factors_of(structure)
+    factors, request = factors_of(structure), request.at(structure)
     if request.result == "sparse":
         _check_pattern(factors)
     if request.mode == "elimination":

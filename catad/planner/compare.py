@@ -66,6 +66,7 @@ def comparison(own: Runnable, structure: Structure | None, request: Request) -> 
     """See `ct.Plan.compare`."""
     factors = own.chain
     whole = structure_of(as_they_stand(factors))[0]
+    request = request.at(whole)
     free = replace(request, mode="auto")
     ways: dict[str, Callable[[], Runnable | None]] = {
         "forward": lambda: cache.of_factors(factors, replace(free, mode="forward")),
@@ -107,6 +108,7 @@ def notes(own: Runnable, request: Request) -> list[str]:
     result = own.execution.result
     noted = []
     whole = structure_of(as_they_stand(own.chain))[0]
+    request = request.at(whole)
     pattern = pattern_of(whole)
     if pattern is not None and is_compressed(whole) and (whole.is_lazy or len(own.chain.parts) > 1):
         noted += colours.lines(pattern)

@@ -69,7 +69,7 @@ class CostProfile:
 
     @cached_property
     def _table(self) -> dict[str, Rates]:
-        return dict(self.rates)
+        return {kind: Rates(*rates) for kind, rates in self.rates}  # whose rates may be plain tuples
 
     def seconds(self, work: Iterable[tuple[str, int, int, int]]) -> float:
         """The time of some boxes, given as (kernel, launches, bytes, operations)."""
@@ -94,6 +94,15 @@ class CostProfile:
             own = within if kernel == "matmul" else call
             total += nbytes * own.byte + operations * own.operation
         return total
+
+    @cached_property
+    def within(self) -> CostProfile:
+        """The profile of boxes within one compiled function, where nothing is launched; itself where such are not measured."""
+        call, product = self._table.get(CALL), self._table.get(WITHIN)
+        if call is None or product is None:
+            return self
+        inside = {"matmul": product._replace(launch=0.0), OTHERS: call._replace(launch=0.0), CALL: call, WITHIN: product}
+        return CostProfile(self.engine, tuple(sorted(inside.items())), self.measured)
 
     def to_json(self) -> str:
         """The profile as the text of its file."""

@@ -249,14 +249,14 @@ class Plan(Reports):
         a basis through it, `["pull", 1]` by pulling one back. An order is a flat list that names every inner vertex once;
         `["push", p, s]` between vertices writes out the map from p to s. Raises `PlanError` naming the place of what is neither.
         """
-        request = replace(self.request, mode=choice, memory=None)
+        request = replace(self.request.at(self.structure), mode=choice, memory=None)
         found = self.strategy.edited(choice, request)
         if found is None and isinstance(choice, str) and choice == "elimination":
             found = cache.order_of(self.structure, self.chain, request)
         if found is None:
             found = cache.of_factors(self.chain, request.for_chain(len(self.factors)))
         known = replace(found, exact=False) if self.recomputes else found
-        return replace(self, strategy=known, request=replace(request, mode="auto"))
+        return replace(self, strategy=known, request=replace(self.request, mode="auto", memory=None))
 
     def to_json(self) -> str:
         """The plan as JSON text; its "bracketing", or its "order", may be edited and given back to `Plan.from_json`."""
@@ -289,13 +289,13 @@ class Plan(Reports):
         """The choices that step `step` (counted from 0) rejected, with the cost of each."""
         if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < len(self.steps):
             raise errors.PlanError(errors.no_such_step(step, len(self.steps)))
-        return self.strategy.why(step, self.request)
+        return self.strategy.why(step, self.request.at(self.structure))
 
     def alternatives(self) -> list[tuple[Any, Cost]]:
         """Every bracketing with its cost, cheapest first; there are Catalan(n - 1), so for at most 10 factors."""
         if not isinstance(self.strategy, Bracketing):
             raise errors.PlanError(errors.other_kind_of_plan("bracketing", self.kind))
-        return self.strategy.alternatives(self.request.model)
+        return self.strategy.alternatives(self.request.at(self.structure).model)
 
 
 def plan(

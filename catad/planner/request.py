@@ -27,6 +27,7 @@ COSTS = ("operations", "time")
 Result = Literal["structured", "array", "sparse"]
 RESULTS: tuple[str, ...] = get_args(Result)
 UNWRITTEN = ("a cost profile", "a function")
+AS_ONE = 1 << 16  # numbers of the largest array of a map whose array one compiled function makes
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,15 @@ class Request:
         if isinstance(self.mode, str):
             return self
         return replace(self, mode=brackets.read(self.mode, n))
+
+    def at(self, structure: Structure | None) -> Request:
+        """The same for a map: without launches where it is small and wanted as an array, since one function makes that."""
+        if structure is None:
+            return self
+        size = max([structure.rows * structure.columns, *[slot.size for slot in structure.slots]], default=0)
+        if self.result != "array" or size > AS_ONE or not isinstance(self.model, CostProfile):
+            return self
+        return replace(self, model=self.model.within)
 
     @property
     def ended(self) -> str:

@@ -161,7 +161,7 @@ def _far(first: Space, dom: Space, lay_out: LaidOut) -> tuple[Space, Structure] 
 
 def _cheapest(structure: Structure, request: Request, known: Sequence[Runnable]) -> Runnable:
     """The cheapest of some choices for other sizes, a basis, and multiplying from one end, at a size."""
-    factors = factors_of(structure)
+    factors, request = factors_of(structure), request.at(structure)
     choices = {made.text: made for made in known}.values()
     tried = [again(made, structure, request) for made in choices]
     n = len(factors.parts)
@@ -187,6 +187,7 @@ def _priced(value: float, result: Structure, request: Request, make: Callable[[]
 def again(made: Runnable, subject: Structure | Factors, request: Request) -> Priced | None:
     """The choice of a plan for other sizes, at those of a structure or a list of factors; None where it is no choice there."""
     factors = subject if isinstance(subject, Factors) else factors_of(subject)
+    request = request if isinstance(subject, Factors) else request.at(subject)
     if isinstance(made, EliminationOrder):
         graph = graph_of(factors.parts, factors.slots) if isinstance(subject, Factors) else _graph(subject, factors)
         if graph.inner != made.graph.inner:

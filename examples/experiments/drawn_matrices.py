@@ -11,9 +11,7 @@ find nothing that an earlier program left, compiled code neither. Prints the rat
 from __future__ import annotations
 
 import argparse
-import gc
 import json
-import multiprocessing
 import os
 import time
 from collections.abc import Callable
@@ -22,7 +20,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
-from measuring import table
+from measuring import apart, table
 from small_matrices import prefixes
 
 import catad as ct
@@ -148,20 +146,6 @@ def boxes_of(f: Any, x: Any) -> int:
 
 
 # -- measured
-
-
-def apart(call: Callable[[], Any]) -> Any:
-    """The result of a call in a copy of this process, on which it leaves no trace."""
-    gc.collect()
-    gc.freeze()  # what is here already is not collected there, which would copy its pages
-    context = multiprocessing.get_context("fork")
-    receive, send = context.Pipe(False)
-    process = context.Process(target=lambda: send.send(call()))
-    process.start()
-    send.close()
-    found = receive.recv()
-    process.join()
-    return found
 
 
 def first(program: Callable[[], Drawn], call: Callable[[Drawn], Any]) -> float:
