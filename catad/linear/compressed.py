@@ -21,7 +21,7 @@ from catad.arrays import Array
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import batch
-from catad.linear.dense_wires import matrix_on, numbers_written
+from catad.linear.dense_wires import matrix_on, numbers_written, takes_rows
 from catad.linear.entries import Crowded
 from catad.linear.gather import Gathered, rows_of
 from catad.linear.sparsity import MOST, Places, colours_of, fixing, most_in_a_row, places_of
@@ -179,7 +179,7 @@ def _way(structure: Structure, own: Places) -> _Way | None:
     """The cheaper way for one part; None where its columns and rows cannot be coloured in time."""
     size = structure.rows * structure.columns
     if size <= SMALL_PART or FULL * len(own) >= size:
-        return _Way(None, False, size)
+        return _Way(None, False, size if structure.is_full else _by_basis(structure))
     forth, back = (structure.dom, own.rows, own.columns), (structure.cod, own.columns, own.rows)
     ways = [(numbers_written(s), pull, side) for s, pull, side in ((structure, False, forth), (structure.T, True, back))]
     ways.sort(key=lambda way: way[0] * sum(_least(*way[2])))
@@ -191,6 +191,11 @@ def _way(structure: Structure, own: Places) -> _Way | None:
                 written = cost * sum([_count(one) for one in colours])
                 best = _Way(colours, pull, written) if best is None or written < best.written else best
     return best
+
+
+def _by_basis(structure: Structure) -> int:
+    """The numbers that writing a map out by a basis writes."""
+    return structure.rows * numbers_written(structure.T) if takes_rows(structure) else structure.columns * numbers_written(structure)
 
 
 def _count(colours: Array) -> int:

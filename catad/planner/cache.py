@@ -45,6 +45,7 @@ COUNTED = 0.08  # seconds of it where operations are counted
 BY_COUNT = 0.04  # at least where operations are counted
 WORTH = 2e-3  # seconds of work that may find something
 AFRESH = 2 * LONGEST  # the effort of a search that takes nothing from other sizes
+THIN = 1 << 15  # numbers of a result up to which, by time, no thinner one is worth the search
 LARGER = "what costs less stores more than the dense form"
 KEPT = 1024  # strategies, and bracketings by kinds
 
@@ -70,6 +71,8 @@ def of_structure(structure: Structure, request: Request) -> Runnable:
 
 def _thinner(made: Runnable, structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The plan `made`, or one that keeps thin vertices; by time these are looked for where they may save what that takes."""
+    if request.model is not None and made.execution.result.stored <= THIN:
+        return made
     graph, basis = _graph(structure, factors), written(structure_of(as_they_stand(factors))[0], request.model)
     work, least = effort(basis, request, len(graph.edges)), floor(request.model, len(graph.edges))
     if work is not None and request.model is not None and basis is not None and PROVEN * USES * basis.compiled <= least:
