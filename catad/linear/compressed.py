@@ -195,7 +195,9 @@ def _way(structure: Structure, own: Places) -> _Way | None:
 
 def _by_basis(structure: Structure) -> int:
     """The numbers that writing a map out by a basis writes."""
-    return structure.rows * numbers_written(structure.T) if takes_rows(structure) else structure.columns * numbers_written(structure)
+    if takes_rows(structure):
+        return structure.rows * numbers_written(structure.T)
+    return structure.columns * numbers_written(structure)
 
 
 def _count(colours: Array) -> int:
