@@ -125,8 +125,8 @@ def address(array: Any) -> int:
     >>> address(x[1:]) - address(x)
     8
     """
-    if _HEAD and type(array) is np.ndarray:
-        return _word_at(id(array) + _HEAD).value
+    if HEAD and type(array) is np.ndarray:
+        return _word_at(id(array) + HEAD).value
     found: int = array.__array_interface__["data"][0]
     return found
 
@@ -139,8 +139,8 @@ def places(arrays: Sequence[Any]) -> Callable[[], list[int]]:
     >>> found() == [address(x)]
     True
     """
-    if _HEAD and all(type(array) is np.ndarray for array in arrays):
-        words = [_word_at(id(array) + _HEAD) for array in arrays]
+    if HEAD and all(type(array) is np.ndarray for array in arrays):
+        words = [_word_at(id(array) + HEAD) for array in arrays]
         return lambda: [word.value for word in words]
     return lambda: [address(array) for array in arrays]
 
@@ -183,4 +183,4 @@ def _head() -> int:
     return object.__basicsize__
 
 
-_HEAD = _head()
+HEAD = _head()

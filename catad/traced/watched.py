@@ -2,7 +2,8 @@
 
 A look says "surely the same", or nothing; then what the value holds is compared with what it held, part by part. For the look
 nothing is taken apart again: the containers have the same parts, the arrays stand where they stood, and their memory has the bits
-of their copies. Where a function is called often, one compiled function tells this for all of them (`engine/cpu/run/tags.py`).
+of their copies. Where a function is called often, one compiled function tells this for all arrays (`engine/cpu/run/looks.py`),
+and another one compares the tags of large ones (`engine/cpu/run/tags.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from catad.buffers import places, same_bits
-from catad.engine.cpu.run import tags
+from catad.engine.cpu.run import looks, tags
 
 OFTEN = 50  # looks after which compiled code is worth what it takes to make
-LARGE = 1 << 18  # bytes in all for which it is
+LARGE = 1 << 18  # bytes in all whose tags are compared
 _meaning = attrgetter("shape", "strides", "dtype")  # what can be changed in place beside the numbers
 
 
@@ -25,7 +26,8 @@ class Watch:
     """What a value is made of: containers with their parts, contiguous arrays with their copies, and arrays that are closed."""
 
     __slots__ = (
-        "_arrays", "_closed", "_containers", "_copies", "_looks", "_meanings", "_places", "_starts", "_tags", "_whole",
+        "_arrays", "_at_once", "_closed", "_containers", "_copies", "_looks", "_meanings", "_places", "_starts", "_tags",
+        "_whole",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +42,7 @@ class Watch:
         self._places = places(self._arrays)
         self._starts, self._meanings = self._places(), list(map(_meaning, self._arrays))
         self._looks = 0
+        self._at_once: looks.Looks | None = None
         self._tags: tags.Tags | None = None
 
     def same(self, whole: Any) -> bool:
@@ -49,15 +52,17 @@ class Watch:
         for container, parts in self._containers:
             if len(container) != len(parts) or not all(map(is_, container, parts)):
                 return False
-        if self._places() != self._starts or list(map(_meaning, self._arrays)) != self._meanings:
-            return False
         if self._closed and not all(map(is_closed, self._closed)):
             return False
-        if self._tags is not None:
-            return self._tags.same()
+        if self._at_once is not None:
+            return self._at_once.same() and (self._tags is None or self._tags.same())
+        if self._places() != self._starts or list(map(_meaning, self._arrays)) != self._meanings:
+            return False
         self._looks += 1
-        if self._looks > OFTEN and sum([array.nbytes for array in self._arrays]) >= LARGE and tags.supported():
-            self._tags = tags.Tags(self._arrays, self._copies)
+        if self._looks == OFTEN and looks.supported():
+            large = sum([array.nbytes for array in self._arrays]) >= LARGE and tags.supported()
+            self._tags = tags.Tags(self._arrays, self._copies) if large else None
+            self._at_once = looks.Looks(self._arrays, self._copies, not large)
         return all(map(same_bits, self._arrays, self._copies))
 
 

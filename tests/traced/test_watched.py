@@ -17,9 +17,12 @@ RNG = np.random.default_rng(0)
 needs_tags = pytest.mark.skipif(not tags.supported(), reason="this processor has no such instructions")
 
 
-def weights(dtype: Any = np.float64) -> dict[str, Any]:
-    """Containers within each other: all in all more than `watched.LARGE` bytes."""
-    made = [RNG.standard_normal(20_001).astype(dtype) for _ in range(4)]
+MANY, FEW = 20_001, 1_062  # numbers of an array: four have more than `watched.LARGE` bytes in all, or less
+
+
+def weights(size: int = MANY) -> dict[str, Any]:
+    """Containers within each other."""
+    made = [RNG.standard_normal(size) for _ in range(4)]
     return {"pair": (made[0], made[1]), "list": [made[2], 3.0, "name"], "alone": made[3].reshape(59, -1)}
 
 
@@ -29,7 +32,8 @@ def bits_of(array: Any) -> Any:
 
 def flip(place: int) -> Callable[[dict[str, Any]], None]:
     def change(w: dict[str, Any]) -> None:
-        bits_of(w["pair"][1])[place] ^= 1
+        bits = bits_of(w["pair"][1])
+        bits[place % len(bits)] ^= 1
 
     return change
 
@@ -58,8 +62,16 @@ def shape(w: dict[str, Any]) -> None:
     w["alone"].shape = (3, 59, -1)
 
 
+def flat(w: dict[str, Any]) -> None:
+    w["alone"].shape = (-1,)
+
+
 def dtype(w: dict[str, Any]) -> None:
     w["alone"].dtype = np.int64
+
+
+def narrow(w: dict[str, Any]) -> None:
+    w["alone"].dtype = np.float32
 
 
 def zeros(w: dict[str, Any]) -> None:
@@ -78,16 +90,18 @@ def turned(w: dict[str, Any]) -> None:
 
 CHANGES = {
     "first bit": flip(0), "last bit": flip(-1), "a bit": flip(70_001), "at the edge of a block": flip(4096), "in a dict": in_dict,
-    "in a list": in_list, "a number": a_number, "a longer list": longer, "another key": another_key, "shape": shape,
-    "dtype": dtype, "zeros": zeros, "blocks swapped": swapped, "words swapped": turned,
+    "in a list": in_list, "flat": flat, "narrow": narrow, "a number": a_number, "a longer list": longer,
+    "another key": another_key, "shape": shape, "dtype": dtype, "zeros": zeros, "blocks swapped": swapped,
+    "words swapped": turned,
 }  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
 @pytest.mark.parametrize("looks", [2, watched.OFTEN + 5])
+@pytest.mark.parametrize("size", [MANY, FEW])
 @pytest.mark.parametrize("name", CHANGES)
-def test_every_change_is_noticed(name: str, looks: int) -> None:
-    w = weights()
+def test_every_change_is_noticed(name: str, size: int, looks: int) -> None:
+    w = weights(size)
 
     def f(x: Any) -> Any:
         return w["pair"][0][:3] * x
@@ -101,8 +115,9 @@ def test_every_change_is_noticed(name: str, looks: int) -> None:
 
 
 @pytest.mark.parametrize("looks", [2, watched.OFTEN + 5])
-def test_a_change_that_is_taken_back_is_none(looks: int) -> None:
-    w = weights()
+@pytest.mark.parametrize("size", [MANY, FEW])
+def test_a_change_that_is_taken_back_is_none(size: int, looks: int) -> None:
+    w = weights(size)
 
     def f(x: Any) -> Any:
         return w["pair"][0][:3] * x
