@@ -83,7 +83,7 @@ def _thinner(made: Runnable, structure: Structure, factors: Factors, request: Re
 def _by_elimination(structure: Structure, factors: Factors, request: Request) -> Runnable:
     """The best order of elimination; a basis through the whole map where there are too many terms to look at any order."""
     graph = _graph(structure, factors)
-    found, _ = cheapest(graph, factors, request)
+    found = cheapest(graph, factors, request).order
     if found is not None:
         return replace(found, mode="elimination")
     basis = None if request.budget is not None else written(structure_of(as_they_stand(factors))[0], request.model)
@@ -112,14 +112,15 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     size = len(factors.parts) if graph is None else len(graph.edges)
     asked = request if request.effort is not None else replace(request, effort=effort(basis, request, size))
     made: Runnable | None
+    proof: tuple[str, ...] = ()
     if graph is None or graph.is_path or not graph.inner:
         made = _of_factors(factors, asked)
     else:
-        made = _of_graph(graph, factors, asked, basis)
+        made, proof = _of_graph(graph, factors, asked, basis)
     if made is None:
         assert basis is not None
         found = through_basis(factors, request, basis.how)
-        return found if found is not None else _of_factors(factors, request)
+        return replace(found, exact=bool(proof), but=proof) if found is not None else _of_factors(factors, request)
     if request.result == "array":
         return _cheaper_array(made, basis, factors, request)
     if basis is None or made.execution.result.is_lazy:
@@ -133,11 +134,13 @@ def _cheaper(structure: Structure, factors: Factors, request: Request) -> Runnab
     return replace(through, exact=made.exact and basis.value <= made.cost.value, but=made.but, stopped=made.stopped)
 
 
-def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Basis | None) -> Runnable | None:
+def _of_graph(
+    graph: LinearGraph, factors: Factors, request: Request, basis: Basis | None
+) -> tuple[Runnable | None, tuple[str, ...]]:
     """The cheaper of the best order and the best bracketing; None where both are found to be no better than the basis.
 
-    Bracketings are looked at where the search for an order did not end, with the work that it left. Where it found nothing, they
-    must be worth the work.
+    Beside it, where there is none: among what the basis is known to be the best. Bracketings are looked at where the search for
+    an order did not end, with the work that it left. Where it found nothing, they must be worth the work.
     """
     order: EliminationOrder | None = None
     error: errors.PlanError | None = None
@@ -148,7 +151,9 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
         if basis is not None and share is not None and len(graph.inner) <= FEW_VERTICES:
             proven = COUNTED if request.model is None else min(LONGEST, PROVEN * USES * basis.compiled)
             share, left = max(share, proven), max(left or 0.0, proven if request.model is not None else LONGEST)
-        order, rest = cheapest(graph, factors, replace(request, effort=share), most)
+        order, rest, proof = cheapest(graph, factors, replace(request, effort=share), most)
+        if proof:
+            return None, proof
         left = None if left is None or share is None or rest is None else left - share + rest
     except errors.PlanError as found:
         if least_of(found) is None:
@@ -159,9 +164,9 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
         # by time, all orders were looked at with sums added as they come: bracketings take longer than they are likely to save
         ended = order is not None and (order.exact or (request.model is not None and order.stopped == SUMS))
         if order is not None and (ended or left < WORTH) and not free:
-            return order
+            return order, ()
         if order is None and basis is not None and left < (WORTH if request.model is None else least):
-            return None
+            return None, ()
     try:
         bound_of_both = most if order is None else min(most, order.cost.value)
         bracketed = _bracketing(factors, replace(request, effort=left), math.inf if left is None else bound_of_both)
@@ -172,10 +177,10 @@ def _of_graph(graph: LinearGraph, factors: Factors, request: Request, basis: Bas
         if order is None:
             assert error is not None
             raise error from None
-        return replace(order, exact=False)
+        return replace(order, exact=False), ()
     if bracketed is None:
-        return order
-    return cheaper(order, bracketed, request)
+        return order, ()
+    return cheaper(order, bracketed, request), ()
 
 
 def effort(basis: Basis | None, request: Request, size: int) -> float | None:

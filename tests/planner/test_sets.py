@@ -13,7 +13,7 @@ from catad.planner.factors import factors_of
 from catad.planner.heuristics import Work
 from catad.planner.network import sets
 from catad.planner.network.kinds import Kinds, OutOfWork
-from catad.planner.network.search import Search
+from catad.planner.network.search import LARGER, Search
 from catad.planner.plan import forget, plan
 from tests.planner.forks import MULTIPLIED, Program, matrix, random_program
 
@@ -102,12 +102,54 @@ def test_a_bug_that_counts_a_sum_twice_is_found(monkeypatch: pytest.MonkeyPatch)
                 parts = sets.connected(search.around, search.inside)
                 ways = [min(search.options(part), key=lambda way: way.cost) for part in parts]
                 if all(len(search.options(part)) == 1 for part in parts):
-                    found += sum([way.cost for way in ways]) + search._sums(ways) != own.price(order) - own.start[2].value
+                    found += sum([way.cost for way in ways]) + search._sums(ways)[0] != own.price(order) - own.start[2].value
         return found
 
     assert wrong() == 0
     monkeypatch.setattr(sets.Sets, "_last", twice)
     assert wrong() > 0
+
+
+def _limited(seed: int, room: float) -> tuple[Search, float, float]:
+    """A search for orders that leave at most so many numbers over dense, the cheapest of these, and the cheapest of all."""
+    _, own, kinds = graph_of(random_program(seed, 4 + seed % 5, (*KINDS, "gather", "pointwise", "product", "flip", "sum"), 7))
+    limited = Search(own.graph, kinds, None, False, own.graph.dense * room)
+    orders = [list(order) for order in permutations(own.graph.inner)] if len(own.graph.inner) <= 5 else [[]]
+    return limited, min(map(limited.price, orders)), min(map(own.price, orders))
+
+
+@pytest.mark.parametrize("subsets", [False, True])
+def test_the_cheapest_order_of_those_that_store_no_more(subsets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside all orders: by connected sets and by sets of vertices that are gone; and where no order fits, none is found."""
+    monkeypatch.setattr(sets.Sets, "in_any_order", not subsets)
+    none = dearer = 0
+    for seed in (*range(60), 75, 231, 273):
+        own, least, free = _limited(seed, 0.6 if seed == 75 else 1.0)
+        if not 2 <= len(own.graph.inner) <= 5:
+            continue
+        found = own.best(float("inf"))
+        assert found is not None and found[1]
+        if least >= LARGER:
+            none += 1
+            assert not found[0]
+        else:
+            dearer += least > free
+            assert own.price(found[0]) == least
+    assert none and dearer
+
+
+def test_a_plan_says_that_no_order_stores_so_little() -> None:
+    """Attention of twelve words: each order leaves more numbers than the dense form, so a basis is the best."""
+    rng = np.random.default_rng(0)
+    queries, keys, values = [rng.standard_normal((8, 8)) / 8 for _ in range(3)]
+
+    def attention(x):
+        weights = np.exp((x @ queries) @ (x @ keys).T)
+        return (weights / np.sum(weights, axis=1, keepdims=True)) @ (x @ values)
+
+    planned = plan(attention, ct.f64[12, 8], want="jacobian", cost="operations")
+    assert planned.exact and "that store no more than the dense form" in planned.reservations
+    assert planned.result.stored <= 96 * 96
 
 
 def test_work_ends_the_search() -> None:

@@ -8,6 +8,7 @@ laid out. `Priced` adds up what an order costs.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import count
 from typing import NamedTuple
 
@@ -140,6 +141,15 @@ class Kinds:
             return Made(-1, cost, joined.peak - operands)
         kind = self.kind(joined.state)
         return Made(kind, cost if self.weight[kind] <= MOST_TERMS else math.inf, joined.peak - operands)
+
+    def stored_by(self, edges: Iterable[int]) -> int:
+        """The numbers that some edges hold, arrays of several edges counted once."""
+        total, shared = 0, set[int]()
+        for edge in edges:
+            own = {k: slot.size for part in self.states[edge] for k, slot in zip(part.ids, part.structure.slots, strict=True)}
+            total += sum([size for k, size in own.items() if k not in shared])
+            shared |= own.keys() & self.shared
+        return total
 
     def begun(self) -> tuple[Side[int], Side[int], Priced]:
         """The edges of the graph, parallel ones added, and what that costs."""

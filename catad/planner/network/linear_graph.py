@@ -85,6 +85,12 @@ class LinearGraph:
         return sum([slot.nbytes for slot in self.slots])
 
     @cached_property
+    def dense(self) -> int:
+        """The numbers of the dense Jacobian."""
+        ins, outs = [sum([leaf.size for v in ends for leaf in self.spaces[v]]) for ends in (range(self.inputs), self.ends)]
+        return ins * outs
+
+    @cached_property
     def sized(self) -> Graph:
         """The graph with the sizes of its vertices alone, for `ct.plan_graph`; vertices have the same numbers."""
         sizes = [max(1, sum([leaf.size for leaf in leaves])) for leaves in self.spaces]

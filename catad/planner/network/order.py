@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from catad import errors
 from catad.linear.apply import applying
@@ -38,6 +38,7 @@ SUMS = "too many structures may be left, or the order in which maps are added ma
 WITHIN = "to within 5%"  # MARGIN, in words
 WAYS = ("push", "pull")
 EACH_ONCE, ORDERS_ONLY = "each product counted once", "among orders of elimination"
+NO_LARGER = "that store no more than the dense form"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +223,7 @@ def laid_out(graph: LinearGraph, order: tuple[Entry, ...], model: Model, explici
 
 def eliminated(graph: LinearGraph, chain: Factors, request: Request) -> EliminationOrder:
     """The cheapest order that is found; raises `PlanError` where none fits the memory."""
-    found, _ = cheapest(graph, chain, request)
+    found = cheapest(graph, chain, request).order
     if found is None:  # not even looked at: the orders of the program and back
         inner = tuple(graph.inner)
         found = _fitting([by_hand(graph, chain, request, order) for order in (inner, inner[::-1])], request)
@@ -272,21 +273,31 @@ def _applying(structure: Structure) -> int:
     return cost_of_wiring(applying(structure)[0])
 
 
-def cheapest(
-    graph: LinearGraph, chain: Factors, request: Request, most: float = math.inf
-) -> tuple[EliminationOrder | None, float | None]:
-    """The cheapest order within the budget, and the seconds of work that are left of `request.effort`, if that was given.
+class Cheapest(NamedTuple):
+    """The cheapest order, if there is one, and the seconds of work that are left of `request.effort`, if that was given.
 
-    None where the budget does not suffice to look at any order, or none costs less than `most`. Raises `PlanError` where none of
-    those that were laid out fits the memory.
+    Without an order, `proof` tells that there is none that costs less than what was given: among which orders.
+    """
+
+    order: EliminationOrder | None
+    left: float | None
+    proof: tuple[str, ...] = ()
+
+
+def cheapest(graph: LinearGraph, chain: Factors, request: Request, most: float = math.inf) -> Cheapest:
+    """The cheapest order within the budget; none where that does not suffice to look at any, or none costs less than `most`.
+
+    Raises `PlanError` where none of those that were laid out fits the memory.
     """
     budget = request.budget if request.budget is not None else BUDGET if request.effort is None else request.effort / PRODUCT
     room = None if request.memory is None else request.memory - graph.nbytes
-    work = Work(budget)
-    found = search(graph, Kinds(graph, request.model, work), room, request.explicit, request.budget is None, most)
-    left = None if request.effort is None else max(0.0, work.left * PRODUCT)
-    if found is None or found.orders[0][0] >= most:
-        return None, left
+    kinds = Kinds(graph, request.model, Work(budget))
+    stored = math.inf if request.result == "array" or request.mode != "auto" else graph.dense
+    found = search(graph, kinds, room, request.explicit, request.budget is None, most, stored)
+    left = None if request.effort is None else max(0.0, kinds.work.left * PRODUCT)
+    if found is None or not found.orders or found.orders[0][0] >= most:
+        proof = () if found is None or found.orders else (EACH_ONCE, ORDERS_ONLY, *([NO_LARGER] if found.larger else []))
+        return Cheapest(None, left, proof)
     made = []
     for value, order in found.orders[: 1 if len(graph.inner) > LARGE or found.apart else LAID_OUT]:
         exact = found.exact and value == found.orders[0][0]
@@ -295,4 +306,4 @@ def cheapest(
     best = _fitting(made, request)
     reached = best.cost.value <= best.bound
     exact, but = best.exact or reached, () if reached and not best.exact else best.but
-    return replace(best, exact=exact, but=but, stopped="" if exact else SUMS if found.ended else request.ended), left
+    return Cheapest(replace(best, exact=exact, but=but, stopped="" if exact else SUMS if found.ended else request.ended), left)

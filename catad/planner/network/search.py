@@ -25,19 +25,21 @@ from catad.planner.network.sets import Sets
 from catad.planner.problems.by_sizes import cheap_order
 
 EXACT = 64  # vertices up to which the exact search is tried
-SUBSETS = 8  # vertices up to which sets of vertices that are gone are searched, where the order of sums matters
+SUBSETS = 9  # vertices up to which sets of vertices that are gone are searched, where the order of sums matters
 OF_EXACT = 0.8  # of the work that is left then
 WINDOWS = (6, 10)  # vertices of an order that are put into their best order at once
 SIZED = 300  # vertices up to which the order by sizes is looked for
 SECONDS = 0.01  # what `cheap_order` may take for that
 USES = 100  # how often a plan is supposed to be run: what one run may save, so many times, is what annealing may take
 PRODUCT, OPERATION = 2e-6, 1e-9  # about the seconds that looking at a product takes, and a multiply-add
+LARGER = 1e25  # added to the cost of what stores more numbers than it may
 OVER = 1e30  # added to the cost of what needs more memory than there is
 
 
 class Found(NamedTuple):
     """Orders, the best first, with what they cost by kinds; whether the first is known to be the best; a bound below all.
 
+    There are none where it is known that none costs less than what was given.
     `apart` says that no two products can be the same, so that what orders cost by kinds is what they take.
     """
 
@@ -46,13 +48,16 @@ class Found(NamedTuple):
     bound: float
     apart: bool
     ended: bool = False  # the exact search ended, without a proof
+    larger: bool = False  # there is none, since all that might cost less store more numbers than they may
 
 
 class Search:
-    """The search for orders of one graph; `memory` limits the bytes of computed arrays."""
+    """The search for orders of one graph; `memory` limits the bytes of computed arrays, `stored` the numbers of the result."""
 
-    def __init__(self, graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool) -> None:
-        self.graph, self.kinds, self.memory, self.explicit = graph, kinds, memory, explicit
+    def __init__(
+        self, graph: LinearGraph, kinds: Kinds, memory: float | None, explicit: bool, stored: float = math.inf
+    ) -> None:
+        self.graph, self.kinds, self.memory, self.explicit, self.stored = graph, kinds, memory, explicit, stored
         self.written: list[Entry] = []  # edges that are written out before anything is eliminated
         self.start = kinds.begun()
         self.ended = False  # the exact search, without a proof
@@ -83,7 +88,13 @@ class Search:
                     if self.kinds.lazy[edge]:
                         priced.write(edge, self.kinds.cheaper_way(edge))
         over = self.memory is not None and priced.peak > self.memory
+        if self.stored < math.inf and self._left(after) > self.stored:
+            priced.value += LARGER
         return priced.value + OVER * priced.peak if over else priced.value
+
+    def _left(self, after: Side[int]) -> int:
+        """The numbers of the maps from inputs to outputs."""
+        return self.kinds.stored_by([edge for p in range(self.graph.inputs) for edge in after[p].values()])
 
     # -- orders to begin with
 
@@ -140,11 +151,12 @@ class Search:
         """The cheapest order by kinds, if it costs less than `most`, and whether no way was left out. Raises `OutOfWork`."""
         before, after, _ = self._fresh()
         inner = list(self.graph.inner)
-        sets = Sets(self.kinds, before, after, inner, most)
+        sets = Sets(self.kinds, before, after, inner, most, self.stored)
         order = sets.best()
         if not sets.exact or sets.in_any_order:
             return order or [], sets.exact
-        return (self._by_subsets(most) or [], True) if len(inner) <= SUBSETS else (order or [], False)
+        may_end = len(inner) <= SUBSETS and self.kinds.work.left >= len(inner) << len(inner)  # about one product in each way
+        return (self._by_subsets(most) or [], True) if may_end else (order or [], False)
 
     def _by_subsets(self, most: float) -> list[int] | None:
         """The cheapest order, sums added as it adds them: the best way to each set of vertices that are gone and its edges."""
@@ -156,15 +168,20 @@ class Search:
                 for v in self.graph.inner:
                     if v in order:
                         continue
-                    to, out = [dict(side) for side in before], [dict(side) for side in after]
+                    to, out = _apart_at(v, before, after)
                     spent = Priced(self.kinds, value)
                     eliminate(to, out, v, spent)
                     if self.kinds.work.spent:
                         raise OutOfWork
-                    key = frozenset([*order, v]), tuple([tuple(sorted(side.items())) for side in out])
-                    if spent.value < most and (key not in longer or spent.value < longer[key][0]):
-                        longer[key] = spent.value, [*order, v], to, out
+                    if spent.value >= most:
+                        continue
+                    gone = [*order, v]
+                    key = sum([1 << u for u in gone]), frozenset([(p, e) for p, side in enumerate(out) for e in side.items()])
+                    if key not in longer or spent.value < longer[key][0]:
+                        longer[key] = spent.value, gone, to, out
             ways = longer
+        if self.stored < math.inf:
+            ways = {key: way for key, way in ways.items() if self._left(way[3]) <= self.stored}
         return min(ways.values(), key=lambda way: way[0])[1] if ways else None
 
     def improved(self, order: Sequence[int], at: int, size: int) -> list[int] | None:
@@ -190,6 +207,16 @@ class Search:
         return spent
 
 
+def _apart_at(v: int, before: Side[int], after: Side[int]) -> tuple[Side[int], Side[int]]:
+    """The same edges, of which those around v may be changed."""
+    to, out = list(before), list(after)
+    for p in before[v]:
+        out[p] = dict(after[p])
+    for s in after[v]:
+        to[s] = dict(before[s])
+    return to, out
+
+
 def search(
     graph: LinearGraph,
     kinds: Kinds,
@@ -197,6 +224,7 @@ def search(
     explicit: bool,
     within_reason: bool = False,
     most: float = math.inf,
+    stored: float = math.inf,
 ) -> Found | None:
     """Cheap orders of a graph; None where the work does not suffice to price any, or none is found that costs less than `most`.
 
@@ -207,7 +235,7 @@ def search(
     exact = False
     least: float = 0
     try:
-        own = Search(graph, kinds, memory, explicit)
+        own = Search(graph, kinds, memory, explicit, stored)
         for order in (list(graph.inner)[::-1], list(graph.inner)):
             if not kinds.work.spent:
                 _offer(tried, own, order, own.price(order, most))
@@ -223,7 +251,7 @@ def search(
         if not tried:
             return None
     if min(tried.values()) >= most:
-        return None
+        return Found([], True, least, False, larger=min(tried.values()) >= LARGER) if exact else None
     if not exact and len(graph.inner) > 1 and min(tried.values()) > least:
         _by_windows(own, tried, _worth(own, tried, least) if within_reason else math.inf)
     ranked = [(value, list(order)) for value, order in _sorted(tried) if value < most]

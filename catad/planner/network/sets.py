@@ -49,8 +49,16 @@ class Option(NamedTuple):
 class Sets:
     """The search on one graph, given by its edges; `inside` are the vertices that may be eliminated, as a set of bits."""
 
-    def __init__(self, kinds: Kinds, before: Side[int], after: Side[int], inside: Sequence[int], most: float = math.inf) -> None:
-        self.kinds, self.before, self.after, self.most = kinds, before, after, most
+    def __init__(
+        self,
+        kinds: Kinds,
+        before: Side[int],
+        after: Side[int],
+        inside: Sequence[int],
+        most: float = math.inf,
+        stored: float = math.inf,
+    ) -> None:
+        self.kinds, self.before, self.after, self.most, self.stored = kinds, before, after, most, stored
         self.inside = sum([1 << v for v in inside])
         self.around: Mapping[int, int] = {v: _bits(before[v]) | _bits(after[v]) for v in inside}
         self.solved: dict[int, list[Option]] = {}
@@ -58,23 +66,29 @@ class Sets:
         self.met: dict[tuple[int, int], set[tuple[int, int]]] = {}  # the kinds that were added, by the vertices between which
 
     def best(self) -> list[int] | None:
-        """The cheapest order, with the sums that its last maps take; None where none costs less than `most`.
+        """The cheapest order, with the sums that its last maps take, of those that leave at most `stored` numbers.
 
-        Raises `OutOfWork`.
+        None where none costs less than `most`. Raises `OutOfWork`.
         """
         parts = connected(self.around, self.inside)
         lists = [self.options(part) for part in parts]
         found: tuple[float, tuple[Option, ...]] | None = None
         for ways in every(*lists):
-            cost = sum([way.cost for way in ways]) + self._sums(ways)
-            if found is None or cost < found[0]:
+            added, edges = self._sums(ways)
+            cost = sum([way.cost for way in ways]) + added
+            if (found is None or cost < found[0]) and (self.stored == math.inf or self._stored(edges) <= self.stored):
                 found = cost, ways
         return None if found is None else [v for way in found[1] for v in way.order()]
 
-    def _sums(self, ways: Sequence[Option]) -> float:
-        """What adding the maps that are left to those that are there costs."""
+    def _sums(self, ways: Sequence[Option]) -> tuple[float, dict[Any, int]]:
+        """What adding the maps that are left to those that are there costs, and all maps then."""
         edges: dict[Any, int] = {(p, s): kind for p, side in enumerate(self.after) for s, kind in side.items()}
-        return sum([self._add(edges, (p, s), kind, (p, s)) for way in ways for p, s, kind in way.left])
+        return sum([self._add(edges, (p, s), kind, (p, s)) for way in ways for p, s, kind in way.left]), edges
+
+    def _stored(self, edges: Mapping[tuple[int, int], int]) -> int:
+        """The numbers of the maps between vertices that stay."""
+        gone = self.inside
+        return self.kinds.stored_by([kind for (p, s), kind in edges.items() if not (gone >> p & 1 or gone >> s & 1)])
 
     def _add(self, edges: dict[Any, int], at: Any, kind: int, pair: tuple[int, int]) -> float:
         """Add a map to the one that is there, in place; what that costs."""
