@@ -78,6 +78,14 @@ BY_BIN = {
     )
     for bins in (5, 9000)
 }
+HALF = np.arange(9000) // 2
+BY_BIN |= {
+    f"positions by bin, {dtype.dtype}": (
+        ct.grad(ct.fork(ct.const(HALF % bins), ct.id) >> ct.histogram(ct.maximum, -np.inf, bins) >> ct.sum()),
+        dtype[9000],
+    )
+    for dtype, bins in ((ct.f64, 5), (ct.f32, 9000))
+}
 LOOPS = {f"loop, {name}": part for name, part in SWEEPS.items()}
 AT_INDICES = {f"at indices, {name}": part for name, part in PROGRAMS.items()}
 ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN, *LOOPS, *AT_INDICES]

@@ -5,6 +5,7 @@ integers, maxima of unsigned integers, bits that are set. What all of them toget
 
     integers     the sum, modulo 2^64
     extrema      the greatest key, whose order is that of the numbers; and whether any number is there
+    positions    the greatest of m - i of the elements i that are looked for: that of the first one of the m elements
     floats       the sum as an integer of 128 bits, in units of 2^-T of the last digit of the greatest number of the place, whose
                  exponent an earlier launch has found. With n numbers no digit above 2^(log n - T) is lost, so that sums are more
                  exact than those of floats in any order. A place with NaN or an infinity notes which of them are there instead.
@@ -33,7 +34,7 @@ ROOM_BITS = 73  # 126 bits of a sum but for the 53 of a number
 STRANGE = 2047  # the exponent of NaN and infinities
 FIELDS = ("work", "rest", "bins", "places", "bits")  # the table: numbers, those of an element, bins, places, log2 of elements
 NAN, ABOVE, BELOW = 1, 2, 4  # what a place of strange numbers holds
-WORDS = {"sum": 1, "max": 2, "min": 2, "peak": 1, "exact": 2}
+WORDS = {"sum": 1, "max": 2, "min": 2, "first": 1, "peak": 1, "exact": 2}
 _INT, _UINT, _FLOAT = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 _SIGN = str(-(1 << 63))
 
@@ -63,6 +64,10 @@ class _Places:
 
     def field(self, name: str) -> str:
         return self.w.set(f"load i64, ptr {self.w.set(f'getelementptr i64, ptr %t, i64 {FIELDS.index(name)}')}")
+
+    def _count(self) -> str:
+        """The number of elements."""
+        return self.w.set(f"udiv i64 {self.field('work')}, {self.field('rest')}")
 
     def word(self, base: str, k: int, place: str, places: str) -> str:
         """The address of word k of a place."""
@@ -109,12 +114,7 @@ class Accumulate(_Places):
         place = w.set(f"add i64 {w.set(f'mul i64 {bin_}, {rest}')}, {c}")
         arrays = [f"%read{k}" if name else "" for k, name in enumerate(self.what.reads)]
 
-        def put() -> None:
-            (value,) = binned.values(w, self.what, i, j, arrays)
-            words = self._words(value, place)
-            self._join(words, place, base, far)
-
-        w.when(self._inside(bin_), put)
+        w.when(self._inside(bin_), lambda: self._join(self._element(i, j, place, arrays), place, base, far))
 
     def _inside(self, bin_: str) -> str:
         """True where there is such a bin."""
@@ -126,6 +126,11 @@ class Accumulate(_Places):
         self._join(words, place, "%words", places)
 
     # -- a number as words
+
+    def _element(self, i: str, j: str, place: str, arrays: Sequence[str]) -> list[str]:
+        """The words of number j, which is of element i, for its place."""
+        (value,) = binned.values(self.w, self.what, i, j, arrays)
+        return self._words(value, place)
 
     def _words(self, value: str, place: str) -> list[str]:
         w, kind = self.w, self.folded.kind

@@ -141,7 +141,7 @@ class NumberedCheck:
 
     seconds = ()
 
-    def __init__(self, device: Device, primitive: Numbered) -> None:
+    def __init__(self, device: Device, primitive: Numbered, ins: tuple[Tensor, ...]) -> None:
         self.device, self.primitive = device, primitive
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:

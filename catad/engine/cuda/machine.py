@@ -12,17 +12,30 @@ from catad.engine.cuda.by_bin import multi_fold, scatter
 from catad.engine.cuda.checks import FlatIndexCheck, InRangeCheck, NumberedCheck
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
+from catad.engine.cuda.positions import positions_by_bin
 from catad.engine.cuda.sweeps import sweep
-from catad.engine.cuda.written import MAKERS
+from catad.engine.cuda.written import MAKERS as WRITTEN
 from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
 from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
+from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
-from catad.vector.segmented import Numbered
+from catad.vector.segmented import NumberedByFlags, NumberedByLengths
+
+MAKERS: dict[type, Callable[..., Compiled | None]] = {
+    ScatterAdded: scatter,
+    ArgExtremumByBin: positions_by_bin,
+    FlatIndex: FlatIndexCheck,
+    NumberedByFlags: NumberedCheck,
+    NumberedByLengths: NumberedCheck,
+    Sweep: sweep,
+    **WRITTEN,
+}
+"""What makes the kernels of a box, by its class: functions of a device, the box, and the spaces of its arguments."""
 
 
 def _unknown(array: Any) -> bool:
@@ -44,16 +57,8 @@ class GpuMachine(Machine):
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Checks of indices that do not make the host wait, sums and writes at places, loops; the array code of other boxes."""
-        if isinstance(primitive, ScatterAdded):
-            return scatter(self.device, primitive, ins)
         if isinstance(primitive, InRange):
             return InRangeCheck(self.device, primitive.size, ins[0])
-        if isinstance(primitive, FlatIndex):
-            return FlatIndexCheck(self.device, primitive, ins)
-        if isinstance(primitive, Numbered):
-            return NumberedCheck(self.device, primitive)
-        if type(primitive) is Sweep:
-            return sweep(self.device, primitive, ins)
         maker = MAKERS.get(type(primitive))
         return None if maker is None else maker(self.device, primitive, ins)
 
