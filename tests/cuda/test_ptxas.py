@@ -26,7 +26,7 @@ from catad.scalar import Function, result_types
 from catad.scalar.ops import OPS
 
 from ..scalar.llvm_support import op_function
-from . import test_words
+from . import test_added, test_words
 from .support import Written
 from .test_folds import FOLDS
 from .test_lanes import LINES, UNIT, affine, product
@@ -88,6 +88,7 @@ BY_BIN |= {
 }
 LOOPS = {f"loop, {name}": part for name, part in SWEEPS.items()}
 AT_INDICES = {f"at indices, {name}": part for name, part in PROGRAMS.items()}
+AT_INDICES["at indices, sums"] = (ct.function(test_added.sums), test_added.ARRAYS)
 ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN, *LOOPS, *AT_INDICES]
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from catad.engine.cuda.simt import Simt
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
-from catad.engine.text.numbers import cast, load, store
+from catad.engine.text.numbers import add, cast, load, store
 from catad.scalar.llvm_writer import Writer, llvm_type
 
 THREADS = 256
@@ -228,6 +228,8 @@ class Accumulate(_Places):
 class Finish(_Places):
     """What the words of each place mean, as numbers of the result."""
 
+    pointers: tuple[str, ...] = ("ptr noalias readonly %peaks", "ptr noalias readonly %words", "ptr noalias %result")
+
     def text(self) -> str:
         """The module. Pointers: the exponents of places, words, the result."""
         w, places = self.w, self.field("places")
@@ -236,10 +238,14 @@ class Finish(_Places):
 
         def place(p: str) -> None:
             words = [self.read(self.word("%words", k, p, places)) for k in range(WORDS[self.folded.kind])]
-            store(w, cast(w, self._value(words, p), self.dtype, out), binned.nth(w, "%result", out, p), out)
+            store(w, self._result(words, p, out), binned.nth(w, "%result", out, p), out)
 
         w.loop(mine, places, place, together)
-        return self.module(["ptr noalias readonly %peaks", "ptr noalias readonly %words", "ptr noalias %result"])
+        return self.module(self.pointers)
+
+    def _result(self, words: Sequence[str], place: str, dtype: np.dtype) -> str:
+        """The number of a place in the dtype of the result."""
+        return cast(self.w, self._value(words, place), self.dtype, dtype)
 
     def _value(self, words: Sequence[str], place: str) -> str:
         w, kind = self.w, self.folded.kind
@@ -294,6 +300,21 @@ class Finish(_Places):
         infinity = w.set(f"select i1 {below}, double 0xFFF0000000000000, double 0x7FF0000000000000")
         clear = w.set(f"or i1 {below}, {w.set(f'icmp eq i64 {met}, {ABOVE}')}")
         return w.set(f"select i1 {clear}, double {infinity}, double 0x7FF8000000000000")
+
+
+class Onto(Finish):
+    """The sums of the places added to the numbers at %x; where nothing is added these stay as they are, a negative zero too."""
+
+    pointers = (*Finish.pointers, "ptr noalias readonly %x")
+
+    def _result(self, words: Sequence[str], place: str, dtype: np.dtype) -> str:
+        w, own, kind = self.w, self.dtype, llvm_type(dtype)
+        x = load(w, binned.nth(w, "%x", dtype, place), dtype)
+        total = cast(w, add(w, own, cast(w, x, dtype, own), self._value(words, place)), own, dtype)
+        if self.folded.kind != "exact":
+            return total
+        some = w.set(f"icmp ne i64 {self.read(self.word('%peaks', 0, place, ''))}, 0")  # every number has an exponent
+        return w.set(f"select i1 {some}, {kind} {total}, {kind} {x}")
 
 
 def room(places: int, kind: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cuda.by_bin import multi_fold, scatter
+from catad.engine.cuda.by_bin import added, multi_fold, scatter
 from catad.engine.cuda.checks import FlatIndexCheck, InRangeCheck, NumberedCheck
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
@@ -24,10 +24,12 @@ from catad.spaces import Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.flat_index import FlatIndex
 from catad.vector.index import InRange
+from catad.vector.overwrite import AddedAt
 from catad.vector.segmented import NumberedByFlags, NumberedByLengths
 
 MAKERS: dict[type, Callable[..., Compiled | None]] = {
     ScatterAdded: scatter,
+    AddedAt: added,
     ArgExtremumByBin: positions_by_bin,
     FlatIndex: FlatIndexCheck,
     NumberedByFlags: NumberedCheck,
