@@ -159,8 +159,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
 }  # fmt: skip
 WAITS = {"Choose", "Counted", "Opaque", "Printed"}  # what the host must know, at each call
-NOTICED = {"OneByOne", "Origin", "PreviousState"}  # without a kernel
-INSIDE = {"PrefixByBin"}  # whose program has one of these
+NOTICED = {"OneByOne"}  # without a kernel
 REFUSED = {
     "Choose": r"condition of ct\.choose",
     "Counted": "condition of a while loop",
@@ -238,7 +237,7 @@ def test_a_kernel_or_a_notice(name: str) -> None:
     assert all("in the place of" not in one and f"{__file__}:" in one for one in said)
     if name in NOTICED:
         assert any(f"the boxes {name}" in one for one in said) and why_enough(primitive) is None
-    elif name not in INSIDE:
+    else:
         assert not said, said
         assert fake.launches or why_enough(primitive) or name == "Constant"
     want = on("reference", term, *arrays) if name != "Opaque" else [arrays[0] ** 2]
