@@ -143,7 +143,7 @@ class FakeArray(StrictArray):
     def fill(self, value: Any) -> None:
         fake.do(lambda: self._data.fill(value), self)
 
-    for _name in ("get", "item", "tolist", "__bool__", "__int__", "__float__", "__index__"):
+    for _name in ("get", "item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__str__"):
         locals()[_name] = _waits(_name)
 
 

@@ -130,15 +130,29 @@ class Run:
 
 def _through(steps: Sequence[_Step], xp: Any, at: list[Any]) -> None:
     """The one loop that runs boxes on arrays."""
-    for kernel, ins, outs, dead in steps:
-        result = kernel(xp, *[at[k] for k in ins])
-        if len(outs) == 1:
-            at[outs[0]] = result
-        else:
-            for k, part in zip(outs, result, strict=True):
-                at[k] = part
-        for k in dead:
-            at[k] = None
+    kernel: Any = None
+    try:
+        for kernel, ins, outs, dead in steps:
+            result = kernel(xp, *[at[k] for k in ins])
+            if len(outs) == 1:
+                at[outs[0]] = result
+            else:
+                for k, part in zip(outs, result, strict=True):
+                    at[k] = part
+            for k in dead:
+                at[k] = None
+    except RuntimeError as error:
+        if xp is np or "StreamCapture" not in str(error):  # how CUDA says that a stream is captured
+            raise
+        raise errors.EngineError(errors.waits_while_captured(f"{_name(kernel)}, for whose numbers the host waits")) from None
+
+
+def _name(kernel: Any) -> str:
+    """The box of a step: of its evaluation, of the method that has made its code, or of compiled code."""
+    owner = getattr(kernel, "__self__", None)
+    if owner is not None:
+        return type(owner).__name__
+    return str(getattr(kernel, "name", None) or getattr(kernel, "__qualname__", type(kernel).__name__).split(".")[0])
 
 
 def _given(result: Any, xp: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from catad import errors
 from catad.engine import notices, profile
 from catad.engine.machine import Compiled, Machine, Way
 from catad.engine.stages.layout import Ready
@@ -49,6 +50,12 @@ class _timed:
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
             profile.record(self.name, self.seconds, self.took(), self.moved, self.machine.copy_bandwidth)
+
+
+def _tell(boxes: str, error: CannotPrint) -> None:
+    """Give the notice that the array code of boxes runs: once for what cannot be printed, or once for boxes without a kernel."""
+    key = (error.construct, boxes if error.why == errors.NO_KERNEL else "")
+    notices.notice(key, errors.array_code_runs(error.construct, error.why, boxes), 3)
 
 
 class StageRunner:
@@ -92,7 +99,7 @@ class StageRunner:
             else:
                 way.run(given, outs)
         except CannotPrint as error:  # of a device that cannot hold the code
-            notices.notice(error.message, error.message)
+            _tell(self.name, error)
             self.ways[key] = None
             return self.fallback(xp, *given)
         return outs[0] if len(outs) == 1 else outs
@@ -110,7 +117,7 @@ class StageRunner:
         try:
             return self._compiled(arrays, outs)
         except CannotPrint as error:
-            notices.notice(error.message, error.message)
+            _tell(self.name, error)
             return None
 
     def _compiled(self, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
@@ -136,7 +143,7 @@ class Standalone:
             return None
 
     def _cannot(self, error: CannotPrint) -> None:
-        notices.notice(error.message, error.message)
+        _tell(self.name, error)
         self.made = None
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:

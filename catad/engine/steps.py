@@ -15,13 +15,14 @@ from catad.engine.run import Run
 from catad.engine.runner import StageRunner, Standalone
 from catad.engine.stages.bin_boxes import member
 from catad.engine.stages.bins import Member
-from catad.engine.stages.exactly import laid_out_exactly
+from catad.engine.stages.exactly import laid_out_exactly, unconditional
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
 from catad.engine.stages.group import Group, grouped, in_order, rows_of
 from catad.engine.stages.layout import ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
+from catad.engine.stages.resets import with_resets
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.engine.stages.tiles import tiled
@@ -32,7 +33,7 @@ from catad.wiring import Box, Builder, Wiring
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
-    wiring = split(tiled(one_hot(wiring)))
+    wiring = split(tiled(one_hot(with_resets(wiring if machine.looks else unconditional(wiring)))))
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catad.errors.base import abbreviated, text
+from catad.errors.places import called, shown
+
+NO_KERNEL = "the CUDA engine has no kernel for it yet"
 
 
 def no_llvm(why: str) -> str:
@@ -44,6 +47,12 @@ def lacks_library(said: str) -> str:
 
 def needs_library(what: str, package: str, install: str) -> str:
     return text(f"{what} needs {package}", given=f"a Python that cannot import {package}", do=f"pip install {install}")
+
+
+def array_code_runs(construct: str, why: str, boxes: str) -> str:
+    place = shown(called())
+    said = text(f"no machine code for {construct}: the array code runs", given=why, where=f"the boxes {boxes}")
+    return said if place is None else f"{said}\n  called:   {place}"
 
 
 def tensors_apart(devices: Sequence[object]) -> str:

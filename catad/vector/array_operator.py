@@ -15,6 +15,7 @@ import numpy as np
 from catad import errors
 from catad.arrays import as_array, is_weak, kept
 from catad.boxes import Primitive, box
+from catad.capture import check_not_captured
 from catad.late import late
 from catad.linear.block import diagonal_block
 from catad.linear.delta import identity
@@ -48,6 +49,7 @@ class Lawful(Primitive):
         n = len(arrays[0])
         if n == 0:
             return
+        check_not_captured(xp, "numbers for which a first call checks the laws of an operator")
         pair = Product((self.element, self.element))
 
         def op(a: Any, b: Any) -> list[Any]:

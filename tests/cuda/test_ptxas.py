@@ -26,7 +26,7 @@ from catad.scalar import Function, result_types
 from catad.scalar.ops import OPS
 
 from ..scalar.llvm_support import op_function
-from . import test_words
+from . import test_added, test_words
 from .support import Written
 from .test_folds import FOLDS
 from .test_lanes import LINES, UNIT, affine, product
@@ -78,8 +78,17 @@ BY_BIN = {
     )
     for bins in (5, 9000)
 }
+HALF = np.arange(9000) // 2
+BY_BIN |= {
+    f"positions by bin, {dtype.dtype}": (
+        ct.grad(ct.fork(ct.const(HALF % bins), ct.id) >> ct.histogram(ct.maximum, -np.inf, bins) >> ct.sum()),
+        dtype[9000],
+    )
+    for dtype, bins in ((ct.f64, 5), (ct.f32, 9000))
+}
 LOOPS = {f"loop, {name}": part for name, part in SWEEPS.items()}
 AT_INDICES = {f"at indices, {name}": part for name, part in PROGRAMS.items()}
+AT_INDICES["at indices, sums"] = (ct.function(test_added.sums), test_added.ARRAYS)
 ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN, *LOOPS, *AT_INDICES]
 
 

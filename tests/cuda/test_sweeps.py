@@ -11,6 +11,7 @@ import catad as ct
 from catad.engine.cuda import machine
 from catad.engine.cuda.sweeps import Sweeps
 from catad.errors import LawError
+from catad.linear.sweep import Sweep
 from catad.testing.emulator.words import Coroutines
 
 from ..engine.cpu_support import assert_near, assert_same, on
@@ -123,8 +124,8 @@ def test_swapped_operands(anew: pytest.MonkeyPatch) -> None:
 
 
 def test_the_other_direction(anew: pytest.MonkeyPatch) -> None:
-    real = machine.sweep
-    anew.setattr(machine, "sweep", lambda d, box, ins: real(d, _backwards(box), ins))
+    real = machine.MAKERS[Sweep]
+    anew.setitem(machine.MAKERS, Sweep, lambda d, box, ins: real(d, _backwards(box), ins))  # type: ignore[misc]
     assert wrong("inputs")
 
 

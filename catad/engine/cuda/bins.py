@@ -5,6 +5,7 @@ integers, maxima of unsigned integers, bits that are set. What all of them toget
 
     integers     the sum, modulo 2^64
     extrema      the greatest key, whose order is that of the numbers; and whether any number is there
+    positions    the greatest of m - i of the elements i that are looked for: that of the first one of the m elements
     floats       the sum as an integer of 128 bits, in units of 2^-T of the last digit of the greatest number of the place, whose
                  exponent an earlier launch has found. With n numbers no digit above 2^(log n - T) is lost, so that sums are more
                  exact than those of floats in any order. A place with NaN or an infinity notes which of them are there instead.
@@ -24,7 +25,7 @@ import numpy as np
 from catad.engine.cuda.simt import Simt
 from catad.engine.stages.bins import Bins
 from catad.engine.text import binned
-from catad.engine.text.numbers import cast, load, store
+from catad.engine.text.numbers import add, cast, load, store
 from catad.scalar.llvm_writer import Writer, llvm_type
 
 THREADS = 256
@@ -33,7 +34,7 @@ ROOM_BITS = 73  # 126 bits of a sum but for the 53 of a number
 STRANGE = 2047  # the exponent of NaN and infinities
 FIELDS = ("work", "rest", "bins", "places", "bits")  # the table: numbers, those of an element, bins, places, log2 of elements
 NAN, ABOVE, BELOW = 1, 2, 4  # what a place of strange numbers holds
-WORDS = {"sum": 1, "max": 2, "min": 2, "peak": 1, "exact": 2}
+WORDS = {"sum": 1, "max": 2, "min": 2, "first": 1, "peak": 1, "exact": 2}
 _INT, _UINT, _FLOAT = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.float64)
 _SIGN = str(-(1 << 63))
 
@@ -63,6 +64,10 @@ class _Places:
 
     def field(self, name: str) -> str:
         return self.w.set(f"load i64, ptr {self.w.set(f'getelementptr i64, ptr %t, i64 {FIELDS.index(name)}')}")
+
+    def _count(self) -> str:
+        """The number of elements."""
+        return self.w.set(f"udiv i64 {self.field('work')}, {self.field('rest')}")
 
     def word(self, base: str, k: int, place: str, places: str) -> str:
         """The address of word k of a place."""
@@ -109,12 +114,7 @@ class Accumulate(_Places):
         place = w.set(f"add i64 {w.set(f'mul i64 {bin_}, {rest}')}, {c}")
         arrays = [f"%read{k}" if name else "" for k, name in enumerate(self.what.reads)]
 
-        def put() -> None:
-            (value,) = binned.values(w, self.what, i, j, arrays)
-            words = self._words(value, place)
-            self._join(words, place, base, far)
-
-        w.when(self._inside(bin_), put)
+        w.when(self._inside(bin_), lambda: self._join(self._element(i, j, place, arrays), place, base, far))
 
     def _inside(self, bin_: str) -> str:
         """True where there is such a bin."""
@@ -126,6 +126,11 @@ class Accumulate(_Places):
         self._join(words, place, "%words", places)
 
     # -- a number as words
+
+    def _element(self, i: str, j: str, place: str, arrays: Sequence[str]) -> list[str]:
+        """The words of number j, which is of element i, for its place."""
+        (value,) = binned.values(self.w, self.what, i, j, arrays)
+        return self._words(value, place)
 
     def _words(self, value: str, place: str) -> list[str]:
         w, kind = self.w, self.folded.kind
@@ -223,6 +228,8 @@ class Accumulate(_Places):
 class Finish(_Places):
     """What the words of each place mean, as numbers of the result."""
 
+    pointers: tuple[str, ...] = ("ptr noalias readonly %peaks", "ptr noalias readonly %words", "ptr noalias %result")
+
     def text(self) -> str:
         """The module. Pointers: the exponents of places, words, the result."""
         w, places = self.w, self.field("places")
@@ -231,10 +238,14 @@ class Finish(_Places):
 
         def place(p: str) -> None:
             words = [self.read(self.word("%words", k, p, places)) for k in range(WORDS[self.folded.kind])]
-            store(w, cast(w, self._value(words, p), self.dtype, out), binned.nth(w, "%result", out, p), out)
+            store(w, self._result(words, p, out), binned.nth(w, "%result", out, p), out)
 
         w.loop(mine, places, place, together)
-        return self.module(["ptr noalias readonly %peaks", "ptr noalias readonly %words", "ptr noalias %result"])
+        return self.module(self.pointers)
+
+    def _result(self, words: Sequence[str], place: str, dtype: np.dtype) -> str:
+        """The number of a place in the dtype of the result."""
+        return cast(self.w, self._value(words, place), self.dtype, dtype)
 
     def _value(self, words: Sequence[str], place: str) -> str:
         w, kind = self.w, self.folded.kind
@@ -289,6 +300,21 @@ class Finish(_Places):
         infinity = w.set(f"select i1 {below}, double 0xFFF0000000000000, double 0x7FF0000000000000")
         clear = w.set(f"or i1 {below}, {w.set(f'icmp eq i64 {met}, {ABOVE}')}")
         return w.set(f"select i1 {clear}, double {infinity}, double 0x7FF8000000000000")
+
+
+class Onto(Finish):
+    """The sums of the places added to the numbers at %x; where nothing is added these stay as they are, a negative zero too."""
+
+    pointers = (*Finish.pointers, "ptr noalias readonly %x")
+
+    def _result(self, words: Sequence[str], place: str, dtype: np.dtype) -> str:
+        w, own, kind = self.w, self.dtype, llvm_type(dtype)
+        x = load(w, binned.nth(w, "%x", dtype, place), dtype)
+        total = cast(w, add(w, own, cast(w, x, dtype, own), self._value(words, place)), own, dtype)
+        if self.folded.kind != "exact":
+            return total
+        some = w.set(f"icmp ne i64 {self.read(self.word('%peaks', 0, place, ''))}, 0")  # every number has an exponent
+        return w.set(f"select i1 {some}, {kind} {total}, {kind} {x}")
 
 
 def room(places: int, kind: str) -> int:

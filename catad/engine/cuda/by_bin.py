@@ -10,15 +10,18 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.cuda.bins import THREADS, WORDS, Accumulate, Finish, Folded, room
+from catad.arrays import common_module
+from catad.engine.cuda.bins import THREADS, WORDS, Accumulate, Finish, Folded, Onto, room
 from catad.engine.cuda.kernel import Code, Device, code_of
+from catad.engine.cuda.written import added_at_one
 from catad.engine.machine import Compiled
-from catad.engine.stages.bin_boxes import is_dense, summed, with_own_indices
+from catad.engine.stages.bin_boxes import contiguous, summed, sums, with_own_indices
 from catad.engine.stages.bins import Bins, Fold, Given, Member
-from catad.linear.gather import ScatterAdded
+from catad.linear.gather import Indexing, ScatterAdded, positions
 from catad.scalar import Function
 from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
+from catad.vector.overwrite import AddedAt
 
 
 def kind_of(what: Bins) -> str:
@@ -42,7 +45,9 @@ def _passes_nan_on(op: Function) -> bool:
 class AtomicFold:
     """A fold by bin of so many elements of so many numbers, by atomics."""
 
-    def __init__(self, device: Device, fold: Fold, shape: tuple[int, tuple[int, ...]]) -> None:
+    def __init__(
+        self, device: Device, fold: Fold, shape: tuple[int, tuple[int, ...]], finish: type[Finish] = Finish
+    ) -> None:
         self.device, self.fold, (self.count, rest) = device, fold, shape
         self.width = math.prod(rest)
         self.places, self.kind = fold.bins * self.width, kind_of(fold.what)
@@ -50,7 +55,7 @@ class AtomicFold:
         what = fold.what._replace(rows=True, lanes=1, flagged=False)
         made = [Folded(what, kind, room(self.places, kind)) for kind in self.kinds]
         self.codes = [code_of(Accumulate, one, device.dialect) for one in made]
-        self.finish: Code = code_of(Finish, made[-1]._replace(places=0), device.dialect)
+        self.finish: Code = code_of(finish, made[-1]._replace(places=0), device.dialect)
 
     @property
     def text(self) -> str:
@@ -62,8 +67,8 @@ class AtomicFold:
         """The time that compiling took."""
         return sum([code.ptx.seconds for code in (*self.codes, self.finish)])
 
-    def __call__(self, given: Given) -> Any:
-        """The result (bins, *rest)."""
+    def __call__(self, given: Given, more: Sequence[Any] = ()) -> Any:
+        """The result (bins, *rest); the last kernel reads more arrays."""
         device = self.device
         out = device.empty((self.fold.bins, *given.rest), np.dtype(self.fold.what.outs[0]))
         if not self.places:
@@ -77,7 +82,7 @@ class AtomicFold:
         for code, own in zip(self.codes, words, strict=True):
             if work:
                 device.launch(code, min(-(-work // THREADS), device.most), numbers, [*reads, peaks, device.address(own)])
-        places = [peaks, device.address(words[-1]), device.address(out)]
+        places = [peaks, *[device.address(a) for a in (words[-1], out, *more)]]
         device.launch(self.finish, min(-(-self.places // THREADS), device.most), numbers, places)
         return out
 
@@ -117,9 +122,56 @@ def multi_fold(device: Device, members: Sequence[Member], arity: Sequence[int]) 
 
 
 def scatter(device: Device, put: ScatterAdded, ins: tuple[Tensor, ...]) -> Compiled | None:
-    """Kernels for sums at places; None where there are far more places than numbers, or each has a computed position."""
+    """Kernels for sums at places; None for truth values."""
+    return None if ins[1].dtype.kind == "b" else AtomicFolds(device, [at_places(put.how, ins)], (2,))
+
+
+def at_places(how: Indexing, ins: tuple[Tensor, ...]) -> Member:
+    """The sums of (indices, values) at places as a fold by bin: of rows, of numbers with indices of their own, or of numbers
+    whose places in the flattened result are computed first."""
+    put = ScatterAdded(how)
+    if set(how.by).isdisjoint(how.src):
+        return summed(put, ins)
+    return with_own_indices(put, ins) or _at_flat(how, ins)
+
+
+def _at_flat(how: Indexing, ins: tuple[Tensor, ...]) -> Member:
+    shape, count = how.shape(how.src), ins[1].size
+    fold = Fold(sums(np.dtype(np.int64), ins[1].dtype, False), math.prod(shape))
+
+    def given(index: Any, v: Any) -> Given:
+        flat = positions(common_module([index]), how, index, v.shape)
+        return Given(contiguous(flat).reshape(-1), [contiguous(v).reshape(-1)], ())
+
+    return Member(fold, (count, ()), given, lambda outs: outs[0].reshape(shape))
+
+
+class SumsOnto(Compiled):
+    """`AddedAt`: a fold by bin of the values, whose last kernel adds what they are added to."""
+
+    def __init__(self, device: Device, how: Indexing, ins: tuple[Tensor, ...]) -> None:
+        self.member = at_places(how, (ins[0], ins[2]))
+        self.fold = AtomicFold(device, self.member.fold, self.member.shape, Onto)
+        rows = set(how.by).isdisjoint(how.src)
+        self.axis = how.axis if rows else 0  # other folds have their places in the order of the result
+
+    @property
+    def seconds(self) -> tuple[float, ...]:
+        """The time that compiling took."""
+        return (self.fold.seconds,)
+
+    def prepared(self, ins: tuple[Tensor, ...]) -> str:
+        """Compile; the PTX."""
+        return self.fold.text
+
+    def __call__(self, xp: Any, index: Any, x: Any, values: Any) -> Any:
+        self.seconds  # noqa: B018  # as above
+        onto = contiguous(xp.moveaxis(x, self.axis, 0))
+        return self.member.result([self.fold(self.member.given(index, values), (onto,))])
+
+
+def added(device: Device, box: AddedAt, ins: tuple[Tensor, ...]) -> Compiled | None:
+    """Kernels for sums added to an array at places; None for truth values."""
     if ins[1].dtype.kind == "b":
         return None
-    rows = set(put.how.by).isdisjoint(put.how.src)
-    member = summed(put, ins) if rows and is_dense(put, ins) else None if rows else with_own_indices(put, ins)
-    return None if member is None else multi_fold(device, [member], (2,))
+    return added_at_one(device, box.how, ins) or SumsOnto(device, box.how, ins)

@@ -1,4 +1,4 @@
-"""Checks of indices on a GPU: a kernel notes what is out of range in words of the device, and the host looks at them later."""
+"""Checks of integers on a GPU: a kernel notes what is out of range in words of the device, and the host looks at them later."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from catad import errors
+from catad.capture import check_not_captured
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import PointsCall
 from catad.engine.cuda.points import Points
@@ -18,6 +19,7 @@ from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
+from catad.vector.index import Ended, InRange
 from catad.vector.segmented import Numbered
 
 _INT = np.dtype(np.int64)
@@ -52,16 +54,16 @@ class Checked(Points):
         self.simt.atomic("max", self.w.set("getelementptr i64, ptr %bad, i64 1"), "i64", index)
 
 
-class InRangeCheck:
-    """An index array, passed on; those not in `least <= index < size` raise `IndexRangeError` when the host looks.
+class RangeCheck:
+    """An array of integers, passed on; those not in `least <= number < size` raise an error when the host looks.
 
-    `said` makes the message of the least and the greatest of them, and the size.
+    `error` makes it of the least and the greatest of them.
     """
 
     def __init__(
-        self, device: Device, size: int, space: Tensor, least: int = 0, said: Callable[..., str] = errors.index_out_of_range
+        self, device: Device, least: int, size: int, space: Tensor, error: Callable[[int, int], errors.CatadError]
     ) -> None:
-        self.device, self.range, self.said = device, (least, size), said
+        self.device, self.range, self.error = device, (least, size), error
         body = Body((Source(0, space.dtype.str, False, -1, None),), (), ())
         self.stage = Ready(space.shape, (), 0, body, (Place(0, straight(space.ndim)),), (), ())
         self.empty = space.size == 0
@@ -92,7 +94,7 @@ class InRangeCheck:
     def _look(self, words: Sequence[int]) -> None:
         low, high = words
         if low <= high:  # some were noted
-            raise errors.IndexRangeError(self.said(low, high, self.range[1]))
+            raise self.error(low, high)
 
     def prepared(self, ins: tuple[Tensor, ...]) -> str:
         """The PTX for contiguous indices."""
@@ -107,13 +109,34 @@ class InRangeCheck:
         return sum([array.nbytes for array in arrays])
 
 
+def in_range(device: Device, box: InRange, ins: tuple[Tensor, ...]) -> RangeCheck:
+    """`InRange`."""
+    return _indices(device, 0, box.size, ins[0], errors.index_out_of_range)
+
+
+def _indices(device: Device, least: int, size: int, space: Tensor, said: Callable[..., str]) -> RangeCheck:
+    return RangeCheck(device, least, size, space, lambda low, high: errors.IndexRangeError(said(low, high, size)))
+
+
+class EndedCheck(RangeCheck):
+    """`Ended`: loops of kernels that have not ended. Nobody would tell of those of a graph, so they are not captured."""
+
+    def __init__(self, device: Device, box: Ended, ins: tuple[Tensor, ...]) -> None:
+        said = errors.while_without_end(box.most, box.where)
+        super().__init__(device, 0, box.most + 1, ins[0], lambda low, high: errors.ArgumentError(said))
+
+    def __call__(self, xp: Any, *arrays: Any) -> Any:
+        check_not_captured(xp, "the trips of a loop of a kernel, which the host checks")
+        return super().__call__(xp, *arrays)
+
+
 class FlatIndexCheck:
     """`FlatIndex` on a device: a check for each index array, then the array code, which asks the host for nothing."""
 
     def __init__(self, device: Device, primitive: FlatIndex, ins: tuple[Tensor, ...]) -> None:
         self.primitive = primitive
         self.checks = [
-            InRangeCheck(device, size, space, -size, errors.read_index_out_of_range)
+            _indices(device, -size, size, space, errors.read_index_out_of_range)
             for size, space in zip(primitive.sizes, ins, strict=True)
         ]
 
@@ -141,7 +164,7 @@ class NumberedCheck:
 
     seconds = ()
 
-    def __init__(self, device: Device, primitive: Numbered) -> None:
+    def __init__(self, device: Device, primitive: Numbered, ins: tuple[Tensor, ...]) -> None:
         self.device, self.primitive = device, primitive
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:

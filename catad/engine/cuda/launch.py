@@ -20,7 +20,7 @@ from catad.engine.stages.layout import FOLDS, LANES, POINTS, Kernel, Layout, Loo
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.stages.table import Table
 from catad.engine.text.cascade import folded
-from catad.errors import CannotPrint
+from catad.errors import NO_KERNEL, CannotPrint
 
 SHORT = 1 << 8  # indices of a line up to which one thread goes through it
 LONG = 1 << 12  # the same where no short operator joins parts of the line
@@ -53,7 +53,7 @@ def _lines(how: Layout) -> int:
 
 def unprinted(what: str) -> CannotPrint:
     """The error for what has no kernel."""
-    return CannotPrint(f"{what}, on a GPU", "the CUDA engine has no kernel for it yet, so its array code runs")
+    return CannotPrint(f"{what}, on a GPU", NO_KERNEL)
 
 
 class PointsCall:

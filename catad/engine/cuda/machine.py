@@ -8,21 +8,39 @@ from typing import Any
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cuda.by_bin import multi_fold, scatter
-from catad.engine.cuda.checks import FlatIndexCheck, InRangeCheck, NumberedCheck
+from catad.engine.cuda.array_code import tell
+from catad.engine.cuda.by_bin import added, multi_fold, scatter
+from catad.engine.cuda.checks import EndedCheck, FlatIndexCheck, NumberedCheck, in_range
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
+from catad.engine.cuda.positions import positions_by_bin
 from catad.engine.cuda.sweeps import sweep
-from catad.engine.cuda.written import MAKERS
+from catad.engine.cuda.written import MAKERS as WRITTEN
 from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
 from catad.linear.sweep import Sweep
 from catad.spaces import Tensor
+from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.flat_index import FlatIndex
-from catad.vector.index import InRange
-from catad.vector.segmented import Numbered
+from catad.vector.index import Ended, InRange
+from catad.vector.overwrite import AddedAt
+from catad.vector.segmented import NumberedByFlags, NumberedByLengths
+
+MAKERS: dict[type, Callable[..., Compiled | None]] = {
+    ScatterAdded: scatter,
+    AddedAt: added,
+    ArgExtremumByBin: positions_by_bin,
+    InRange: in_range,
+    Ended: EndedCheck,
+    FlatIndex: FlatIndexCheck,
+    NumberedByFlags: NumberedCheck,
+    NumberedByLengths: NumberedCheck,
+    Sweep: sweep,
+    **WRITTEN,
+}
+"""What makes the kernels of a box, by its class: functions of a device, the box, and the spaces of its arguments."""
 
 
 def _unknown(array: Any) -> bool:
@@ -33,6 +51,7 @@ def _unknown(array: Any) -> bool:
 class GpuMachine(Machine):
     """See the module."""
 
+    looks = False
     checks: Mapping[str, Callable[[Any], bool]] = {"normal": _unknown, "number": _unknown}
 
     def __init__(self, device: Device) -> None:
@@ -44,18 +63,11 @@ class GpuMachine(Machine):
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Checks of indices that do not make the host wait, sums and writes at places, loops; the array code of other boxes."""
-        if isinstance(primitive, ScatterAdded):
-            return scatter(self.device, primitive, ins)
-        if isinstance(primitive, InRange):
-            return InRangeCheck(self.device, primitive.size, ins[0])
-        if isinstance(primitive, FlatIndex):
-            return FlatIndexCheck(self.device, primitive, ins)
-        if isinstance(primitive, Numbered):
-            return NumberedCheck(self.device, primitive)
-        if type(primitive) is Sweep:
-            return sweep(self.device, primitive, ins)
         maker = MAKERS.get(type(primitive))
-        return None if maker is None else maker(self.device, primitive, ins)
+        made = None if maker is None else maker(self.device, primitive, ins)
+        if made is None:
+            tell(primitive)
+        return made
 
     def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:
         """Folds by bin, by atomics; None for those whose array code, which sorts by bin, runs as stages of its own."""

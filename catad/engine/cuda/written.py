@@ -1,4 +1,4 @@
-"""Writing at indices that differ, clearing there, and which of equal indices stand last, on a GPU.
+"""Writing at indices that differ, clearing there, adding at one index, and which of equal indices stand last, on a GPU.
 
 A thread moves one number, as bits. Indices that differ go to places of their own, so threads need no order. Which of equal
 indices stands last is the greatest of their positions, found by atomics that commute: each place has a word that is 0 at first.
@@ -18,7 +18,7 @@ from catad.engine.cuda.simt import Simt
 from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
-from catad.engine.text.numbers import cast, load, store
+from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing
 from catad.scalar.llvm_writer import Writer
@@ -31,25 +31,28 @@ _INT = np.dtype(np.int64)
 
 
 class Moved(NamedTuple):
-    """What a kernel does ("put", "clear", "note", "last", "position"), the dtype of the indices, and the bytes of a number."""
+    """What a kernel does ("put", "clear", "add", "note", "last", "position"), the dtype of the indices, the bytes of a number,
+    and the dtype of numbers that are added."""
 
     what: str
     by: str
     size: int
+    number: str = ""
 
 
 class Written:
     """`kernel(table, index, source, goal)`; its indices are contiguous: blocks of elements of `rest` numbers.
 
-    "put" writes numbers to their places and "clear" zeros. "note" raises the word of each place to 1 + the position of the
-    element. "last" keeps the indices of those elements whose position their place has, -1 for the others; "position" makes words
-    positions.
+    "put" writes numbers to their places, "clear" zeros, and "add" adds them to what is there. "note" raises the word of each
+    place to 1 + the position of the element. "last" keeps the indices of those elements whose position their place has, -1 for
+    the others; "position" makes words positions.
     """
 
     threads = 256
 
     def __init__(self, moved: Moved, words: type[Simt] = Simt) -> None:
         self.what, self.by, self.kind, self.size = moved.what, np.dtype(moved.by), f"i{8 * moved.size}", moved.size
+        self.number = np.dtype(moved.number or np.int64)
         self.w = Writer(gpu=True)
         self.simt = words(self.w, self.threads)
 
@@ -73,7 +76,7 @@ class Written:
         w, (_, count, places, rest) = self.w, self.fields
         c, row = w.set(f"urem i64 {u}, {rest}"), w.set(f"udiv i64 {u}, {rest}")
         i, block = w.set(f"urem i64 {row}, {count}"), w.set(f"udiv i64 {row}, {count}")
-        own = i if self.what in ("put", "clear") else u  # all blocks have the same indices, or each number has one
+        own = i if self.what in ("put", "clear", "add") else u  # all blocks have the same indices, or each number has one
         index = load(w, nth(w, "%index", self.by, own), self.by)
         place = cast(w, index, self.by, _INT)
         inside = w.set(f"icmp ult i64 {place}, {places}")
@@ -87,6 +90,8 @@ class Written:
                 self.simt.atomic("max", nth(w, "%goal", _INT, to), "i64", w.set(f"add i64 {i}, 1"))
             elif self.what == "last":
                 self._last(u, w.set(f"add i64 {i}, 1"), index, to)
+            elif self.what == "add":
+                self._add(u, to)
             else:
                 self._move(u, to)
 
@@ -97,6 +102,12 @@ class Written:
         found = w.set(f"load i64, ptr {nth(w, '%source', _INT, to)}")
         stays = w.set(f"icmp eq i64 {found}, {position}")
         w.when(stays, lambda: store(w, index, nth(w, "%goal", self.by, u), self.by))
+
+    def _add(self, u: str, to: str) -> None:
+        w, dtype = self.w, self.number
+        goal = nth(w, "%goal", dtype, to)
+        value = load(w, nth(w, "%source", dtype, u), dtype)
+        store(w, add(w, dtype, load(w, goal, dtype), value), goal, dtype)
 
     def _move(self, u: str, to: str) -> None:
         w, value = self.w, "0"
@@ -130,11 +141,11 @@ class _Kernels(Compiled):
 
 
 class WrittenAt(_Kernels):
-    """`OverwrittenAt`, or without values `ClearedAt`."""
+    """`OverwrittenAt` ("put"), `ClearedAt`, which has no values ("clear"), or `AddedAt` of one index ("add")."""
 
-    def __init__(self, device: Device, how: Indexing, ins: tuple[Tensor, ...], values: bool) -> None:
-        self.what = "put" if values else "clear"
-        super().__init__(device, [Moved(self.what, ins[0].dtype.str, ins[1].dtype.itemsize)])
+    def __init__(self, device: Device, how: Indexing, ins: tuple[Tensor, ...], what: str) -> None:
+        self.what, number = what, ins[1].dtype.str if what == "add" else ""
+        super().__init__(device, [Moved(what, ins[0].dtype.str, ins[1].dtype.itemsize, number)])
         before, after = how.src[: how.axis], how.src[how.axis + 1 :]
         self.order, self.places = [how.dst.index(label) for label in (*before, *how.by, *after)], how.bins
         self.times, self.rest = math.prod(how.shape(before)), math.prod(how.shape(after))
@@ -171,19 +182,27 @@ class Last(_Kernels):
         return out
 
 
-def _at(values: bool) -> Callable[..., Compiled | None]:
+def _at(what: str) -> Callable[..., Compiled | None]:
     def made(device: Device, box: OverwrittenAt | ClearedAt, ins: tuple[Tensor, ...]) -> Compiled | None:
-        how = box.how
-        rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
-        plain = sorted((*rest, *how.by)) == sorted(how.dst) and len(set(how.dst)) == len(how.dst)
-        return WrittenAt(device, how, ins, values) if plain else None  # else numbers of a row have indices of their own
+        return WrittenAt(device, box.how, ins, what) if _is_plain(box.how) else None
 
     return made
 
 
+def _is_plain(how: Indexing) -> bool:
+    """False where numbers of a row have indices of their own."""
+    rest = (*how.src[: how.axis], *how.src[how.axis + 1 :])
+    return sorted((*rest, *how.by)) == sorted(how.dst) and len(set(how.dst)) == len(how.dst)
+
+
+def added_at_one(device: Device, how: Indexing, ins: tuple[Tensor, ...]) -> Compiled | None:
+    """Values added at one index, each to a place of its own; None where there are more indices."""
+    return WrittenAt(device, how, ins, "add") if ins[0].size == 1 and _is_plain(how) else None
+
+
 MAKERS: dict[type, Callable[..., Compiled | None]] = {
-    OverwrittenAt: _at(True),
-    ClearedAt: _at(False),
+    OverwrittenAt: _at("put"),
+    ClearedAt: _at("clear"),
     LastOnly: Last,
     LastWriter: Last,
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catad.vector.decomposed import together
+from catad.spaces import Tensor
+from catad.vector.decomposed import domain, together
 from catad.vector.shortcut import Shortcut
-from catad.wiring import Box, Builder, Wire
+from catad.wiring import Box, Builder, Wire, Wiring, wire
 
 
 def laid_out_exactly(b: Builder, boxes: Sequence[Box], at: dict[int, Wire], kept: tuple[type, ...] = ()) -> None:
@@ -20,5 +21,32 @@ def laid_out_exactly(b: Builder, boxes: Sequence[Box], at: dict[int, Wire], kept
             made: tuple[Wire, ...] = (b.apply(box.primitive.exact, together(box.primitive.own(given))),)
         else:
             made = b.add(box.primitive, *given)
-        for k, wire in zip(box.outs, made, strict=True):
-            at.setdefault(k, wire)
+        for k, one in zip(box.outs, made, strict=True):
+            at.setdefault(k, one)
+
+
+def unconditional(wiring: Wiring) -> Wiring:
+    """The wiring with the boxes of such shortcuts in their places, for a machine that does not look at numbers."""
+    if not any(isinstance(box.primitive, Shortcut) for box in wiring.boxes):
+        return wiring
+    wires, boxes = list(wiring.wires), list[Box]()
+    for box in wiring.boxes:
+        boxes += _in_place(wires, box, box.primitive) if isinstance(box.primitive, Shortcut) else [box]
+    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+
+
+def _in_place(wires: list[Tensor], box: Box, shortcut: Shortcut) -> list[Box]:
+    """What a shortcut means, as boxes; itself where its formula always holds, or where it has none. `wires` grows."""
+    spaces = tuple([wires[k] for k in box.ins])
+    if not spaces[-1].is_float or shortcut.formula(spaces) is None:
+        return [box]
+    ins = shortcut.own(box.ins)
+    whole = wire(shortcut.exact, domain([wires[k] for k in ins]))
+    at = dict(zip((*whole.inputs, *whole.outputs), (*ins, *box.outs), strict=True))
+    if len(at) < len(ins) + len(box.outs) or not all(one.ins for one in whole.boxes):
+        return [box]  # an argument that is a result, or a constant, of which the engine does not know
+    for k, space in enumerate(whole.wires):
+        if k not in at:
+            at[k] = len(wires)
+            wires.append(space)
+    return [Box(one.primitive, tuple([at[k] for k in one.ins]), tuple([at[k] for k in one.outs])) for one in whole.boxes]

@@ -1,0 +1,55 @@
+"""What a recurrence with resets needs of the step before, as maps: the previous state, and where it stands.
+
+A stage reads a shifted array in its place, and computes a choice as it reads; array code would write both.
+"""
+
+from __future__ import annotations
+
+from catad import scalar
+from catad.linear.contract import Contract
+from catad.linear.previous_state import Origin, PreviousState
+from catad.linear.reindex import StridedCopy, axis, whole
+from catad.scalar import Function
+from catad.spaces import Tensor
+from catad.vector.generate import Iota
+from catad.vector.map import Map
+from catad.wiring import Box, Wiring
+
+
+def with_resets(wiring: Wiring) -> Wiring:
+    """The wiring with such boxes written as maps."""
+    if not any(isinstance(box.primitive, PreviousState | Origin) for box in wiring.boxes):
+        return wiring
+    wires, boxes = list(wiring.wires), list[Box]()
+    for box in wiring.boxes:
+        if isinstance(box.primitive, PreviousState):
+            boxes += _previous(wires, box, box.primitive)
+        elif isinstance(box.primitive, Origin):
+            boxes += _origin(wires, box, box.primitive)
+        else:
+            boxes.append(box)
+    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+
+
+def _previous(wires: list[Tensor], box: Box, previous: PreviousState) -> list[Box]:
+    """The states shifted, and zeros where there is a reset. `wires` grows."""
+    resets, states = box.ins
+    space, shifted = wires[states], len(wires)
+    axes = [whole(n) for n in space.shape]
+    n, back = space.shape[previous.axis], previous.back
+    axes[previous.axis] = axis(n, n, 0, 1, back, 1, n - back)
+    wires.append(space)
+    zero = scalar.const(space.dtype.type(0).item())
+    kept = Function.make(2, [scalar.apply("select", scalar.param(0), zero, scalar.param(1))])
+    return [Box(StridedCopy(tuple(axes)), (states,), (shifted,)), Box(Map(kept), (resets, shifted), box.outs)]
+
+
+def _origin(wires: list[Tensor], box: Box, origin: Origin) -> list[Box]:
+    """The positions along the axis before each step, and -1 where there is a reset. `wires` grows."""
+    shape = wires[box.ins[0]].shape
+    labels, n, at = tuple(range(len(shape))), shape[origin.axis], len(wires)
+    wires += [Tensor((n,), "int64"), Tensor(shape, "int64")]
+    before = scalar.apply("sub", scalar.param(1), scalar.const(origin.back))
+    kept = Function.make(2, [scalar.apply("select", scalar.param(0), scalar.const(-1), before)])
+    spread = Contract(((origin.axis,),), labels, shape)
+    return [Box(Iota(n), (), (at,)), Box(spread, (at,), (at + 1,)), Box(Map(kept), (*box.ins, at + 1), box.outs)]

@@ -1,0 +1,323 @@
+"""Every box of catad on arrays of a fake CuPy: it has a kernel, needs none, or gives one notice that names it and the call.
+
+None makes the host wait when it runs again, but for those that must; in a captured stream these are refused by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.boxes import Primitive
+from catad.engine import notices
+from catad.engine.cuda import machine
+from catad.engine.cuda.array_code import why_enough
+from catad.engine.cuda.device import GPU
+from catad.linear.clear import Cleared, ClearedAt, ClearedWhere, Run
+from catad.linear.dot_within import DotWithin
+from catad.linear.gather import Gathered, Indexing, ScatterAdded
+from catad.linear.previous_state import Origin, PreviousState
+from catad.linear.recurrence import Recurred
+from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
+from catad.linear.windows import Progression, Windowed
+from catad.spaces import flatten
+from catad.traced.debug import Printed
+from catad.vector.arg_extremum import ArgExtremum, ArgExtremumByBin
+from catad.vector.bins import SortByBin
+from catad.vector.by_bin import PrefixByBin
+from catad.vector.fold import Fold
+from catad.vector.fold_by_bin import FoldByBin
+from catad.vector.index import InRange, LastWriter
+from catad.vector.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByBin
+from catad.vector.loop import After, Ran
+from catad.vector.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
+from catad.vector.positions import SortedPositions
+from catad.vector.revolve import Revolved
+from catad.vector.scan import Scan
+from catad.vector.segmented import NumberedByFlags, NumberedByLengths
+from catad.vector.shape import Concatenate
+from catad.vector.sort import StableOrder
+
+from ..engine.cpu_support import assert_near, on
+from ..fake_cupy import FakeArray, fake
+
+RNG = np.random.default_rng(31)
+X, Y, LINE = RNG.normal(size=(6, 5)), RNG.normal(size=(6, 5)), RNG.normal(size=6)
+INDEX = RNG.integers(0, 4, 6)
+SUM, MOST, TIMES = ct.monoid(ct.add, 0.0), ct.monoid(ct.maximum, -np.inf), ct.monoid(lambda a, b: a * b, 1.0)
+CHOICE = ct.monoid(lambda a, b: a if a >= b else b, -np.inf)
+ROWS = Indexing((0, 1), 0, (2,), (2, 1), (6, 5, 6))
+AXES = (axis(3, 6, 0, 1, 1, 2, 3), whole(5))  # of an array of 3 rows that go to the rows 1, 3, 5 of one of 6
+SINE, HALF = ct.map(lambda x: np.sin(x)), ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
+BOUNDED = ct.iterate(HALF, 7, memory=2)
+ORDERED = np.sort(LINE)
+LARGEST = np.array([LINE[k == INDEX].max(initial=-np.inf) for k in range(4)])
+PRODUCTS = np.array([LINE[k == INDEX].prod() for k in range(4)])
+
+
+@ct.kernel
+def permuted(x, at, y):
+    i = ct.simt.grid(1)
+    if i < len(x):
+        y[at[i]] = x[i]
+
+
+@ct.kernel(max_steps=30)
+def halved(x, y):
+    i = ct.simt.grid(1)
+    if i < len(x):
+        p = x[i]
+        for _ in range(3):
+            while p > 1.0:
+                p = p * 0.5
+        y[i] = p
+
+
+def length(a: Any, b: Any) -> Any:
+    return (a * a + b * b) ** 0.5
+
+
+def running(x: Any) -> Any:
+    return (fake if isinstance(x, FakeArray) else np).cumsum(x)
+
+
+def opaque(x: Any) -> Any:
+    """Squares by numbers that the host reads."""
+    host = x.get() if isinstance(x, FakeArray) else np.array([float(v) for v in x])
+    return fake.asarray(host**2) if isinstance(x, FakeArray) else host**2, ct.scale(2 * x)
+
+
+BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "Added": (Added(AXES), (X, X[:3])),
+    "AddedAt": (AddedAt(ROWS), (INDEX, X, Y)),
+    "After": (After(), (np.array(0), LINE)),
+    "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
+    "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
+    "BoundedLoop": (BOUNDED, (LINE,)),
+    "BoundedPullback": (ct.reverse_differential(Revolved(BOUNDED)), (LINE, LINE)),
+    "Call": (ct.checkpoint(SINE), (LINE,)),
+    "Choose": (ct.choose(ct.any(), ct.sort(), ct.flip()), (LINE > 0,)),
+    "Cleared": (Cleared((Run(6, 1, 2, 2), Run(5, 0, 1, 5))), (X,)),
+    "ClearedAt": (ClearedAt(ROWS), (INDEX, X)),
+    "ClearedWhere": (ClearedWhere(), (X > 0, Y)),
+    "Concatenate": (Concatenate(0, 2), (X, Y)),
+    "Constant": (ct.fork(ct.id, ct.const(X)), (LINE,)),
+    "Contract": (ct.matmul, (X, Y.T.copy())),
+    "Counted": (ct.while_loop(ct.sum() >> ct.map(lambda s: s * s > 1.0), 0.5 * ct.id), (LINE,)),
+    "Custom": (ct.D(lambda x: (x * x, ct.scale(2 * x))), (LINE,)),
+    "DotWithin": (DotWithin(6), (np.array(1), np.array(4), LINE * [0, 1, 1, 1, 0, 0], ORDERED * [0, 1, 1, 1, 0, 0])),
+    "Ended": (halved.forall(6), (np.abs(LINE) * 5, np.zeros(6))),
+    "FlatIndex": (ct.index[ct.arg], (LINE, INDEX)),
+    "Fold": (Fold(MOST), (X,)),
+    "FoldByBin": (FoldByBin(MOST, 4), (INDEX, LINE)),
+    "Gathered": (Gathered(ROWS), (INDEX, X)),
+    "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
+    "InRange": (InRange(4), (INDEX,)),
+    "Iota": (ct.fork(ct.id, ct.iota(6)) >> ct.map(lambda x, k: x * k), (LINE,)),
+    "LastOnly": (LastOnly(1, 4), (INDEX,)),
+    "LastWriter": (LastWriter(4), (INDEX,)),
+    "Lawful": (ct.scan(ct.matmul, np.eye(2)), (RNG.normal(size=(5, 2, 2)),)),
+    "LeaveOneOutProduct": (LeaveOneOutProduct(), (X, X.prod(axis=0))),
+    "LeaveOneOutProductByBin": (LeaveOneOutProductByBin(4), (INDEX, LINE, PRODUCTS)),
+    "Linear": (ct.primitive.linear(lambda x: x[::-1], lambda w: w[::-1], lambda x: x), (LINE,)),
+    "LinearByStructure": (ct.primitive.linear(running, structure=ct.linear.cumulative_sum), (LINE,)),
+    "LogSumExp": (ct.logsumexp(), (LINE,)),
+    "Map": (SINE, (X,)),
+    "Normalised": (ct.softmax(), (X,)),
+    "NumberedByFlags": (NumberedByFlags(), (INDEX > 1,)),
+    "NumberedByLengths": (NumberedByLengths(6), (np.array([2, 0, 4]),)),
+    "OneByOne": (ct.map(ct.primitive.function(lambda x: -x, lambda x: x)), (X,)),
+    "Opaque": (ct.D(opaque, spaces=lambda x: (x, ct.scale(np.ones(x.shape)))), (LINE,)),
+    "Origin": (Origin(0, 1), (LINE > 0,)),
+    "Overwritten": (Overwritten(AXES), (X, X[:3])),
+    "OverwrittenAt": (OverwrittenAt(ROWS), (np.arange(6)[::-1].copy(), X, Y)),
+    "Pointwise": (ct.primitive.pointwise(length, None, None), (LINE, ORDERED)),
+    "PrefixByBin": (PrefixByBin(TIMES, 4), (INDEX, LINE)),
+    "PreviousState": (PreviousState(0, 1), (LINE > 0, LINE)),
+    "Printed": (Printed("x"), (LINE,)),
+    "Ran": (Ran(), (LINE,)),
+    "Recurred": (Recurred(((0,),)), (LINE, ORDERED)),
+    "Reshaped": (Reshaped((30,)), (X,)),
+    "Row": (ct.norm(), (LINE,)),
+    "Scan": (Scan(SUM), (X,)),
+    "ScatterAdded": (ScatterAdded(ROWS), (INDEX, X)),
+    "Softmax": (ct.grad(ct.logsumexp()), (LINE,)),
+    "SortByBin": (SortByBin(4), (INDEX,)),
+    "SortedPositions": (SortedPositions(True), (ORDERED, LINE)),
+    "StableOrder": (StableOrder(0), (X,)),
+    "Stopped": (ct.stop_gradient, (LINE,)),
+    "StridedCopy": (StridedCopy(AXES), (X[:3],)),
+    "Sweep": (ct.iterate(SINE, 4), (LINE,)),
+    "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
+    "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
+}  # fmt: skip
+WAITS = {"Choose", "Counted", "Opaque", "Printed"}  # what the host must know, at each call
+NOTICED = {"OneByOne"}  # without a kernel
+REFUSED = {
+    "Choose": r"condition of ct\.choose",
+    "Counted": "condition of a while loop",
+    "Opaque": "Opaque",
+    "Printed": "Printed",
+    "Ended": "trips of a loop of a kernel",
+}
+
+
+@pytest.fixture(autouse=True)
+def _cupy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    fake.reset(3)
+    notices.forget()
+    yield
+    GPU._looks.clear()
+    fake.reset()
+    notices.forget()
+
+
+def there(arrays: Any) -> list[Any]:
+    return [fake.asarray(np.asarray(a)) for a in arrays]
+
+
+def met(term: Any, dom: Any, depth: int = 3) -> dict[str, Primitive]:
+    """The boxes of a program, and of those that its boxes run, by name."""
+    found = {type(box.primitive).__name__: box.primitive for box in ct.wire(term, dom).boxes}
+    for one in list(found.values()):
+        inner = one.programs() if hasattr(one, "programs") and depth else ()
+        found = {name: box for _, part, space in inner for name, box in met(part, space, depth - 1).items()} | found
+    return found
+
+
+def kinds() -> dict[str, type[Primitive]]:
+    """All boxes of the package."""
+    for module in pkgutil.walk_packages(ct.__path__, "catad."):
+        if "__main__" not in module.name:
+            importlib.import_module(module.name)
+    found, left = dict[str, type[Primitive]](), [Primitive]
+    while left:
+        kind = left.pop()
+        left += kind.__subclasses__()
+        if kind.__module__.startswith("catad."):
+            found[kind.__name__] = kind
+    return found
+
+
+def test_the_table_has_every_box() -> None:
+    bases = {kind.__name__ for own in kinds().values() for kind in own.__mro__[1:]}
+    assert set(kinds()) - set(BOXES) - bases == set()
+    assert set(BOXES) <= set(kinds())
+
+
+def told(call: Any) -> tuple[Any, list[str]]:
+    """What a call makes, and the notices that it gives."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always", ct.CatadNotice)
+        made = call()
+    return made, [str(one.message) for one in seen if one.category is ct.CatadNotice]
+
+
+def space_of(arrays: Any) -> Any:
+    return ct.space_of(arrays if len(arrays) > 1 else arrays[0])
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_a_kernel_or_a_notice(name: str) -> None:
+    term, arrays = BOXES[name]
+    primitive, given = met(term, space_of(arrays))[name], there(arrays)
+    _, said = told(lambda: term(*given))
+    fake.reads.clear()
+    made, again = told(lambda: term(*given))
+    assert not again
+    assert bool(fake.reads) == (name in WAITS), fake.reads
+    assert all("in the place of" not in one and f"{__file__}:" in one for one in said)
+    if name in NOTICED:
+        assert any(f"the boxes {name}" in one for one in said) and why_enough(primitive) is None
+    else:
+        assert not said, said
+        assert fake.launches or why_enough(primitive) or name == "Constant"
+    want = on("reference", term, *arrays) if name != "Opaque" else [arrays[0] ** 2]
+    got = [np.asarray(leaf.get() if isinstance(leaf, FakeArray) else leaf) for leaf in flatten(made)]
+    assert_near(got, want, eps=64, note=name)
+
+
+@pytest.mark.parametrize("name", BOXES)
+def test_what_waits_is_not_captured(name: str) -> None:
+    """A box that makes the host wait is refused by name; the others are captured."""
+    term, arrays = BOXES[name]
+    given = there(arrays)
+    told(lambda: term(*given))
+    with fake.cuda.Stream() as stream:
+        stream.begin_capture()
+        if name in REFUSED:
+            with pytest.raises(ct.EngineError, match=rf"(?s)while a stream is captured.*{REFUSED[name]}"):
+                told(lambda: term(*given))
+        else:
+            told(lambda: term(*given))
+        stream.end_capture()
+
+
+def test_first_calls_that_check_are_not_captured() -> None:
+    for name, said in (("Lawful", "laws of an operator"), ("Unraced", "indices of a kernel"), ("Scan", "laws of an operator")):
+        term, arrays = BOXES[name]
+        given = there(arrays)
+        fresh = term >> ct.map(lambda x: x * 1.25)
+        with fake.cuda.Stream() as stream:
+            stream.begin_capture()
+            with pytest.raises(ct.EngineError, match=said):
+                fresh(*given)
+            stream.end_capture()
+
+
+def test_loops_of_kernels_that_do_not_end_are_told_late_or_in_place() -> None:
+    bad = there((np.array([0.5, 3.0, np.inf, 2.0, 1.0, 9.0]), np.zeros(6)))
+    f = halved.forall(6)
+    f(*there(BOXES["Ended"][1]))
+    ct.synchronize()
+    fake.late = True
+    f(*bad)
+    with pytest.raises(ct.ArgumentError, match=r"(?s)after 30 trips.*test_boxes.py:\d+"):
+        ct.synchronize()
+    with ct.use_engine("cuda", checks="now"), pytest.raises(ct.ArgumentError, match="after 30 trips"):
+        f(*bad)
+
+
+def test_code_that_waits_is_refused_on_the_array_code_too() -> None:
+    """Where no kernel can run, boxes ask the host themselves."""
+    for name, shown in (("InRange", "InRange"), ("NumberedByFlags", "NumberedByFlags"), ("Ended", "Map")):
+        term, arrays = BOXES[name]
+        given = there(arrays)
+        with ct.use_engine("reference"):
+            term(*given)
+            with fake.cuda.Stream() as stream:
+                stream.begin_capture()
+                with pytest.raises(ct.EngineError, match=rf"while a stream is captured(?s:.*){shown}"):
+                    term(*given)
+                stream.end_capture()
+
+
+def test_a_box_that_lost_its_kernel_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A planted bug: nobody makes the kernels of a box any more."""
+    monkeypatch.delitem(machine.MAKERS, LastOnly)
+    box = LastOnly(1, 5)
+    _, said = told(lambda: box(*there((INDEX,))))
+    assert len(said) == 1 and "the boxes LastOnly" in said[0]
+
+
+def test_a_users_box_is_not_told() -> None:
+    @ct.primitive.box
+    class Doubled(Primitive):
+        arity = 1
+
+        def typed(self, ins: Any) -> Any:
+            return ins
+
+        def evaluate(self, xp: Any, *arrays: Any) -> Any:
+            return arrays[0] * 2
+
+    made, said = told(lambda: Doubled()(*there((LINE,))))
+    assert not said and made.get().tolist() == (LINE * 2).tolist()
