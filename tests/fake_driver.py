@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from catad.engine.cuda import kernel
-from catad.testing.emulator.words import Coroutines
+from catad.testing.emulator.words import SHARED, Coroutines
 
 
 class CUDADriverError(RuntimeError):
@@ -62,7 +62,8 @@ def driver_of(fake: Any) -> tuple[Any, Any]:
         *grid, shared, stream, params, extra = rest
         code, threads = fake.functions[f - 1]
         current = fake.cuda.get_current_stream()
-        assert grid[1:] == [1, 1, threads, 1, 1] and 0 < grid[0] < 2**31 and not shared and not extra and stream == current.ptr
+        assert grid[1:] == [1, 1, threads, 1, 1] and 0 < grid[0] < 2**31 and not extra and stream == current.ptr
+        assert 0 <= shared <= SHARED
         text = code.llvm.split("define ptr @kernel(")[1].split(")")[0]
         pointers = text.count("ptr ") - 2  # the table and the record of the thread are no pointers that are given
         words = (ctypes.c_void_p * (1 + pointers)).from_address(params)
@@ -71,7 +72,7 @@ def driver_of(fake: Any) -> tuple[Any, Any]:
         size = int(ptx.split("kernel_param_0[")[1].split("]")[0]) // 8
         numbers = array("q", (ctypes.c_int64 * size).from_address(words[0]))
         fake.launches.append((code.printer.__name__, stream))
-        fake.do(lambda: fake.gpu.launch(code, grid[0], numbers, addresses), None)
+        fake.do(lambda: fake.gpu.launch(code, grid[0], numbers, addresses, shared), None)
 
     driver = SimpleNamespace(launchKernel=launch_kernel, CUDADriverError=CUDADriverError)
     return driver, SimpleNamespace(LinkState=LinkState, Module=Module)

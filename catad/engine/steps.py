@@ -26,6 +26,7 @@ from catad.engine.stages.resets import with_resets
 from catad.engine.stages.split import split
 from catad.engine.stages.stage import Stage
 from catad.engine.stages.tiles import tiled
+from catad.engine.stages.within_rows import within_rows
 from catad.late import late
 from catad.spaces import Product
 from catad.wiring import Box, Builder, Wiring
@@ -33,7 +34,7 @@ from catad.wiring import Box, Builder, Wiring
 
 def steps(wiring: Wiring, machine: Machine) -> list[Step]:
     """The steps that a machine runs in order: a callable on arrays, the wires that it reads, the wires that it writes."""
-    wiring = split(tiled(one_hot(with_resets(wiring if machine.looks else unconditional(wiring)))))
+    wiring = split(tiled(one_hot(within_rows(with_resets(wiring if machine.looks else unconditional(wiring))))))
     found = Partition(wiring)
     reads = [_reads(item) for item in found.items]
     passes = fused_siblings(found, reads)

@@ -20,6 +20,13 @@ from .test_lanes import LINES
 from .test_maps import GATHERED, MAPS
 
 RNG = np.random.default_rng(5)
+
+
+def norm(x: Any) -> Any:
+    m = np.mean(x, axis=1, keepdims=True)
+    return (x - m) / np.sqrt(np.mean((x - m) ** 2, axis=1, keepdims=True) + 1e-5)
+
+
 X = RNG.normal(size=(13, 40)).astype(np.float32)
 
 
@@ -61,6 +68,9 @@ PROGRAMS: dict[str, ct.D] = {
     "a scan": ct.scan(lambda a, b: a + b, 0.0, axis=1) >> ct.map(np.tanh),
     "a product": ct.fork(ct.id, ct.transpose()) >> ct.matmul >> ct.sum(),
     "softmax": ct.map(np.exp) >> ct.fork(ct.id, ct.sum()) >> ct.map(lambda a, s: a / s),
+    "softmax of rows": ct.softmax(axis=1),
+    "softmax of columns": ct.softmax(axis=0),
+    "layer norm": ct.function(norm),
 }
 
 
@@ -81,6 +91,18 @@ def test_values_and_gradients(name: str) -> None:
         assert np.allclose(a, b, rtol=2e-4, atol=1e-5)
 
 
+def test_stages_that_share_rows_are_one_launch() -> None:
+    for f in (ct.softmax(axis=1), ct.grad(ct.softmax(axis=1) >> ct.square >> ct.sum()), ct.function(norm)):
+        for x in (X, np.asarray(fake.asarray(np.tile(X, (1, 20)))._data), np.append(X, X)[1:521].reshape(X.shape)):
+            f(there(x))
+            fake.launches.clear()
+            got = here(f(there(x)))
+            assert [name for name, _ in fake.launches] == ["RowsKernel"]
+            with ct.use_engine("reference"):
+                want = [np.asarray(leaf) for leaf in flatten(f(x))]
+            assert all(np.allclose(a, b, rtol=2e-4, atol=1e-6) for a, b in zip(got, want, strict=True))
+
+
 def test_the_current_stream_runs_kernels() -> None:
     x, f = there(X), ct.map(lambda x: x * x)
     stream = fake.cuda.Stream()
@@ -94,6 +116,7 @@ CAPTURED: dict[str, ct.D] = {
     "a map": ct.map(lambda x: np.sin(x) * x),
     "a fold in tiles": ct.reshape((13 * 40 * 10,)) >> ct.sum(),
     "a scan": ct.reshape((13 * 40 * 10,)) >> ct.scan(lambda a, b: a + b, 0.0),
+    "softmax of rows": ct.softmax(axis=1),
     "a gradient": ct.grad(ct.map(lambda x: np.exp(x) * x) >> ct.sum()),
 }
 

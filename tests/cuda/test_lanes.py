@@ -11,6 +11,7 @@ import catad as ct
 from catad.engine import notices
 from catad.engine.cuda import launch
 from catad.engine.cuda.lanes import Lanes
+from catad.engine.cuda.rows import RowsKernel
 from catad.engine.text.cascade import Cascade
 
 from ..engine.cpu_support import assert_same, on
@@ -63,7 +64,7 @@ def test_the_bits_of_the_cpu(name: str, shape: tuple[int, int], monkeypatch: pyt
 @pytest.mark.parametrize("name", [name for name in LINES if name not in ("gradient of a scan",)])
 def test_they_have_kernels(gpu: EmulatedGpu, name: str) -> None:
     on_gpu(LINES[name], RNG.uniform(0.5, 1.5, (41, 43)))
-    assert Lanes in {code.printer for code in gpu.device.launched}
+    assert {Lanes, RowsKernel} & {code.printer for code in gpu.device.launched}
 
 
 def test_long_operators_along_one_long_line_are_left_to_the_array_code(anew: pytest.MonkeyPatch) -> None:

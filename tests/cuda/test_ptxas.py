@@ -31,6 +31,7 @@ from .support import Written
 from .test_folds import FOLDS
 from .test_lanes import LINES, UNIT, affine, product
 from .test_maps import MAPS, cell
+from .test_rows import GROUPS
 from .test_scans import ROTATIONS
 from .test_sweeps import SWEEPS
 from .test_written import PROGRAMS
@@ -89,7 +90,12 @@ BY_BIN |= {
 LOOPS = {f"loop, {name}": part for name, part in SWEEPS.items()}
 AT_INDICES = {f"at indices, {name}": part for name, part in PROGRAMS.items()}
 AT_INDICES["at indices, sums"] = (ct.function(test_added.sums), test_added.ARRAYS)
-ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN, *LOOPS, *AT_INDICES]
+SHARE_ROWS = {
+    f"{name}, {how} rows": (f, dom)
+    for name, f in GROUPS.items()
+    for how, dom in (("long", ct.f32[50, 1024]), ("short", ct.f32[500, 20]))
+}
+ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN, *LOOPS, *AT_INDICES, *SHARE_ROWS]
 
 
 def assembled(text: str, architecture: str, folder: Path) -> tuple[int, int]:
@@ -103,8 +109,8 @@ def assembled(text: str, architecture: str, folder: Path) -> tuple[int, int]:
 
 
 def kernels(name: str) -> list[str]:
-    if name in TYPICAL or name in ALONG or name in BY_BIN:
-        f, dom = (TYPICAL | ALONG | BY_BIN)[name]
+    if name in TYPICAL or name in ALONG or name in BY_BIN or name in SHARE_ROWS:
+        f, dom = (TYPICAL | ALONG | BY_BIN | SHARE_ROWS)[name]
     elif name in IN_TILES:
         f, dom = IN_TILES[name], (ct.i64 if name.startswith(("affine", "last")) else ct.f32)[3, 9000]
     elif name in LINES:

@@ -11,6 +11,7 @@ import pytest
 import catad as ct
 from catad.engine.cpu import rows
 from catad.engine.cpu.machine import CpuMachine
+from catad.engine.stages import turns
 from catad.engine.stages.access import Access
 
 from .cpu_support import printed_anew
@@ -169,13 +170,13 @@ def test_what_depends_on_a_group_runs_behind_it() -> None:
 
 def planted_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is read stays where it is."""
-    monkeypatch.setattr(rows, "moved", lambda access, at: access)
+    monkeypatch.setattr(turns, "moved", lambda access, at: access)
 
 
 def planted_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Guards that depend on the row are those of the first turn."""
-    given = rows.moved
-    monkeypatch.setattr(rows, "moved", lambda access, at: Access(given(access, at).axes, access.guards, access.fill))
+    given = turns.moved
+    monkeypatch.setattr(turns, "moved", lambda access, at: Access(given(access, at).axes, access.guards, access.fill))
 
 
 PLANTED = [(planted_moves, "softmax"), (planted_guards, "edges")]

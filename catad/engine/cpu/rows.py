@@ -19,10 +19,8 @@ from catad.engine.cpu.nests.nest import METADATA
 from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import code_of
 from catad.engine.cpu.run.target import SPEED
-from catad.engine.stages.access import Access, along, moved
 from catad.engine.stages.group import Rows
-from catad.engine.stages.layout import Layout, Place, Ready, layout
-from catad.engine.stages.table import Table
+from catad.engine.stages.turns import Turn, rooms, turns
 from catad.scalar.llvm_writer import Writer
 from catad.spaces import Tensor
 
@@ -86,23 +84,14 @@ class Turns:
 
 
 class Member:
-    """A stage laid out over the rows of one turn: its call, and the entries of its table that move, by how much with each row."""
+    """A stage over the rows of one turn: its call, and the entries of its table that move, by how much with each row."""
 
-    def __init__(self, how: Layout, next_: Layout, numbers: Sequence[int], reads: int) -> None:
-        self.numbers, self.reads = numbers, reads
-        place = numbers[:reads]
-        self.call = Call(how, place)
+    def __init__(self, turn: Turn, numbers: Sequence[int]) -> None:
+        self.numbers, self.reads = numbers, len(turn.place)
+        self.call = Call(turn.how, turn.place)
         self.call.code.complete()
-        after = Table(next_, place)
-        moves = np.array(after.values) - np.array(self.call.table.values)
-        for (where, _, a), (_, _, b) in zip(self._entries(self.call.table), self._entries(after), strict=True):
-            moves[where] += b - a
-        self.entries = np.flatnonzero(moves)
-        self.moves = moves[self.entries]
-
-    @staticmethod
-    def _entries(table: Table) -> list[tuple[int, int, int]]:
-        return [*table.reads, *table.writes]
+        self.entries = np.flatnonzero(turn.moves)
+        self.moves = np.array(turn.moves)[self.entries]
 
     def calls(self, addresses: Sequence[int], kept: list[Any]) -> list[list[int]]:
         """What the plan has of its calls; `kept` are the tables, which must live as long."""
@@ -170,41 +159,13 @@ def by_rows(rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> ByRows | 
     size = min(max(LEAST, CACHE * rows.size // max(bytes_, 1)), rows.size)
     if size < LEAST or LEAST * bytes_ > MOST * CACHE * rows.size:
         return None
-    rooms = []
-    for space, axis in zip(rows.between, rows.axes, strict=True):
-        rooms.append(Tensor((*space.shape[:axis], size, *space.shape[axis + 1 :]), space.dtype))
-    strides = [*[a.strides for a in (*arrays, *outs)], *[_strides(room) for room in rooms]]
-    between = len(arrays) + len(outs)
+    laid = turns(rows, size, [a.strides for a in (*arrays, *outs)])
+    if laid is None or any(blocked(turn.how) for turn in laid):
+        return None
     members = []
-    for stage, loop, numbers in zip(rows.stages, rows.loops, rows.arrays, strict=True):
-        own = [strides[k] if k >= 0 else (1,) for k in numbers]
-        fixed = [k >= between for k in numbers]
-        first, second = (layout(_at_row(stage, loop, size, row, fixed), own) for row in range(2))
-        if first is None or second is None or first.kernel != second.kernel or blocked(first):
-            return None
-        made = Member(first, second, numbers, len(stage.reads))
+    for turn, numbers in zip(laid, rows.arrays, strict=True):
+        made = Member(turn, numbers)
         if made.call.code.stop is not None:
             return None
         members.append(made)
-    return ByRows(rows, size, members, rooms)
-
-
-def _at_row(stage: Ready, loop: int, size: int, row: int, fixed: Sequence[bool]) -> Ready:
-    """A stage over some rows from one on; what is `fixed` has these rows alone."""
-    at = [along(k, row if k == loop else 0) for k in range(len(stage.shape))]
-
-    def place(one: Place, still: bool) -> Place:
-        access = moved(one.access, at)
-        return one._replace(access=Access(one.access.axes, access.guards, access.fill) if still else access)
-
-    shape = tuple([size if k == loop else n for k, n in enumerate(stage.shape)])
-    places = [place(one, still) for one, still in zip((*stage.reads, *stage.writes), fixed, strict=True)]
-    return stage._replace(shape=shape, reads=tuple(places[: len(stage.reads)]), writes=tuple(places[len(stage.reads) :]))
-
-
-def _strides(space: Tensor) -> tuple[int, ...]:
-    """The strides of an array in C order."""
-    found = [space.dtype.itemsize]
-    for n in reversed(space.shape[1:]):
-        found.append(found[-1] * n)
-    return tuple(reversed(found[: len(space.shape)]))
+    return ByRows(rows, size, members, rooms(rows, size))

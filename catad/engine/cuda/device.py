@@ -63,13 +63,15 @@ class _Loaded:
         self.at = ctypes.addressof(self.places)
         self.lock = threading.Lock()
 
-    def launch(self, driver: Any, grid: tuple[int, int], numbers: array[int], addresses: Sequence[int], stream: int) -> None:
-        """The driver copies the arguments before it returns."""
-        blocks, threads = grid
+    def launch(
+        self, driver: Any, grid: tuple[int, int, int], numbers: array[int], addresses: Sequence[int], stream: int
+    ) -> None:
+        """The driver copies the arguments before it returns. The grid: blocks, threads of each, bytes that these share."""
+        blocks, threads, shared = grid
         with self.lock:
             self.places[0] = numbers.buffer_info()[0]
             self.values[: len(addresses)] = list(addresses)
-            driver.launchKernel(self.function.ptr, blocks, 1, 1, threads, 1, 1, 0, stream, self.at, 0)
+            driver.launchKernel(self.function.ptr, blocks, 1, 1, threads, 1, 1, shared, stream, self.at, 0)
 
 
 class CupyDevice(Device):
@@ -107,14 +109,14 @@ class CupyDevice(Device):
         """Where the first number of an array lies."""
         return int(array.data.ptr)
 
-    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
+    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int], shared: int = 0) -> None:
         """Starts a kernel on CuPy's current stream. Raises `EngineError` where the driver refuses it."""
         cupy = self.cupy
         self._look()
         try:
             loaded = self._found(cupy, code, len(addresses))
             stream = cupy.cuda.get_current_stream().ptr
-            loaded.launch(cupy.cuda.driver, (blocks, code.threads), numbers, addresses, stream)
+            loaded.launch(cupy.cuda.driver, (blocks, code.threads, shared), numbers, addresses, stream)
         except cupy.cuda.driver.CUDADriverError as error:
             if error.status == _NO_MEMORY:
                 raise MemoryError(str(error)) from None

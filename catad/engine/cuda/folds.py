@@ -81,7 +81,7 @@ class Folds(Points):
             count = w.least(w.set(f"sub nsw i64 {n}, {begin}"), str(self.tile))
             bases = self._bases(index)
             self._tile(begin, count, bases, self.positions(index))
-            self._join(count)
+            self._join(self._some(count))
             w.when(w.set(f"icmp eq i64 {self.thread}, 0"), lambda: self._leave(u, bases))
             if self.shared:
                 self.simt.barrier()  # what is shared is read before the next tile writes it
@@ -145,11 +145,14 @@ class Folds(Points):
 
     # -- joining threads
 
-    def _join(self, count: str) -> None:
-        """Join the states of all threads that have one, the first of them, into that of the first thread."""
+    def _some(self, count: str) -> str:
+        """How many threads have a state."""
+        w, each = self.w, self.what.width if self.commutes else self.per
+        return w.least(w.set(f"sdiv i64 {w.set(f'add nsw i64 {count}, {each - 1}')}, {each}"), str(self.threads))
+
+    def _join(self, some: str) -> None:
+        """Join the states of the threads that have one, so many of the first, into that of the first thread."""
         w = self.w
-        each = self.what.width if self.commutes else self.per
-        some = w.least(w.set(f"sdiv i64 {w.set(f'add nsw i64 {count}, {each - 1}')}, {each}"), str(self.threads))
         before = w.set(f"sub nsw i64 {some}, {w.set(f'mul nuw nsw i64 {self.warp}, {WARP}')}")
         self._join_warp(WARP, before)
         if not self.shared:

@@ -92,8 +92,11 @@ class Device(Protocol):
         """Where the first number of an array lies."""
         ...
 
-    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
-        """Start a kernel on its table of numbers and on arrays at these addresses, after all that was started before."""
+    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int], shared: int = 0) -> None:
+        """Start a kernel on its table of numbers and on arrays at these addresses, after all that was started before.
+
+        The threads of a block share so many bytes of memory, besides what the text of the kernel asks for.
+        """
         ...
 
     def words(self, values: Sequence[int]) -> Any:

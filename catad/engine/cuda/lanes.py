@@ -27,6 +27,11 @@ class Lanes(Points):
 
     def text(self) -> str:
         """The module: `kernel(table, pointers)`."""
+        self.over(self.simt.everywhere)
+        return self._module()
+
+    def over(self, share: Callable[[], tuple[str, str]]) -> None:
+        """The lines of a thread: `share` writes the number of its first one, and how far those behind it lie apart."""
         w = self.w
         outer = [self.size(k) for k in range(self.kernel.outer)]
         many = self.size(self.loops - 1) if self.kernel.kind == LANES else "1"
@@ -38,7 +43,7 @@ class Lanes(Points):
             for k, op in enumerate(self.body.ops)
             for i, dtype in enumerate(state_dtypes(self.body, op))
         }
-        mine, together = self.simt.everywhere()
+        mine, together = share()
 
         def line(u: str) -> None:
             row, lane = (u, "") if many == "1" else (w.set(f"udiv i64 {u}, {many}"), w.set(f"urem i64 {u}, {many}"))
@@ -49,7 +54,6 @@ class Lanes(Points):
             w.when(self._asked(u), lambda: line(u))
 
         w.loop(mine, every, asked, together)
-        return self._module()
 
     def _asked(self, u: str) -> str:
         """True where a line is to be gone through."""

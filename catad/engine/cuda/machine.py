@@ -14,10 +14,12 @@ from catad.engine.cuda.checks import EndedCheck, FlatIndexCheck, NumberedCheck, 
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
 from catad.engine.cuda.positions import positions_by_bin
+from catad.engine.cuda.rows import by_rows
 from catad.engine.cuda.sweeps import sweep
 from catad.engine.cuda.written import MAKERS as WRITTEN
 from catad.engine.machine import Compiled, Known, Machine, Way
 from catad.engine.stages.bins import Member
+from catad.engine.stages.group import Rows
 from catad.engine.stages.layout import Ready
 from catad.linear.gather import ScatterAdded
 from catad.linear.sweep import Sweep
@@ -54,12 +56,18 @@ class GpuMachine(Machine):
     looks = False
     checks: Mapping[str, Callable[[Any], bool]] = {"normal": _unknown, "number": _unknown}
 
+    rows_from = 0  # a launch costs more than rows of any size
+
     def __init__(self, device: Device) -> None:
         self.device = device
 
     def way_of(self, stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequence[Any]) -> Way:
         """Compiled code for a stage on arrays and results that lie as these do; raises CannotPrint."""
         return way_of(self.device, stage, place, arrays, outs)
+
+    def by_rows(self, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
+        """One kernel for stages that share rows; None where what they exchange does not fit, and for scans."""
+        return by_rows(self.device, rows, arrays, outs)
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Checks of indices that do not make the host wait, sums and writes at places, loops; the array code of other boxes."""

@@ -75,6 +75,11 @@ class Points(Places):
 
     def text(self) -> str:
         """The module: `kernel(table, pointers)`."""
+        self.over(self.simt.everywhere)
+        return self._module()
+
+    def over(self, share: Callable[[], tuple[str, str]]) -> None:
+        """The units of a thread: `share` writes the number of its first one, and how far those behind it lie apart."""
         w, inner = self.w, self.kernel.outer
         outer = [self.size(k) for k in range(inner)]
         n, one = self.size(inner), self.what.width
@@ -82,7 +87,7 @@ class Points(Places):
         every = units
         for size in outer:
             every = w.set(f"mul nsw i64 {every}, {size}")
-        mine, together = self.simt.everywhere()
+        mine, together = share()
 
         def unit(u: str) -> None:
             piece, index = u, list[str]()
@@ -93,7 +98,6 @@ class Points(Places):
             self._piece(begin, n, self._bases(index), self.positions(index))
 
         w.loop(mine, every, unit, together)
-        return self._module()
 
     def _module(self) -> str:
         kernel = self.simt.kernel(self.entry_name, self.numbers, self._pointers())
@@ -123,8 +127,12 @@ class Points(Places):
             if self.what.pieces[j]:  # as it is in any case; LLVM then knows
                 size = np.dtype(array.dtype).itemsize * self.what.width
                 far = w.set(f"and i64 {far}, {-size}")
-            found.append(far if is_index(array) else w.set(f"getelementptr i8, ptr %p{j}, i64 {far}"))
+            found.append(far if is_index(array) else w.set(f"getelementptr i8, ptr {self._pointer(j)}, i64 {far}"))
         return found
+
+    def _pointer(self, j: int) -> str:
+        """What the offset of an array counts from."""
+        return f"%p{j}"
 
     def _piece(self, begin: str, n: str, bases: list[str], positions: Sequence[str]) -> None:
         """A unit: all of it at a time where it is whole and no guard changes within it, else index by index."""

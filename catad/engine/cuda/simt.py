@@ -82,6 +82,12 @@ class Simt:
         self.w.support[name] = f"@{name} = internal addrspace(3) global [{count} x {kind}] undef, align 16"
         return self.w.set(f"addrspacecast ptr addrspace(3) @{name} to ptr")
 
+    def room(self) -> str:
+        """The address of memory that the threads of a block share, as many bytes as the launch says, not set yet; a kernel has
+        this or `shared`, and not both."""
+        self.w.support["room"] = "@room = external addrspace(3) global [0 x i8], align 16"
+        return self.w.set("addrspacecast ptr addrspace(3) @room to ptr")
+
     def barrier(self) -> None:
         """Wait until all threads of the block are here; what they have written before is seen after it."""
         self._call("llvm.nvvm.barrier0")

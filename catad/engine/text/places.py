@@ -21,14 +21,17 @@ Guarded = bool | Sequence[str]  # whether guards are tested at an index, or for 
 
 
 class Places:
-    """The text of a kernel while it is being written, which reads its table through the register %t."""
+    """The text of a kernel while it is being written, which reads its table through the register %t.
 
-    def __init__(self, kernel: Kernel, gpu: bool = False) -> None:
+    It writes into a writer of its own, or into one that is given.
+    """
+
+    def __init__(self, kernel: Kernel, gpu: bool = False, writer: Writer | None = None) -> None:
         self.kernel, self.body, self.loops = kernel, kernel.body, kernel.loops
         self.arrays: list[Source | Sink] = [*self.body.sources, *self.body.sinks]
         self.guards, self.tests = range(self.body.guards), range(len(kernel.tests))
         self.indexed = [j for j, source in enumerate(self.body.sources) if source.by >= 0]
-        self.w = Writer(gpu)
+        self.w = writer or Writer(gpu)
 
     @property
     def length(self) -> int:

@@ -57,10 +57,10 @@ class EmulatedDevice:
         """Where the first number of an array lies."""
         return int(array.__array_interface__["data"][0])
 
-    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int]) -> None:
+    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int], shared: int = 0) -> None:
         """Runs the kernel to its end, then looks at the margins."""
         self.launched.append(code)
-        self.emulator.launch(code.llvm, blocks, code.threads, np.array(numbers), addresses)
+        self.emulator.launch(code.llvm, blocks, code.threads, np.array(numbers), addresses, shared)
         for whole in [found for ref in self._blocks.valuerefs() if (found := ref()) is not None]:  # other threads may add some
             first = -whole.ctypes.data % 64
             ends = whole[first : first + MARGIN], whole[len(whole) - MARGIN - (64 - first) : len(whole) - (64 - first)]

@@ -36,8 +36,13 @@ class Emulator:
         self.rng, self.in_flight = np.random.default_rng(seed), in_flight
         self.steps = 0
 
-    def launch(self, text: str, blocks: int, threads: int, table: Any, addresses: Sequence[int]) -> None:
-        """Run the module of a kernel on a table of integers and arrays at these addresses, on so many blocks."""
+    def launch(
+        self, text: str, blocks: int, threads: int, table: Any, addresses: Sequence[int], shared: int = 0
+    ) -> None:
+        """Run the module of a kernel on a table of integers and arrays at these addresses, on so many blocks.
+
+        The launch gives a block so many bytes to share; where it gives some, nothing may be written behind them.
+        """
         begin, resume, size = _compiled(text)
         waiting = list(self.rng.permutation(blocks))
         given = np.array(addresses, np.int64)
@@ -56,6 +61,7 @@ class Emulator:
             moves += slot.step(begin, resume, table.ctypes.data, given.ctypes.data, moves)
             self.steps += 1
             if slot.done:
+                slot.check(shared)
                 running.remove(slot)
                 free.append(slot)
 
@@ -74,6 +80,7 @@ class _Slot:
     def start(self, block: int, blocks: int) -> None:
         """Make it ready for a block; what the block shares is noise."""
         self.shared[:] = noise(self.rng, len(self.shared))
+        self.before = self.shared.copy()
         self.begun = np.zeros(self.warps, bool)
         self.able, self.met = np.ones(self.warps, bool), np.zeros(self.warps, bool)  # which go on, and those that do as a whole
         self.pace, self.paces = _pace(self.rng, 1)[0], _pace(self.rng, self.warps)
@@ -85,6 +92,12 @@ class _Slot:
         made["room"] = _aligned(self.frames.ctypes.data + self.frames.strides[0] * np.arange(self.threads))
         self.records[:] = np.stack([made[name] for name in FIELDS], axis=1)
         self.done, self.idle, self.looked = False, -1, np.full(self.warps, -1)
+
+    def check(self, shared: int) -> None:
+        """Look behind what a launch has given the block to share."""
+        behind = _aligned(self.shared.ctypes.data) - self.shared.ctypes.data + shared
+        if shared and not np.array_equal(self.shared[behind:], self.before[behind:]):
+            raise LawError("a kernel wrote behind the memory that its block shares")
 
     def step(self, begin: Callable[..., None], resume: Callable[..., None], table: int, given: int, moves: int) -> bool:
         """Let a warp go on that has not looked in vain since the last of so many moves; True where that is one more."""

@@ -149,6 +149,9 @@ class Coroutines(Simt):
         assert self._used <= SHARED
         return self.w.set(f"getelementptr i8, ptr {self._field('shared', 'ptr')}, i64 {first}")
 
+    def room(self) -> str:
+        return self._field("shared", "ptr")
+
     def barrier(self) -> None:
         self.suspend(BARRIER)
 
