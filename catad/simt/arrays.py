@@ -6,12 +6,14 @@ numbers that are passed by value, and what the statements before have read. A st
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from catad.scalar import Node, param
+from catad.scalar.simplify import replace as replaced
 
 T = tuple([param(k) for k in range(3)])
 """threadIdx.x, .y and .z."""
@@ -131,7 +133,7 @@ class Repeat:
     """A loop with memory. `counter` is the number of the trip; `trips` the most trips that a thread makes, None in a `while`.
 
     In a `while`, `alive` is the state that says whether a thread may still go on. A loop whose trips data decide ends with
-    an error after `most` trips.
+    an error after `most` trips. `item` is the entry of the range, where the loop has one.
     """
 
     body: tuple[Any, ...]
@@ -140,6 +142,7 @@ class Repeat:
     trips: Node | None
     alive: int | None
     most: int
+    item: Node | None = None
     where: str = field(compare=False, default="")
 
 
@@ -196,3 +199,30 @@ def touched(steps: tuple[Step, ...], written: bool) -> dict[Array, None]:
         elif isinstance(step, Repeat):
             found |= touched(step.body, written)
     return {array: None for array in found if array not in own}
+
+
+def rewritten(step: Step, mapping: Mapping[Node, Node]) -> Step:
+    """A statement with some expressions replaced by others."""
+
+    def of(*nodes: Node) -> tuple[Node, ...]:
+        return replaced(nodes, mapping)
+
+    match step:
+        case Load(site=site):
+            return replace(step, site=_moved(site, mapping))
+        case Store(site=site, value=value) | Atomic(site=site, value=value):
+            return replace(step, site=_moved(site, mapping), value=of(value)[0])
+        case Barrier(path=path):
+            return replace(step, path=of(path)[0])
+        case Bounded(count=count, path=path):
+            return replace(step, count=of(count)[0], path=of(path)[0])
+        case Repeat(body=body, states=states, trips=trips):
+            states = tuple([replace(state, init=of(state.init)[0], step=of(state.step)[0]) for state in states])
+            inner = tuple([rewritten(one, mapping) for one in body])
+            return replace(step, body=inner, states=states, trips=None if trips is None else of(trips)[0])
+    return step
+
+
+def _moved(site: Site, mapping: Mapping[Node, Node]) -> Site:
+    *index, path = replaced((*site.index, site.path), mapping)
+    return replace(site, index=tuple(index), path=path)

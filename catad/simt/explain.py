@@ -14,12 +14,12 @@ from catad.simt.affine import Form, Sizes
 from catad.simt.lower import Found
 
 
-def merged(found: Sequence[Found], sizes: Sizes) -> list[Found]:
+def merged(found: Sequence[Found]) -> list[Found]:
     """One entry for each site, where trips of a loop were written out."""
     sites: dict[tuple[object, ...], list[Found]] = {}
     for one in [_as_stored(read, found) for read in found]:
         sites.setdefault((one.site.array.name, one.site.line, one.site.column, one.kind), []).append(one)
-    return [_joined(several, sizes) for several in sites.values()]
+    return [_joined(several) for several in sites.values()]
 
 
 def _as_stored(read: Found, found: Sequence[Found]) -> Found:
@@ -38,13 +38,14 @@ def _as_stored(read: Found, found: Sequence[Found]) -> Found:
     return read
 
 
-def _joined(several: Sequence[Found], sizes: Sizes) -> Found:
+def _joined(several: Sequence[Found]) -> Found:
     first = several[0]
     if len(several) == 1:
         return first
     free = all(one.free for one in several)
     if free and first.kind == "read":
-        free = not any(meet(one.forms, other.forms, sizes) for one, other in combinations(several, 2))
+        pairs = list(combinations(several, 2))
+        free = not any(one.sizes != other.sizes or meet(one.forms, other.forms, one.sizes) for one, other in pairs)
     worst = next((one for one in several if not one.free), first)
     reason = f"in {len(several)} trips"
     if free:

@@ -215,9 +215,8 @@ class Launch(D):
         leaves = dict(zip(self.passed, given, strict=False))
         for name, like in self.made:
             leaves[name] = b.wire(leaves[like].space)
-        wires = [leaves[name] for name in names]
-        self._laid_out(b, wires, found)
-        return merged(found, self.lanes(self.body([wire.space for wire in wires])).sizes)
+        self._laid_out(b, [leaves[name] for name in names], found)
+        return merged(found)
 
 
 def _of_blocks(steps: Sequence[Step]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,14 +29,26 @@ if TYPE_CHECKING:
 Atom = tuple[str, int]  # "block", "thread" or "joined", and 0, 1, 2 for x, y, z
 
 
+class Trips(NamedTuple):
+    """An axis of the trips of a loop. One with `of` has that axis of `step` threads in it: its place is thread + step * trip."""
+
+    size: int
+    of: Atom | None = None
+    step: int = 1
+
+
 @dataclass(frozen=True)
 class Lanes:
-    """The axes of a launch, the outermost first; all are larger than 1. `threads` are the numbers of threads in x, y and z."""
+    """The axes of a launch, the outermost first; all are larger than 1. `threads` are the numbers of threads in x, y and z.
+
+    In the body of a loop whose trips are done at once, axes of trips are in front of those of the threads.
+    """
 
     dims: Dims
     atoms: tuple[Atom, ...]
     asked: frozenset[int]
     threads: tuple[int, int, int]
+    trips: tuple[Trips, ...] = ()
 
     def size(self, atom: Atom) -> int:
         """The size of an axis."""
@@ -47,19 +59,26 @@ class Lanes:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of the axes."""
-        return tuple([self.size(atom) for atom in self.atoms])
+        return (*[one.size for one in self.trips], *[self.size(atom) for atom in self.atoms])
+
+    @property
+    def of_threads(self) -> list[int]:
+        """The axes whose places are different threads."""
+        first = len(self.trips)
+        return [*[k for k, one in enumerate(self.trips) if one.of], *range(first, first + len(self.atoms))]
 
     @property
     def of_block(self) -> frozenset[int]:
         """The axes along which whole blocks lie."""
-        return frozenset([k for k, (kind, d) in enumerate(self.atoms) if kind == "block" or self.dims.block[d] == 1])
+        atoms = enumerate(self.atoms, len(self.trips))
+        return frozenset([k for k, (kind, d) in atoms if kind == "block" or self.dims.block[d] == 1])
 
     @property
     def coordinates(self) -> Mapping[Node, Node]:
         """The coordinates of a thread as expressions over the axes."""
         found: dict[Node, Node] = {}
         for d in range(3):
-            at = {kind: param(k) for k, (kind, e) in enumerate(self.atoms) if e == d}
+            at = {kind: param(k) for k, (kind, e) in enumerate(self.atoms, len(self.trips)) if e == d}
             if "joined" in at:
                 found[LINEAR[d]] = at["joined"]
                 found[T[d]], found[B[d]] = at["joined"], at["joined"]
@@ -73,7 +92,7 @@ class Lanes:
         """The axes of the threads that an array has in front of its own: those of the block, or of the thread."""
         if array.place == "global":
             return []
-        own = self.of_block if array.place != "local" else range(len(self.atoms))
+        own = self.of_block if array.place != "local" else range(len(self.trips), len(self.sizes))
         return sorted(own)
 
     def whole(self, array: Array) -> tuple[int, ...]:
@@ -82,14 +101,15 @@ class Lanes:
 
     @property
     def _whole(self) -> bool:
-        """Whether all threads of the launch are there, or they are on one axis: then splitting the axes finds their order."""
-        return len(self.atoms) == 1 or all(
+        """Whether all threads of the launch are there, or at most one axis is: then splitting the axes finds their order."""
+        return len(self.atoms) <= 1 or all(
             m * n == k for m, n, k in zip(self.dims.grid, self.dims.block, self.threads, strict=True)
         )
 
     def _apart(self) -> tuple[list[int], list[int]]:
         """The sizes of all blocks' and threads' axes in the order of the axes, and the order that makes them linear."""
-        pieces: list[tuple[int, int, int]] = []  # size, 0 for blocks and 1 for threads, dimension
+        # size, -1 for trips, 0 for blocks and 1 for threads, dimension
+        pieces: list[tuple[int, int, int]] = [(one.size, -1, -k) for k, one in enumerate(self.trips)]
         for kind, d in self.atoms:
             if kind == "joined" and len(self.atoms) > 1:
                 pieces += [(self.dims.grid[d], 0, d), (self.dims.block[d], 1, d)]
@@ -100,7 +120,8 @@ class Lanes:
 
     def _order(self) -> np.ndarray:
         """The places on the axes, as if these were one, of the threads in linear order."""
-        places = dict(zip(self.atoms, np.indices(self.sizes).reshape(len(self.atoms), -1), strict=True))
+        indices = np.indices(self.sizes).reshape(len(self.sizes), -1)
+        places = dict(zip(self.atoms, indices[len(self.trips) :], strict=True))
         keys = []  # the fastest first
         for kind in ("thread", "block"):
             for d in range(3):
@@ -108,10 +129,10 @@ class Lanes:
                     keys.append(places[kind, d])
                 elif ("joined", d) in places:
                     keys.append(np.divmod(places["joined", d], self.dims.block[d])[kind == "thread"])
-        return np.lexsort(keys)
+        return np.lexsort([*keys, *indices[: len(self.trips)][::-1]])
 
     def in_order(self, b: Builder, wire: Wire) -> Wire:
-        """The numbers of all threads on one axis, in linear order."""
+        """The numbers of all threads on one axis, in linear order, trip after trip."""
         if not self._whole:
             return permuted(b, reshaped(b, wire, (math.prod(self.sizes),)), self._order())
         sizes, order = self._apart()
@@ -132,24 +153,40 @@ class Lanes:
 
     def said(self, form: Form) -> str:
         """An index, in the names of the coordinates."""
-        names = {"block": "blockIdx", "thread": "threadIdx", "joined": "i"}
         parts = []
         for v, s in form.terms:
-            kind, d = self.atoms[v]
-            name = f"{names[kind]}.{'xyz'[d]}" if kind != "joined" else "ijk"[d]
+            name = self._name(v) if s == 1 or " " not in self._name(v) else f"({self._name(v)})"
             parts.append(name if s == 1 else f"{s}*{name}")
         text = " + ".join(parts) + (f" {'-' if form.c < 0 else '+'} {abs(form.c)}" if form.c and parts else "")
         return text or str(form.c)
 
+    def _name(self, v: int) -> str:
+        """The name of an axis."""
+        if v < len(self.trips):
+            trip, of = f"trip{v + 1}" if len(self.trips) > 1 else "trip", self.trips[v]
+            return trip if of.of is None else f"{_name(of.of)} + {of.step}*{trip}"
+        return _name(self.atoms[v - len(self.trips)])
+
     def named(self, at: tuple[int, ...]) -> str:
-        """A thread, for messages: its block and its place in it."""
+        """A thread, for messages: its block and its place in it, and the trip where there is one."""
         block, thread = [0, 0, 0], [0, 0, 0]
-        for (kind, d), k in zip(self.atoms, at, strict=True):
+        found = list(zip(self.atoms, at[len(self.trips) :], strict=True))
+        trips = list[int]()
+        for one, k in zip(self.trips, at, strict=False):
+            trip, place = divmod(k, one.step) if one.of else (k, 0)
+            found += [(one.of, place)] if one.of else []
+            trips.append(trip)
+        for (kind, d), k in found:
             if kind == "joined":
                 block[d], thread[d] = divmod(k, self.dims.block[d])
             else:
                 (block if kind == "block" else thread)[d] = k
-        return f"{tuple(thread)} of block {tuple(block)}"
+        return f"{tuple(thread)} of block {tuple(block)}" + "".join([f" in trip {k}" for k in trips])
+
+
+def _name(atom: Atom) -> str:
+    kind, d = atom
+    return "ijk"[d] if kind == "joined" else f"{'blockIdx' if kind == 'block' else 'threadIdx'}.{'xyz'[d]}"
 
 
 def permuted(b: Builder, line: Wire, order: np.ndarray) -> Wire:

@@ -1,4 +1,4 @@
-"""Loops with memory: a few trips one after the other, a known number of trips as a sweep, all others as a `while` loop.
+"""Loops with memory: trips at once where that is proved, a few one after the other, a known number as a sweep, else a `while`.
 
 The state of a loop consists of the numbers that it carries, for all threads at once, and the versions of the arrays that it
 writes into. A thread that makes no further trip keeps its numbers and writes nothing. Numbers that are the same for all threads
@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import scalar
-from catad.scalar import Function, Node, apply, const, param
+from catad.scalar import Node, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.arrays import FIRST, Array, Repeat, State, made_in, nodes_of, touched
 from catad.simt.lanes import Lanes
 from catad.simt.lower import Found, Lowering
+from catad.simt.trips import FEW, MOST, at_once, most_trips
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.generate import Iota
@@ -31,32 +32,19 @@ from catad.wiring import Builder, share
 if TYPE_CHECKING:
     from catad.wiring import Wire
 
-FEW = 8
-"""So many trips are taken one after the other, as if they were written out."""
-MOST = 1 << 40
-"""More trips than any loop makes."""
 
 
 def repeated(low: Lowering, step: Repeat) -> None:
     """Add the boxes of a loop."""
     most = None if step.trips is None else most_trips(low, low.normal(step.trips))
+    if most is not None and at_once(low, step, most):
+        return
     if most is not None and most <= FEW:
         written_out(low, step, most)
     elif most is not None:
         swept(low, step, most)
     else:
         going(low, step)
-
-
-def most_trips(low: Lowering, trips: Node) -> int | None:
-    """The most trips that a thread makes, where no data decide it."""
-    if any(j >= len(low.sizes) for j in scalar.parameters([trips])[0]):
-        return None
-    if trips.op == "const":
-        return max(0, int(trips.value))
-    axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(low.sizes))]) for k, n in enumerate(low.sizes)]
-    made = scalar.array_function(Function.make(len(axes), [trips]))(np, *axes)
-    return max(0, int(np.max(made[0] if isinstance(made, (tuple, list)) else made)))
 
 
 def written_out(low: Lowering, step: Repeat, trips: int) -> None:

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 class Found(NamedTuple):
     """What became of a site: the kind of statement, how it runs, how its reverse runs, and whether that needs no atomics.
 
-    `place` are the index and the conditions of its path, where data decide the index and no loop repeats it.
+    `place` are the index and the conditions of its path, where data decide the index and no loop repeats it; `sizes` are those of
+    the axes of the forms.
     """
 
     site: Site
@@ -56,6 +57,7 @@ class Found(NamedTuple):
     reason: str
     forms: tuple[Form, ...] | None = None
     place: tuple[tuple[Node, ...], frozenset[Node]] | None = None
+    sizes: tuple[int, ...] = ()
 
 
 Loops = Callable[["Lowering", Repeat], None]  # what adds the boxes of a loop (`loops.py`, which lowers bodies in turn)
@@ -79,10 +81,15 @@ class Lowering:
 
     def bind(self, k: int, wire: Wire) -> int:
         """Give a parameter of the kernel the value on a wire; the number of the wire here."""
+        at = self.argument(wire)
+        self.map[param(k)] = param(at)
+        return at
+
+    def argument(self, wire: Wire) -> int:
+        """The number that a wire has here."""
         at = next((j for j, one in enumerate(self.wires) if one.number == wire.number), len(self.wires))
         if at == len(self.wires):  # what is read twice is one argument, so that its partials are one, too
             self.wires.append(wire)
-        self.map[param(k)] = param(at)
         return at
 
     def normal(self, node: Node) -> Node:
@@ -192,10 +199,11 @@ class Lowering:
         if self.found is None:
             return
         place = None
-        if forms is None and not self.counters:
+        if forms is None and not self.counters and not self.lanes.trips:
             index, path = tuple([self.normal(node) for node in site.index]), self.normal(site.path)
             place = index, frozenset(conjuncts(path))
-        self.found.append(Found(site, kind, forward, reverse, free, reason, None if forms is None else tuple(forms), place))
+        made = None if forms is None else tuple(forms)
+        self.found.append(Found(site, kind, forward, reverse, free, reason, made, place, self.sizes))
 
     # -- where a site is
 
@@ -246,18 +254,19 @@ class Lowering:
 
     def out_of_range(self, forms: Sequence[Form], shape: Sequence[int], known: Sequence[Node]) -> tuple[int, ...] | None:
         """The coordinates of the first thread on a path that is out of range."""
-        axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(self.sizes))]) for k, n in enumerate(self.sizes)]
+        used = {v for form in forms for v, _ in form.terms}.union(*[scalar.parameters([part])[0] for part in known])
+        sizes = [n if k in used else min(n, 1) for k, n in enumerate(self.sizes)]
+        axes = [np.arange(n).reshape([-1 if j == k else 1 for j in range(len(sizes))]) for k, n in enumerate(sizes)]
         outside = np.zeros((1,) * len(self.sizes), dtype=bool)
         for form, n in zip(forms, shape, strict=True):
             at = form.c + sum([s * axes[v] for v, s in form.terms], np.zeros((1,) * len(self.sizes), dtype=np.int64))
             outside = outside | (at < 0) | (at >= n)
         for part in known:
-            used = Function.make(len(axes), [part])
-            (holds,) = _several(scalar.array_function(used)(np, *axes))
+            (holds,) = _several(scalar.array_function(Function.make(len(axes), [part]))(np, *axes))
             outside = outside & holds
-        outside = np.broadcast_to(outside, self.sizes)
+        outside = np.broadcast_to(outside, sizes)
         first = int(np.argmax(outside)) if outside.any() else -1
-        return None if first < 0 else tuple([int(k) for k in np.unravel_index(first, self.sizes)]) if self.sizes else ()
+        return None if first < 0 else tuple([int(k) for k in np.unravel_index(first, sizes)]) if sizes else ()
 
     def flat(self, index: Sequence[Node], shape: Sequence[int], path: Node) -> Node:
         """The position in the flattened array, -1 where the path does not hold or an index is out of range.
@@ -325,7 +334,7 @@ class Lowering:
         """Whether no two threads on a path come to one cell, in whatever trips."""
         box, _ = boxed(self.forms, path, self.sizes)
         sizes = {**Forms(self.sizes, self.counters).sizes, **dict(enumerate(box.sizes))}
-        return injective([box.form(form) for form in forms], sizes, range(len(self.sizes)))
+        return injective([box.form(form) for form in forms], sizes, self.lanes.of_threads)
 
     def note_view(self, site: Site, forms: Sequence[Form], path: Node) -> None:
         alone, said = self.alone(forms, path), ", ".join(map(self.lanes.said, forms))

@@ -33,6 +33,7 @@ from catad.simt.arrays import (
     touched,
 )
 from catad.simt.read_loops import LoopReader
+from catad.simt.unused import without_unused
 from catad.simt.words import WARP, Coordinates, Group, Lane, Word
 from catad.spaces import Tensor
 
@@ -464,7 +465,7 @@ def read_kernel(
         numbers.append((name, reader.new()))
         args.append(truth(param(numbers[-1][1])) if space.dtype.kind == "b" else param(numbers[-1][1]))
     reader.call_value(fn, args, {})
-    steps = tuple(reader.steps)
+    steps = without_unused(reader.steps)
     written = {array.name for array in touched(steps, True) if array.place == "global"} | stored_names(reader.definition)
     known = [array.name for array in arrays if array.name in written]
     body = Body(steps, tuple(arrays), tuple(numbers), tuple(known))

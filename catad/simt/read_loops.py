@@ -157,7 +157,7 @@ class LoopReader(Reader):
         trips = None if items is None else _trips(items)
         where = f"{frame.file}:{node.lineno}"
         going = None if alive is None else states.number(alive)
-        self.steps.append(Repeat(body, states.made(), counter, trips, going, self.max_steps, where))
+        self.steps.append(Repeat(body, states.made(), counter, trips, going, self.max_steps, item, where))
         env[BROKEN], env[RETURNED] = states.after(broken), states.after(returned)
         frame.env = env
         self.after_loop(node.orelse)
