@@ -48,6 +48,8 @@ def literal(value: Any, dtype: np.dtype[Any]) -> str:
         return "true" if number else "false"
     return f"0x{struct.unpack('<Q', struct.pack('<d', float(number)))[0]:016X}" if dtype.kind == "f" else str(int(number))
 
+_UNROLLED = '!7 = distinct !{!7, !8}\n!8 = !{!"llvm.loop.unroll.full"}'
+
 
 @dataclass(frozen=True, slots=True)
 class LlvmFunction:
@@ -133,6 +135,13 @@ class Writer:
             return self.set(f"add nsw i64 {i}, {step}")
 
         self.onwards(begin, end, one)
+
+    def unrolled(self, times: int, body: Callable[[str], None]) -> None:
+        """`for i in range(times)`, which LLVM writes out: there is one copy in the text."""
+        self.support["unrolled"] = _UNROLLED
+        before, self.hint = self.hint, ", !llvm.loop !7"
+        self.loop("0", str(times), body)
+        self.hint = before
 
     def onwards(self, begin: str, end: str, body: Callable[[str], str]) -> None:
         """`while i < end: i = body(i)`, from `begin` on."""

@@ -171,7 +171,7 @@ def test_indices_are_checked_on_the_device(gpu: EmulatedGpu, dtype: Any) -> None
 
 
 def test_a_check_that_does_not_look_is_found(anew: pytest.MonkeyPatch) -> None:
-    anew.setattr(Checked, "_note", lambda self, index: None)
+    anew.setattr(Checked, "_note", lambda self, k, number: None)
     with pytest.raises(pytest.fail.Exception), pytest.raises(ct.IndexRangeError):
         on_gpu(ct.fork(ct.exr, ct.exl >> ct.map(lambda k: k + 1)) >> ct.gather, np.full(70, 12), np.ones(10))
 

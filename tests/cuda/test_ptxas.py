@@ -32,7 +32,7 @@ from .test_folds import FOLDS
 from .test_lanes import LINES, UNIT, affine, product
 from .test_maps import MAPS, cell
 from .test_rows import GROUPS
-from .test_scans import ROTATIONS
+from .test_scans import ROTATIONS, SCANS
 from .test_sweeps import SWEEPS
 from .test_written import PROGRAMS
 
@@ -63,6 +63,7 @@ ALONG = {
     "a sum along a line": (ct.scan(ct.add, 0.0), ct.f32[10_000]),
     "affine maps along a line": (ct.fork(ct.id, ct.id) >> ct.scan(affine, (1.0, 0.0)), ct.f32[10_000]),
     "matrices along a line": (ROTATIONS >> ct.scan(product, UNIT), ct.f64[10_000]),
+    "large matrices along a line": (SCANS["large matrices"], ct.f64[10_000]),
     "a gradient along a line": (ct.grad(ct.scan(lambda a, b: a * b, 1.0) >> ct.sum()), ct.f64[10_000]),
 }
 BY_BIN = {

@@ -38,6 +38,26 @@ def affine(a, b):
 
 ROTATIONS = ct.map(lambda x: ((np.cos(x), -np.sin(x)), (np.sin(x), np.cos(x))))
 AFFINE = ct.fork(ct.map(lambda x: 2 * x - 1), ct.id) >> ct.scan(affine, (1, 0))
+TURNED = ct.map(lambda x: (
+    np.cos(x), -np.sin(x), 0.0, 0.0, np.sin(x), np.cos(x), 0.0, 0.0,
+    0.0, 0.0, np.cos(2.0 * x), -np.sin(2.0 * x), 0.0, 0.0, np.sin(2.0 * x), np.cos(2.0 * x),
+))  # fmt: skip
+
+
+def product_of_4(a, b):
+    """Two matrices of 4 x 4 numbers, row by row: 112 operations."""
+    return (
+        a[0] * b[0] + a[1] * b[4] + a[2] * b[8] + a[3] * b[12], a[0] * b[1] + a[1] * b[5] + a[2] * b[9] + a[3] * b[13],
+        a[0] * b[2] + a[1] * b[6] + a[2] * b[10] + a[3] * b[14], a[0] * b[3] + a[1] * b[7] + a[2] * b[11] + a[3] * b[15],
+        a[4] * b[0] + a[5] * b[4] + a[6] * b[8] + a[7] * b[12], a[4] * b[1] + a[5] * b[5] + a[6] * b[9] + a[7] * b[13],
+        a[4] * b[2] + a[5] * b[6] + a[6] * b[10] + a[7] * b[14], a[4] * b[3] + a[5] * b[7] + a[6] * b[11] + a[7] * b[15],
+        a[8] * b[0] + a[9] * b[4] + a[10] * b[8] + a[11] * b[12], a[8] * b[1] + a[9] * b[5] + a[10] * b[9] + a[11] * b[13],
+        a[8] * b[2] + a[9] * b[6] + a[10] * b[10] + a[11] * b[14], a[8] * b[3] + a[9] * b[7] + a[10] * b[11] + a[11] * b[15],
+        a[12] * b[0] + a[13] * b[4] + a[14] * b[8] + a[15] * b[12], a[12] * b[1] + a[13] * b[5] + a[14] * b[9] + a[15] * b[13],
+        a[12] * b[2] + a[13] * b[6] + a[14] * b[10] + a[15] * b[14], a[12] * b[3] + a[13] * b[7] + a[14] * b[11] + a[15] * b[15],
+    )  # fmt: skip
+
+
 SCANS: dict[str, Any] = {
     "sums": ct.scan(ct.add, 0.0, axis=-1),
     "both ways": ct.fork(*[ct.scan(ct.add, 0.0, exclusive=e, reverse=r, axis=-1) for e in (0, 1) for r in (0, 1)]),
@@ -49,6 +69,7 @@ SCANS: dict[str, Any] = {
     "tangent": ct.tangent(ct.map(lambda x: 1.0 + 0.01 * x) >> ct.scan(lambda a, b: a * b, 1.0)),
     "segments": ct.fork(ct.map(lambda x: x > 0.9), ct.id) >> ct.segmented_scan(ct.add, 0.0),
     "matrices": ROTATIONS >> ct.scan(product, UNIT),
+    "large matrices": TURNED >> ct.scan(product_of_4, tuple(map(float, np.eye(4).reshape(-1)))),
     "with maps": ct.map(np.exp) >> ct.scan(ct.add, 0.0) >> ct.fork(ct.map(lambda s: 1.0 / s), ct.id),
     "flipped and padded": ct.flip() >> ct.pad(70, 3, 0.5) >> ct.scan(ct.add, 0.0),
 }  # fmt: skip

@@ -11,8 +11,8 @@ import pytest
 
 import catad as ct
 from catad.engine import notices
-from catad.engine.cuda.checks import FlatIndexCheck
 from catad.engine.cuda.device import GPU
+from catad.engine.cuda.flat_index import FlatIndexed
 from catad.spaces import flatten
 from catad.testing.drawn import draw_program
 
@@ -106,7 +106,7 @@ def test_drawn_programs_wait_for_nothing_but_conditions(number: int) -> None:
 
 def test_a_read_of_the_host_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: code of a box that looks at its numbers."""
-    monkeypatch.setattr(FlatIndexCheck, "__call__", lambda self, xp, *arrays: self.primitive.evaluate(xp, *arrays))
+    monkeypatch.setattr(FlatIndexed, "__call__", lambda self, xp, *arrays: self.box.evaluate(xp, *arrays))
     assert "__int__" in reads(ct.index[ct.arg, 1], there((RNG.normal(size=(6, 2)), AT)))
 
 

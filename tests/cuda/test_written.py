@@ -52,6 +52,15 @@ def test_writes_and_clears(seed: int) -> None:
     assert x.tobytes() == before.tobytes(), "the argument was changed"
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_numbers_of_a_row_have_indices_of_their_own(seed: int) -> None:
+    """A new axis of the index array is one of the result."""
+    how = Indexing((0, 1), 0, (2,), (2, 1), (9, 3, 4)).carried(True, 5)
+    index = np.array([RNG.permutation(np.arange(-1, 10))[:4] for _ in range(5)])
+    x, values = (RNG.normal(size=how.shape(k)).astype([np.float64, np.int16][seed % 2]) for k in (how.src, how.dst))
+    assert same(seed, OverwrittenAt(how), index, x, values) and same(seed, ClearedAt(how), index, x)
+
+
 def test_arrays_that_lie_anyhow() -> None:
     how = Indexing((0, 1), 0, (2,), (2, 1), (9, 3, 4))
     x, values = np.arange(54.0).reshape(9, 6)[:, ::-2], np.arange(24.0).reshape(3, 8)[:, ::2].T

@@ -10,6 +10,7 @@ from catad.linear.contract import Contract
 from catad.linear.dot_within import DotWithin
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.windows import Windowed
+from catad.spaces import Tensor
 from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
 from catad.vector.by_hand import Opaque, PassedOn
@@ -54,8 +55,8 @@ def why_enough(primitive: Primitive) -> str | None:
     return next((ENOUGH[kind] for kind in type(primitive).__mro__ if kind in ENOUGH), None)
 
 
-def tell(primitive: Primitive) -> None:
-    """Give the notice that a box runs on its array code, once for its class, unless that is enough."""
+def tell(primitive: Primitive, ins: tuple[Tensor, ...]) -> None:
+    """Give the notice that a box runs on its array code, once for its class, unless that is enough or there is no number."""
     name = type(primitive).__name__
-    if why_enough(primitive) is None:
+    if why_enough(primitive) is None and all(space.size for space in ins):
         notice(("no kernel", name), errors.array_code_runs("a box, on a GPU", errors.NO_KERNEL, name), 3)

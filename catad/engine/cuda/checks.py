@@ -18,7 +18,6 @@ from catad.engine.stages.layout import Place, Ready, layout
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
 from catad.spaces import Tensor
-from catad.vector.flat_index import FlatIndex
 from catad.vector.index import Ended, InRange
 from catad.vector.segmented import Numbered
 
@@ -27,31 +26,46 @@ _MOST = 2**63 - 1
 
 
 class Checked(Points):
-    """Notes the least and the greatest of the indices that are out of range in two words; atomics, so in any order.
+    """A map that notes, of each integer array that it reads, the least and the greatest of the numbers that are out of range.
 
-    The last numbers of the table are the least index that is in range, and how many are. The first word starts at the greatest
-    integer, the second at the least one.
+    The last numbers of the table are the least number in range of each array, and how many are. Atomics note in two words of each
+    array, so in any order; the first word starts at the greatest integer, the second at the least one.
     """
 
     @property
     def numbers(self) -> int:
-        return self.length + 2
+        return self.length + 2 * len(self.kernel.body.sources)
 
     def _pointers(self) -> list[str]:
         return [*super()._pointers(), "ptr %bad"]
 
     def _work(self, made: Sequence[Element]) -> None:
-        w, least, count = self.w, self.entry(self.length), self.entry(self.length + 1)
         for one in made:
             one.read()
+        for k, source in enumerate(self.body.sources):
+            if source.is_index:
+                continue
+            least, count = (self.entry(self.length + 2 * k + i) for i in range(2))
+            for one in made:
+                self._check(k, cast(self.w, one.value(k), one.dtypes[k], _INT), least, count)
         for one in made:
-            index = cast(w, one.value(0), one.dtypes[0], _INT)
-            place = w.set(f"sub i64 {index}, {least}")
-            w.when(w.set(f"icmp uge i64 {place}, {count}"), lambda index=index: self._note(index))  # type: ignore[misc]
+            one.compute(False)
+        for one in made:
+            one.write()
 
-    def _note(self, index: str) -> None:
-        self.simt.atomic("min", "%bad", "i64", index)
-        self.simt.atomic("max", self.w.set("getelementptr i64, ptr %bad, i64 1"), "i64", index)
+    def _check(self, k: int, number: str, least: str, count: str) -> None:
+        w = self.w
+        place = w.set(f"sub i64 {number}, {least}")
+        w.when(w.set(f"icmp uge i64 {place}, {count}"), lambda: self._note(k, number))
+
+    def _note(self, k: int, number: str) -> None:
+        for i, what in enumerate(("min", "max")):
+            self.simt.atomic(what, self.w.set(f"getelementptr i64, ptr %bad, i64 {2 * k + i}"), "i64", number)
+
+
+def unnoted(device: Device, arrays: int) -> Any:
+    """The words of so many arrays, in which nothing is noted yet."""
+    return device.words([_MOST, -_MOST] * arrays)
 
 
 class RangeCheck:
@@ -86,7 +100,7 @@ class RangeCheck:
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         (index,) = arrays
         if not self.empty:
-            words = self.device.words([_MOST, -_MOST])
+            words = unnoted(self.device, 1)
             self._call(index.strides).run(arrays, (), (words,))
             self.device.after(words, self._look)
         return index
@@ -111,10 +125,11 @@ class RangeCheck:
 
 def in_range(device: Device, box: InRange, ins: tuple[Tensor, ...]) -> RangeCheck:
     """`InRange`."""
-    return _indices(device, 0, box.size, ins[0], errors.index_out_of_range)
+    return indices(device, 0, box.size, ins[0], errors.index_out_of_range)
 
 
-def _indices(device: Device, least: int, size: int, space: Tensor, said: Callable[..., str]) -> RangeCheck:
+def indices(device: Device, least: int, size: int, space: Tensor, said: Callable[..., str]) -> RangeCheck:
+    """A check of indices whose error `said` writes, of the least and the greatest of them and the size."""
     return RangeCheck(device, least, size, space, lambda low, high: errors.IndexRangeError(said(low, high, size)))
 
 
@@ -128,35 +143,6 @@ class EndedCheck(RangeCheck):
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         check_not_captured(xp, "the trips of a loop of a kernel, which the host checks")
         return super().__call__(xp, *arrays)
-
-
-class FlatIndexCheck:
-    """`FlatIndex` on a device: a check for each index array, then the array code, which asks the host for nothing."""
-
-    def __init__(self, device: Device, primitive: FlatIndex, ins: tuple[Tensor, ...]) -> None:
-        self.primitive = primitive
-        self.checks = [
-            _indices(device, -size, size, space, errors.read_index_out_of_range)
-            for size, space in zip(primitive.sizes, ins, strict=True)
-        ]
-
-    @property
-    def seconds(self) -> tuple[float, ...]:
-        """What compiling took."""
-        return tuple([seconds for check in self.checks for seconds in check.seconds])
-
-    def __call__(self, xp: Any, *arrays: Any) -> Any:
-        for check, index in zip(self.checks, arrays, strict=True):
-            check(xp, index)
-        return self.primitive.positions(xp, arrays, [True] * len(arrays))
-
-    def prepared(self, ins: tuple[Tensor, ...]) -> str:
-        """The PTX of the checks."""
-        return "\n".join([check.prepared((space,)) for check, space in zip(self.checks, ins, strict=True)])
-
-    def moved(self, arrays: Sequence[Any], outs: Sequence[Any]) -> int:
-        """The bytes of the indices and of the positions."""
-        return sum([array.nbytes for array in (*arrays, *outs)])
 
 
 class NumberedCheck:

@@ -169,16 +169,19 @@ class Folds(Points):
 
     def _join_warp(self, lanes: int, some: str) -> None:
         """Join the first so many of some lanes that have a state, neighbours first, into the first lane."""
-        w, far = self.w, 1
-        while far < lanes:
-            lane = w.set(f"add nuw nsw i64 {self.lane}, {far}")
+        w = self.w
+        last = w.least(some, str(lanes))
+
+        def step(level: str) -> None:
+            lane = w.set(f"add nuw nsw i64 {self.lane}, {w.set(f'shl nuw nsw i64 1, {level}')}")
             there = w.set(f"and i64 {lane}, {WARP - 1}")
             for k, i, dtype in self.states:
                 kind = llvm_type(dtype)
                 given = self.simt.shuffle(w.set(f"load {kind}, ptr {self.state(k, i)}"), kind, there)
                 w.do(f"store {kind} {given}, ptr {self.other(k, i)}")
-            w.when(w.set(f"icmp slt i64 {lane}, {w.least(some, str(lanes))}"), self._join_two)
-            far *= 2
+            w.when(w.set(f"icmp slt i64 {lane}, {last}"), self._join_two)
+
+        w.unrolled(lanes.bit_length() - 1, step)
 
     def _join_two(self) -> None:
         join(self.w, self.body, self.state, self.other, self.state)

@@ -10,7 +10,8 @@ import numpy as np
 from catad.boxes import Primitive
 from catad.engine.cuda.array_code import tell
 from catad.engine.cuda.by_bin import added, multi_fold, scatter
-from catad.engine.cuda.checks import EndedCheck, FlatIndexCheck, NumberedCheck, in_range
+from catad.engine.cuda.checks import EndedCheck, NumberedCheck, in_range
+from catad.engine.cuda.flat_index import FlatIndexed
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
 from catad.engine.cuda.positions import positions_by_bin
@@ -36,7 +37,7 @@ MAKERS: dict[type, Callable[..., Compiled | None]] = {
     ArgExtremumByBin: positions_by_bin,
     InRange: in_range,
     Ended: EndedCheck,
-    FlatIndex: FlatIndexCheck,
+    FlatIndex: FlatIndexed,
     NumberedByFlags: NumberedCheck,
     NumberedByLengths: NumberedCheck,
     Sweep: sweep,
@@ -74,7 +75,7 @@ class GpuMachine(Machine):
         maker = MAKERS.get(type(primitive))
         made = None if maker is None else maker(self.device, primitive, ins)
         if made is None:
-            tell(primitive)
+            tell(primitive, ins)
         return made
 
     def multi_fold(self, members: Sequence[Member], arity: Sequence[int]) -> Compiled | None:

@@ -31,7 +31,7 @@ from catad.errors import CannotPrint
 from catad.scalar.llvm_writer import Writer, literal, llvm_type
 
 GROUP = WARP
-LONGEST = 64  # operations of all joins: a product of 3 x 3 matrices has 45; more would not fit the registers of a thread
+LONGEST = 128  # operations of all joins: a product of 4 x 4 matrices has 112, and takes all registers of a thread
 PER = 16  # elements of a thread
 
 
@@ -154,6 +154,22 @@ class Scans(Points):
 
     def _join(self, left: Numbers, right: Numbers, out: Numbers) -> None:
         """`out = op(left, right)`, and a doubt where that is not finite, or depends on how far `right` has underflown."""
+        if "join" not in self.w.support:
+            self._print_join()
+        places = [side(k, i) for side in (left, right, out) for k, i, _ in self.folded]
+        self.w.do(f"call void @join({', '.join([f'ptr {place}' for place in (*places, self.doubt)])})")
+
+    def _print_join(self) -> None:
+        """The function that joins, which LLVM puts in its places: it is printed once."""
+        whole, doubt, names = self.w, self.doubt, [f"%{side}{m}" for side in "abc" for m in range(len(self.folded))]
+        self.w, self.doubt = whole.beside(), "%doubt"
+        at = {(side, k, i): f"%{side}{m}" for side in "abc" for m, (k, i, _) in enumerate(self.folded)}
+        self._written_join(*[lambda k, i, side=side: at[side, k, i] for side in "abc"])
+        given = ", ".join([f"ptr {name}" for name in (*names, "%doubt")])
+        whole.support["join"] = self.w.text("join", given, "internal", "alwaysinline nounwind")
+        self.w, self.doubt = whole, doubt
+
+    def _written_join(self, left: Numbers, right: Numbers, out: Numbers) -> None:
         w = self.w
         for k, op in enumerate(self.part.body.ops):
             if op.kind != "fold":
@@ -223,12 +239,15 @@ class Scans(Points):
 
     def _scan_block(self, some: str) -> None:
         """`mine` becomes the total up to the thread, where it has elements; `before` that up to the one before it."""
-        w, far = self.w, 1
-        while far < WARP:
+        w = self.w
+
+        def step(level: str) -> None:
+            far = w.set(f"shl nuw nsw i64 1, {level}")
             self._from_lane(w.set(f"sub i64 {self.lane}, {far}"), self.mine, self.other)
             there = w.set(f"and i1 {some}, {w.set(f'icmp sge i64 {self.lane}, {far}')}")
             w.when(there, lambda: self._join(self.other, self.mine, self.mine))
-            far *= 2
+
+        w.loop("0", str(WARP.bit_length() - 1), step)
         self._from_lane(w.set(f"sub i64 {self.lane}, 1"), self.mine, self.before)
         w.when(w.set(f"icmp eq i64 {self.lane}, {WARP - 1}"), lambda: self._put(self.mine, self.of_warps, self.warp))
         self.simt.barrier()
@@ -294,7 +313,7 @@ class Scans(Points):
 
     def _look_back(self, u: str, row: str, tile: str) -> None:
         """The first warp finds the total of all before the tile, leaves it for the block, and leads the next group."""
-        w, far = self.w, 1
+        w = self.w
         place, group = w.set(f"and i64 {tile}, {GROUP - 1}"), w.set(f"lshr i64 {tile}, 5")
         groups = w.set(f"lshr i64 {w.set(f'add i64 {self.tiles}, {GROUP - 1}')}, 5")
         mine = w.set(f"add i64 {w.set(f'sub i64 {u}, {place}')}, {self.lane}")
@@ -304,11 +323,13 @@ class Scans(Points):
             self._get(self._arrays("total"), mine, self.mine)
 
         w.when(w.set(f"icmp slt i64 {self.lane}, {place}"), told)
-        while far < GROUP:
-            lane = w.set(f"add i64 {self.lane}, {far}")
+
+        def step(level: str) -> None:
+            lane = w.set(f"add i64 {self.lane}, {w.set(f'shl nuw nsw i64 1, {level}')}")
             self._from_lane(lane, self.mine, self.other)
             w.when(w.set(f"icmp slt i64 {lane}, {place}"), lambda: self._join(self.mine, self.other, self.mine))
-            far *= 2
+
+        w.loop("0", str(GROUP.bit_length() - 1), step)
         at = w.set(f"add i64 {w.set(f'mul i64 {row}, {groups}')}, {group}")
         leads = w.set(f"icmp eq i64 {self.lane}, 0")
         w.when(leads, lambda: self._lead(u, tile, place, group, at))

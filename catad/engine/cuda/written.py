@@ -20,7 +20,7 @@ from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
 from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
-from catad.linear.gather import Indexing
+from catad.linear.gather import Indexing, positions
 from catad.scalar.llvm_writer import Writer
 from catad.spaces import Tensor
 from catad.vector.index import LastWriter
@@ -160,6 +160,19 @@ class WrittenAt(_Kernels):
         return out
 
 
+class WrittenFlat(WrittenAt):
+    """The same where numbers of a row have indices of their own: their places in the flattened result are computed first."""
+
+    def __init__(self, device: Device, how: Indexing, ins: tuple[Tensor, ...], what: str) -> None:
+        self.how, size, count = how, math.prod(how.shape(how.src)), math.prod(how.shape(how.dst))
+        spaces = (Tensor((count,), np.int64), *[Tensor((n,), ins[1].dtype) for n in (size, count)])
+        super().__init__(device, Indexing((0,), 0, (1,), (1,), (size, count)), spaces, what)
+
+    def __call__(self, xp: Any, index: Any, x: Any, values: Any = None) -> Any:
+        flat = positions(xp, self.how, index, self.how.shape(self.how.dst)).reshape(-1)
+        return super().__call__(xp, flat, x.reshape(-1), None if values is None else values.reshape(-1)).reshape(x.shape)
+
+
 class Last(_Kernels):
     """`LastOnly`, or `LastWriter`: the greatest position of each place, then what is asked of it."""
 
@@ -182,9 +195,9 @@ class Last(_Kernels):
         return out
 
 
-def _at(what: str) -> Callable[..., Compiled | None]:
-    def made(device: Device, box: OverwrittenAt | ClearedAt, ins: tuple[Tensor, ...]) -> Compiled | None:
-        return WrittenAt(device, box.how, ins, what) if _is_plain(box.how) else None
+def _at(what: str) -> Callable[..., Compiled]:
+    def made(device: Device, box: OverwrittenAt | ClearedAt, ins: tuple[Tensor, ...]) -> Compiled:
+        return (WrittenAt if _is_plain(box.how) else WrittenFlat)(device, box.how, ins, what)
 
     return made
 
