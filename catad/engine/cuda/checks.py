@@ -38,7 +38,7 @@ class Checked(Points):
     def _pointers(self) -> list[str]:
         return [*super()._pointers(), "ptr %bad"]
 
-    def _work(self, made: Sequence[Element]) -> None:
+    def _work(self, made: Sequence[Element], first: bool = False) -> None:
         w, least, count = self.w, self.entry(self.length), self.entry(self.length + 1)
         for one in made:
             one.read()
