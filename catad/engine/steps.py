@@ -18,7 +18,7 @@ from catad.engine.stages.bins import Member
 from catad.engine.stages.exactly import laid_out_exactly, unconditional
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
-from catad.engine.stages.group import Group, grouped, in_order, rows_of
+from catad.engine.stages.group import Group, further, grouped, in_order, rows_of
 from catad.engine.stages.layout import ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
@@ -97,8 +97,8 @@ def _rows(
         return apart
     ins = tuple(dict.fromkeys([k for step in apart for k in step[1] if k not in made]))
     runners = [step[0] for step in apart if isinstance(step[0], StageRunner)]
-    loops = [group.loops[found.produced[step[2][0]]] for step in apart]
-    rows = rows_of([one.stage for one in runners], loops, group, ins, outs, found.wiring.wires)
+    places, groups = [found.produced[step[2][0]] for step in apart], [group, *further(found, group)]
+    rows = rows_of([one.stage for one in runners], places, groups, ins, outs, found.wiring.wires)
     spaces = found.wiring.spaces(ins), found.wiring.spaces(outs)
     name = " / ".join([one.name for one in runners])
     return [(RowsRunner(machine, rows, Run(ins, outs, apart), spaces, name), ins, outs)]

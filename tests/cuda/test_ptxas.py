@@ -31,7 +31,7 @@ from .support import Written
 from .test_folds import FOLDS
 from .test_lanes import LINES, UNIT, affine, product
 from .test_maps import MAPS, cell
-from .test_rows import GROUPS
+from .test_rows import GROUPS, LAUNCHES
 from .test_scans import ROTATIONS, SCANS
 from .test_sweeps import SWEEPS
 from .test_written import PROGRAMS
@@ -95,6 +95,12 @@ SHARE_ROWS = {
     f"{name}, {how} rows": (f, dom)
     for name, f in GROUPS.items()
     for how, dom in (("long", ct.f32[50, 1024]), ("short", ct.f32[500, 20]))
+}
+SHARE_ROWS |= {
+    "softmax, rows of rows": (ct.softmax(axis=3), ct.f32[4, 8, 100, 200]),
+    "columns": (ct.softmax(axis=0), ct.f32[100, 200]),
+    "reads in shared memory": (LAUNCHES["exchanged"][0], ct.f64[288] * ct.i64[288]),
+    "sums in shared memory": (LAUNCHES["summed"][0], ct.f64[288]),
 }
 ALL = [*MAPS, *TYPICAL, *LINES, *IN_TILES, *ALONG, *BY_BIN, *LOOPS, *AT_INDICES, *SHARE_ROWS]
 

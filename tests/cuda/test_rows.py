@@ -177,6 +177,24 @@ def test_sums_along_other_axes(shape: tuple[int, ...], gpu: EmulatedGpu) -> None
         assert_near(on_gpu(f, x), on("reference", f, x), 256.0, axis)
 
 
+@pytest.mark.parametrize("shape", [(2, 3, 4, 333), (3, 2, 9, 130), (2, 2, 3, 1500), (2, 40, 50, 3)])
+@pytest.mark.parametrize("lie", ["in order", "turned", "swapped"])
+def test_rows_along_several_axes(shape: tuple[int, ...], lie: str) -> None:
+    """A row of the first axis may be too long; then its own rows are taken."""
+    x = RNG.normal(size=shape).astype(np.float32)
+    x = {"in order": x, "turned": np.asfortranarray(x), "swapped": x.transpose(0, 2, 1, 3).copy().transpose(0, 2, 1, 3)}[lie]
+    value = ct.softmax(axis=3) >> ct.map(lambda x: x * x)
+    for f in (value, ct.grad(value >> ct.sum())):
+        seen = None
+        for seed in range(3):
+            made = emulated(seed, most=1 + 3 * seed)
+            got = on_gpu(f, x)
+            assert printers(made) == ["RowsKernel"]
+            assert_near(got, on("reference", f, x), 256.0)
+            assert seen is None or all(np.array_equal(a, b) for a, b in zip(got, seen, strict=True))
+            seen = got
+
+
 def test_integers_and_truth_values(gpu: EmulatedGpu) -> None:
     x = RNG.integers(-9, 9, (12, 75))
     for f in (COUNTS, ct.function(lambda x: (x > np.min(x, axis=1, keepdims=True)) & (x < np.max(x, axis=1, keepdims=True)))):
@@ -303,6 +321,12 @@ def test_what_is_exchanged_is_not_written_to_the_memory_of_the_device(gpu: Emula
     assert 16000 <= given[0][1] <= 16000 + 16 * 3 + 64 * 2
 
 
+def test_shared_memory_is_read_and_written_in_pieces() -> None:
+    text = SOFTMAX.source("ptx", ct.f32[50, 1024])
+    assert ".extern .shared .align 16" in text
+    assert "st.shared.v4.b32" in text and "ld.shared.v4.b32" in text and "ld.global.nc.v4.b32" in text
+
+
 # -- rooms
 
 
@@ -320,9 +344,8 @@ def test_rooms_that_are_in_use_at_the_same_time_lie_apart(seed: int) -> None:
     spaces = [ct.f64[4, int(rng.integers(1, 50))] for _ in range(count)]
     made: Any = [type("Stage", (), {"reads": own}) for own in reads]
     arrays = tuple([(*a, *b) for a, b in zip(reads, writes, strict=True)])
-    group = Rows(tuple(made), (), 4, arrays, tuple(spaces), (0,) * count)
-    offsets, end = rows.rooms_packed(group, 2, 3, 64)
-    sizes = [2 * space.shape[1] * 8 for space in spaces]
+    offsets, end = rows.rooms_packed(Rows(tuple(made), arrays, tuple(spaces), ()), spaces, 3, 64)
+    sizes = [4 * space.shape[1] * 8 for space in spaces]
     assert all(at >= 64 and at % 16 == 0 and at + n <= end for at, n in zip(offsets, sizes, strict=True))
     for a in range(count):
         for b in range(a):
@@ -334,14 +357,14 @@ def test_rooms_that_are_in_use_at_the_same_time_lie_apart(seed: int) -> None:
 def test_rooms_are_used_again(gpu: EmulatedGpu) -> None:
     spaces, made = [ct.f64[4, 100]] * 3, [type("Stage", (), {"reads": [0] * n}) for n in (1, 1, 1, 1)]
     arrays = ((0, 2), (2, 3), (3, 4), (4, 1))
-    group = Rows(tuple(made), (), 4, arrays, tuple(spaces), (0, 0, 0))  # type: ignore[arg-type]
-    assert rows.rooms_packed(group, 1, 2, 0) == ([0, 800, 0], 1600)
+    group = Rows(tuple(made), arrays, tuple(spaces), ())  # type: ignore[arg-type]
+    assert rows.rooms_packed(group, spaces, 2, 0) == ([0, 3200, 0], 6400)
 
 
 # -- planted bugs: each is found by the numbers, or by a rule of the emulator
 
 
-def wrong(shape: tuple[int, int] = (12, 700), f: ct.D = GROUPS["layer norm"], tries: int = 8) -> bool:
+def wrong(shape: tuple[int, ...] = (12, 700), f: ct.D = GROUPS["layer norm"], tries: int = 8) -> bool:
     """Whether a run goes wrong in one of some orders."""
     x = np.random.default_rng(3).normal(size=shape)
     want = on("reference", f, x)
@@ -394,17 +417,18 @@ def test_a_wrong_stride_of_rows(anew: pytest.MonkeyPatch) -> None:
 
     def half(self: Member, at: int) -> str:
         number = real(self.group, self.first + at)
-        if at not in self.steps:
-            return number
-        step = self.w.set(f"sdiv i64 {real(self.group, self.steps[at])}, 2")
-        return self.w.set(f"add i64 {number}, {self.w.set(f'mul i64 {step}, {self.group.row}')}")
+        for moved, way, place in self.steps:
+            if moved == at:
+                step = self.w.set(f"sdiv i64 {real(self.group, place)}, 2")
+                number = self.w.set(f"add i64 {number}, {self.w.set(f'mul i64 {step}, {self.group.row[way]}')}")
+        return number
 
     assert wrong((12, 700), SOFTMAX)
 
 
 def test_rooms_that_go_on_with_the_rows(anew: pytest.MonkeyPatch) -> None:
-    real = turns._at_row
-    anew.setattr(turns, "_at_row", lambda stage, loop, size, row, fixed: real(stage, loop, size, row, [False] * len(fixed)))
+    real = turns._at_rows
+    anew.setattr(turns, "_at_rows", lambda stage, sizes, at, fixed: real(stage, sizes, at, [False] * len(fixed)))
     assert wrong((4, 700), SOFTMAX)
 
 
@@ -450,6 +474,17 @@ def test_results_that_a_later_stage_reads_may_be_written_by_others(gpu: Emulated
     read = {k for part in kernel.what.parts for k in part.arrays[: len(part.kernel.body.sources)]}
     assert len(pointers) == 3 and {1, 2} & read
     assert ["noalias" in one for one in pointers] == [True, 1 not in read, 2 not in read]
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_a_way_along_which_rows_stay(anew: pytest.MonkeyPatch, which: int) -> None:
+    real = RowsKernel._rows
+
+    def stay(self: RowsKernel, *given: Any) -> list[str]:
+        return ["0" if way == which else row for way, row in enumerate(real(self, *given))]
+
+    anew.setattr(RowsKernel, "_rows", stay)
+    assert wrong((2, 3, 4, 400), ct.softmax(axis=3))
 
 
 def test_each_kind_of_member_runs(anew: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_the_bits_are_those_of_stage_after_stage(
     monkeypatch.setattr(rows, "GRAIN", 1)
     with ct.num_threads(threads):
         made = everything(name, x, v)
-    assert any(one.size < one.rows.size and one.rows.size % one.size for one in by_rows)  # the last turn is moved back
+    assert any(one.size < one.count and one.count % one.size for one in by_rows)  # the last turn is moved back
     monkeypatch.setattr(CpuMachine, "rows_from", float("inf"))
     anew(monkeypatch)
     for got, want in zip(made, everything(name, x, v), strict=True):

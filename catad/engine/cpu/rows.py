@@ -90,8 +90,9 @@ class Member:
         self.numbers, self.reads = numbers, len(turn.place)
         self.call = Call(turn.how, turn.place)
         self.call.code.complete()
-        self.entries = np.flatnonzero(turn.moves)
-        self.moves = np.array(turn.moves)[self.entries]
+        (moves,) = turn.moves
+        self.entries = np.flatnonzero(moves)
+        self.moves = np.array(moves)[self.entries]
 
     def calls(self, addresses: Sequence[int], kept: list[Any]) -> list[list[int]]:
         """What the plan has of its calls; `kept` are the tables, which must live as long."""
@@ -115,9 +116,9 @@ class Member:
 class ByRows:
     """A group laid out over arrays, which runs some rows at a time."""
 
-    def __init__(self, rows: Rows, size: int, members: Sequence[Member], rooms: Sequence[Tensor]) -> None:
-        self.rows, self.size, self.members, self.rooms = rows, size, members, rooms
-        self.work = sum([one.call.work for one in members]) * rows.size // size
+    def __init__(self, count: int, size: int, members: Sequence[Member], rooms: Sequence[Tensor]) -> None:
+        self.count, self.size, self.members, self.rooms = count, size, members, rooms
+        self.work = sum([one.call.work for one in members]) * count // size
         self.code = code_of(Turns, None, GRAIN)
         self.code.complete()
 
@@ -133,7 +134,7 @@ class ByRows:
 
     def run(self, arrays: Sequence[Any], outs: Sequence[Any]) -> None:
         """Runs the stages on arrays and writes the results into `outs`."""
-        turns = -(-self.rows.size // self.size)
+        turns = -(-self.count // self.size)
         several = self.work >= GRAIN and threads.get_num_threads() > 1
         parts = threads.chunks(turns, 1, 1) if several else [(0, turns)]
         own, kept = [address(a) for a in (*arrays, *outs)], list[Any]()
@@ -148,7 +149,7 @@ class ByRows:
         rooms = [np.empty(space.shape, space.dtype) for space in self.rooms]
         addresses = [*own, *[address(room) for room in rooms]]
         calls = [call for one in self.members for call in one.calls(addresses, kept)]
-        plan = np.array([self.size, self.rows.size - self.size, len(calls), *[n for call in calls for n in call]], np.int64)
+        plan = np.array([self.size, self.count - self.size, len(calls), *[n for call in calls for n in call]], np.int64)
         kept += [plan, *rooms]
         return address(plan)
 
@@ -156,10 +157,11 @@ class ByRows:
 def by_rows(rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> ByRows | None:
     """Compiled code for a group on arrays and results that lie as these do; None where rows are too large or too few."""
     bytes_ = sum([a.nbytes for a in (*arrays, *outs)]) + sum([s.size * s.dtype.itemsize for s in rows.between])
-    size = min(max(LEAST, CACHE * rows.size // max(bytes_, 1)), rows.size)
-    if size < LEAST or LEAST * bytes_ > MOST * CACHE * rows.size:
+    ways, count = rows.ways[:1], rows.ways[0].size
+    size = min(max(LEAST, CACHE * count // max(bytes_, 1)), count)
+    if size < LEAST or LEAST * bytes_ > MOST * CACHE * count:
         return None
-    laid = turns(rows, size, [a.strides for a in (*arrays, *outs)])
+    laid = turns(rows, ways, size, [a.strides for a in (*arrays, *outs)])
     if laid is None or any(blocked(turn.how) for turn in laid):
         return None
     members = []
@@ -168,4 +170,4 @@ def by_rows(rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> ByRows | 
         if made.call.code.stop is not None:
             return None
         members.append(made)
-    return ByRows(rows, size, members, rooms(rows, size))
+    return ByRows(count, size, members, rooms(rows, ways, size))

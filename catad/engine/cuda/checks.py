@@ -39,7 +39,7 @@ class Checked(Points):
     def _pointers(self) -> list[str]:
         return [*super()._pointers(), "ptr %bad"]
 
-    def _work(self, made: Sequence[Element]) -> None:
+    def _work(self, made: Sequence[Element], first: bool = False) -> None:
         for one in made:
             one.read()
         for k, source in enumerate(self.body.sources):

@@ -122,13 +122,7 @@ class Folds(Points):
 
         def piece(k: str, first: bool) -> None:
             start = self._place(k)
-            made = [element(w.set(f"add nuw nsw i64 {start}, {v}"), False) for v in range(one)]
-            for each in made:
-                each.read()
-            for v, each in enumerate(made):
-                each.compute(first and v == 0)
-            for each in made:
-                each.write()
+            self._work([element(w.set(f"add nuw nsw i64 {start}, {v}"), False) for v in range(one)], first)
 
         piece("0", True)
         w.loop(str(one), str(self.per), lambda k: piece(k, False), one)

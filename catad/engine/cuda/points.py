@@ -178,12 +178,12 @@ class Points(Places):
         places = [begin, *[w.set(f"add nuw nsw i64 {begin}, {k}") for k in range(1, self.what.width)]]
         self._work([element(i, False) for i in places])
 
-    def _work(self, made: Sequence[Element]) -> None:
-        """The work at some indices together."""
+    def _work(self, made: Sequence[Element], first: bool = False) -> None:
+        """The work at some indices together; the first one may be that of a line."""
         for one in made:
             one.read()
-        for one in made:
-            one.compute(False)
+        for k, one in enumerate(made):
+            one.compute(first and k == 0)
         for one in made:
             one.write()
 

@@ -13,12 +13,14 @@ from array import array
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from catad.engine.cuda.folds import Folds
 from catad.engine.cuda.kernel import Code, Device, code_of
 from catad.engine.cuda.lanes import Lanes
 from catad.engine.cuda.points import MOST_NUMBERS, PIECE, THREADS, Points, wide
 from catad.engine.cuda.simt import WARP, Simt
-from catad.engine.stages.group import Rows
+from catad.engine.stages.group import Along, Rows
 from catad.engine.stages.layout import LANES, POINTS, Kernel, Layout, Loop
 from catad.engine.stages.turns import Turn, rooms, turns
 from catad.engine.text.cascade import LEAF, commute, folded, rounds
@@ -26,31 +28,34 @@ from catad.engine.text.element import Element
 from catad.engine.text.places import Places
 from catad.errors import CannotPrint
 from catad.scalar.llvm_writer import Writer
+from catad.spaces import Tensor
 
 SHARED = 48 * 1024  # bytes that a block may share without being asked for more
 TURN = 1 << 10  # indices of a turn that shorter rows share
 LONGEST = 1 << 14  # indices of a turn beyond which stage after stage runs, each on the whole GPU
 BESIDE = 32  # rows of a turn where rows lie beside each other in memory, which is read in pieces of 32 bytes and more
-HEAD = 3  # numbers before those of rooms: how many turns, the rows of one, the first row of the last one
+HEAD = 3  # first numbers: how many turns, the rows of one, the first row of the last one; then how many rows each way has
 TEAMS = ((1, LEAF, THREADS // 8), (WARP, WARP * LEAF, THREADS // WARP // 2))  # threads to a line: the longest, fewest lines
 
 
 class Part(NamedTuple):
     """A stage of a turn: its kernel, how a thread reads (see `points.Wide`), the number of each array among those of the group
-    (-1: a loop index), the entries of its table that go on with the row, and how many threads fold a line (0: a map)."""
+    (-1: a loop index), the entries of its table that go on with the row, each with the way, and how many threads fold a line (0:
+    a map)."""
 
     kernel: Kernel
     width: int
     pieces: tuple[bool, ...]
     arrays: tuple[int, ...]
-    moves: tuple[int, ...]
+    moves: tuple[tuple[int, int], ...]
     team: int
 
 
 class Grouped(NamedTuple):
-    """Stages in their order, and how many arguments, results and rooms they have."""
+    """Stages in their order, and how many ways of rows, arguments, results and rooms they have."""
 
     parts: tuple[Part, ...]
+    ways: int
     arguments: int
     results: int
     rooms: int
@@ -63,7 +68,7 @@ class Member(Points):
         Places.__init__(self, part.kernel, True, group.w)
         self.part, self.group, self.first = part, group, first
         self.what, self.simt = part, group.simt  # type: ignore[assignment]
-        self.steps = {at: first + self.length + k for k, at in enumerate(part.moves)}
+        self.steps = [(at, way, first + self.length + k) for k, (at, way) in enumerate(part.moves)]
 
     @property
     def numbers(self) -> int:
@@ -73,13 +78,21 @@ class Member(Points):
     def entry(self, at: int) -> str:
         """A number of its table at the row."""
         number = super().entry(self.first + at)
-        if at not in self.steps:
-            return number
-        far = self.w.set(f"mul i64 {super().entry(self.steps[at])}, {self.group.row}")
-        return self.w.set(f"add i64 {number}, {far}")
+        for moved, way, step in self.steps:
+            if moved == at:
+                far = self.w.set(f"mul i64 {super().entry(step)}, {self.group.row[way]}")
+                number = self.w.set(f"add i64 {number}, {far}")
+        return number
 
     def _pointer(self, j: int) -> str:
         return self.group.pointers[self.part.arrays[j]]
+
+    def _work(self, made: Sequence[Element], first: bool = False) -> None:
+        """LLVM is told where pieces begin, since it does not know that rooms do at multiples of 16 bytes."""
+        if len(made) == self.what.width:
+            sizes = [np.dtype(one.dtype).itemsize * self.what.width for one in self.arrays]
+            made[0].alignment = {j: n for j, (n, piece) in enumerate(zip(sizes, self.what.pieces, strict=True)) if piece}
+        super()._work(made, first)
 
     def write(self) -> None:
         """The work of the block on the rows of a turn, with a barrier behind it."""
@@ -151,13 +164,7 @@ class FoldMember(Member, Folds):
             element(i, guarded).run(first)
 
         def at_once(begin: str, first: bool) -> None:
-            made = [element(w.set(f"add nuw nsw i64 {begin}, {v}"), False) for v in range(one)]
-            for each_ in made:
-                each_.read()
-            for v, each_ in enumerate(made):
-                each_.compute(first and v == 0)
-            for each_ in made:
-                each_.write()
+            self._work([element(w.set(f"add nuw nsw i64 {begin}, {v}"), False) for v in range(one)], first)
 
         def piece(k: str, first: bool = False) -> None:
             begin = self._begin(k, each)
@@ -198,7 +205,7 @@ class RowsKernel:
         self.what, self.w = what, Writer(gpu=True)
         self.simt = words(self.w, self.threads)
         self.members: list[Member] = []
-        self.numbers = HEAD + what.rooms
+        self.numbers = self.head = HEAD + what.ways + what.rooms
         for part in what.parts:
             self.members.append(member(part, self, self.numbers))
             self.numbers += self.members[-1].numbers
@@ -210,17 +217,31 @@ class RowsKernel:
         w, simt, what = self.w, self.simt, self.what
         given = what.arguments + what.results
         self.thread, self.lane, self.warp, self.shared = simt.thread(), simt.lane(), simt.warp(), simt.room()
-        count, size, last, *offsets = [self._number(k) for k in range(HEAD + what.rooms)]
+        count, size, last, *more = [self._number(k) for k in range(self.head)]
+        ways, offsets = more[: what.ways], more[what.ways :]
         self.pointers = [*[f"%p{k}" for k in range(given)], *[self.room(offset) for offset in offsets]]
 
         def turn(u: str) -> None:
-            self.row = w.least(w.set(f"mul nuw nsw i64 {u}, {size}"), last)
+            self.row = self._rows(u, size, last, ways)
             for one in self.members:
                 one.write()
 
         w.loop(simt.block(), count, turn, simt.blocks())
         kernel = simt.kernel(self.entry_name, self.numbers, self._pointers())
         return w.module([kernel]) + simt.metadata(self.entry_name)
+
+    def _rows(self, u: str, size: str, last: str, ways: Sequence[str]) -> list[str]:
+        """The row of each way at which a turn begins."""
+        w, found = self.w, list[str]()
+        for k in reversed(range(len(ways))):
+            many = ways[k]
+            if not found:  # of the last way some rows make a turn
+                less = w.set(f"sub nsw i64 {size}, 1")
+                many = w.set(f"udiv i64 {w.set(f'add nuw nsw i64 {many}, {less}')}, {size}")
+            at = u if k == 0 else w.set(f"urem i64 {u}, {many}")
+            u = u if k == 0 else w.set(f"udiv i64 {u}, {many}")
+            found.insert(0, at if found else w.least(w.set(f"mul nuw nsw i64 {at}, {size}"), last))
+        return found
 
     def _number(self, at: int) -> str:
         pointer = self.w.set(f"getelementptr i64, ptr %t, i64 {at}")
@@ -251,17 +272,20 @@ def member(part: Part, group: RowsKernel, first: int) -> Member:
 class RowsCall:
     """A group laid out over arrays: its table, and its kernel for arrays that begin at multiples of 16 bytes, and for others."""
 
-    def __init__(self, device: Device, rows: Rows, size: int, laid: Sequence[Turn], given: tuple[int, int]) -> None:
-        self.device, self.rows, self.size, self.laid, self.given = device, rows, size, laid, given
-        self.turns = -(-rows.size // size)
+    def __init__(
+        self, device: Device, rows: Rows, ways: Sequence[Along], size: int, laid: Sequence[Turn], given: tuple[int, int]
+    ) -> None:
+        self.device, self.rows, self.laid, self.given = device, rows, laid, (len(ways), *given)
+        *others, last = [way.size for way in ways]
+        self.turns = math.prod(others) * -(-last // size)
         parts = self._parts(True)
         scratch = max([8 * (THREADS // WARP) * len(folded(p.kernel.body)) for p in parts if p.team > WARP], default=0)
-        offsets, self.shared = rooms_packed(rows, size, sum(given), scratch)
+        offsets, self.shared = rooms_packed(rows, rooms(rows, ways, size), sum(given), scratch)
         if self.shared > SHARED:
             raise CannotPrint("rows that exchange more than a block can share", "they run stage after stage")
-        numbers = [self.turns, size, rows.size - size, *offsets]
+        numbers = [self.turns, size, last - size, *others, last, *offsets]
         for turn, part in zip(laid, parts, strict=True):
-            numbers += [*turn.numbers(), *[turn.moves[at] for at in part.moves]]
+            numbers += [*turn.numbers(), *[turn.moves[way][at] for at, way in part.moves]]
         self.numbers = array("q", numbers)
         inside = {k for part in parts for k, piece in zip(part.arrays, part.pieces, strict=True) if piece}
         self.pieces = [k for k in range(sum(given)) if k in inside]
@@ -296,10 +320,10 @@ class RowsCall:
 def part_of(turn: Turn, numbers: Sequence[int], aligned: bool) -> Part:
     """A stage as the kernel has it, for arrays that begin at multiples of 16 bytes, or anywhere."""
     how = turn.how
-    over = Loop(2, False, turn.strides, (0,) * len(how.tests))  # the rows, along which pieces of memory stay what they are
-    what = wide(how._replace(loops=(over, *how.loops)), aligned and how.kernel.kind != LANES)
-    moves = tuple([at for at, move in enumerate(turn.moves) if move])
-    return Part(how.kernel, what.width, what.pieces, tuple(numbers), moves, team_of(how))
+    over = [Loop(2, False, steps, (0,) * len(how.tests)) for steps in turn.strides]  # along rows pieces stay what they are
+    what = wide(how._replace(loops=(*over, *how.loops)), aligned and how.kernel.kind != LANES)
+    moves = [(at, way) for way, own in enumerate(turn.moves) for at, move in enumerate(own) if move]
+    return Part(how.kernel, what.width, what.pieces, tuple(numbers), tuple(moves), team_of(how))
 
 
 def team_of(how: Layout) -> int:
@@ -312,7 +336,7 @@ def team_of(how: Layout) -> int:
     return next((team for team, longest, least in TEAMS if n <= longest and lines >= least), THREADS)
 
 
-def rooms_packed(rows: Rows, size: int, given: int, first: int) -> tuple[list[int], int]:
+def rooms_packed(rows: Rows, spaces: Sequence[Tensor], given: int, first: int) -> tuple[list[int], int]:
     """Where the rooms of what the stages exchange lie in the memory that a block shares, behind its first bytes, and their end.
 
     Two of them lie at one place where one is read for the last time before the other is made.
@@ -320,7 +344,7 @@ def rooms_packed(rows: Rows, size: int, given: int, first: int) -> tuple[list[in
     reads = [set(own[: len(stage.reads)]) for own, stage in zip(rows.arrays, rows.stages, strict=True)]
     made = {k: g for g, own in enumerate(rows.arrays) for k in own[len(rows.stages[g].reads) :]}
     placed: list[tuple[int, int, int, int]] = []  # the first and the last stage of a room, its first byte, the one behind it
-    for k, space in enumerate(rooms(rows, size), given):
+    for k, space in enumerate(spaces, given):
         begun, bytes_ = made[k], -(-space.size * space.dtype.itemsize // PIECE) * PIECE
         done = max([g for g, own in enumerate(reads) if k in own], default=begun)
         at = first
@@ -333,25 +357,30 @@ def rooms_packed(rows: Rows, size: int, given: int, first: int) -> tuple[list[in
 
 def by_rows(device: Device, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> RowsCall | None:
     """Compiled code for a group on arrays and results that lie as these do; None where stages run one after the other."""
-    points = max([math.prod(stage.shape) for stage in rows.stages]) // rows.size
-    size, given, strides = max(TURN // points, 1), (len(arrays), len(outs)), [one.strides for one in (*arrays, *outs)]
-    if size < BESIDE and _beside(turns(rows, 1, strides)):
+    given, strides = (len(arrays), len(outs)), [one.strides for one in (*arrays, *outs)]
+    points, ways = max([math.prod(stage.shape) for stage in rows.stages]), list[Along]()
+    for way in rows.ways:
+        if not ways or points > TURN:
+            ways.append(way)
+            points //= way.size
+    size = max(TURN // points, 1)
+    if size < BESIDE and _beside(turns(rows, ways, 1, strides)):
         size = BESIDE
-    size = min(size, rows.size)
+    size = min(size, ways[-1].size)
     if points * size > LONGEST:
         return None
-    laid = turns(rows, size, strides)
+    laid = turns(rows, ways, size, strides)
     if laid is None or not all(_can(turn.how) for turn in laid):
         return None
     try:
-        return RowsCall(device, rows, size, laid, given)
+        return RowsCall(device, rows, ways, size, laid, given)
     except CannotPrint:  # the stages say so themselves
         return None
 
 
 def _beside(laid: Sequence[Turn] | None) -> bool:
     """True where an array goes on with the rows in smaller steps than within one."""
-    for how, place, _, strides in laid or ():
+    for how, place, _, (*_, strides) in laid or ():
         for j, step in enumerate(strides):
             within = [abs(loop.strides[j]) for loop in how.loops if loop.strides[j]]
             if 0 < abs(step) < min(within, default=0) and (j >= len(place) or place[j] >= 0):

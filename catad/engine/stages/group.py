@@ -19,19 +19,26 @@ from catad.spaces import Tensor
 NEAR = 64  # items from the first stage of a group to its last
 
 
+class Along(NamedTuple):
+    """Rows: how many there are, the loop of each stage that goes along them, the axis of each array that stages exchange."""
+
+    size: int
+    loops: tuple[int, ...]
+    axes: tuple[int, ...]
+
+
 class Rows(NamedTuple):
-    """Stages over shared rows: the loop of each that goes along them, and how many rows there are.
+    """Stages over shared rows.
 
     `arrays` have for each array of a stage its number among the arguments, the results and what only the stages exchange,
-    `between`, -1 for a loop index. `axes` are the axes of those last ones along which the rows lie.
+    `between`, -1 for a loop index. A row may be split into rows of its own: `ways` has those of the whole first, then those in
+    a row of these, and so on.
     """
 
     stages: tuple[Ready, ...]
-    loops: tuple[int, ...]
-    size: int
     arrays: tuple[tuple[int, ...], ...]
     between: tuple[Tensor, ...]
-    axes: tuple[int, ...]
+    ways: tuple[Along, ...]
 
 
 @dataclass
@@ -113,16 +120,34 @@ def _is_free(
     return True
 
 
+def further(found: Partition, group: Group) -> list[Group]:
+    """The same stages with rows along other loops, which go through a row of the group."""
+    stages = {g: item for g in group.loops if isinstance(item := found.items[g], Stage)}
+    (first, *others), made = stages, list[Group]()
+    for loop, size in enumerate(stages[first].shape):
+        one = Group(size)
+        free = loop != group.loops[first] and size > 1 and one.add(first, stages[first], loop)
+        if free and all(one.join(g, stages[g]) for g in others):
+            made.append(one)
+    return made
+
+
 def rows_of(
-    stages: Sequence[Ready], loops: Sequence[int], group: Group, ins: Sequence[int], outs: Sequence[int], wires: Sequence[Tensor]
+    stages: Sequence[Ready],
+    places: Sequence[int],
+    groups: Sequence[Group],
+    ins: Sequence[int],
+    outs: Sequence[int],
+    wires: Sequence[Tensor],
 ) -> Rows:
-    """The stages of a group, which reads the wires `ins`, and of which others read `outs`."""
+    """The stages at some places of a group, which reads the wires `ins`, and of which others read `outs`; the group comes with
+    what is `further`."""
     made = [place.wire for stage in stages for place in stage.writes]
     between = [k for k in made if k not in outs]
     number = {k: i for i, k in enumerate((*ins, *outs, *between))} | {-1: -1}
     arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages]
-    spaces, axes = [wires[k] for k in between], [group.axes[k] for k in between]
-    return Rows(tuple(stages), tuple(loops), group.size, tuple(arrays), tuple(spaces), tuple(axes))
+    ways = [Along(one.size, tuple([one.loops[g] for g in places]), tuple([one.axes[k] for k in between])) for one in groups]
+    return Rows(tuple(stages), tuple(arrays), tuple([wires[k] for k in between]), tuple(ways))
 
 
 def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:

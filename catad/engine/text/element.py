@@ -37,6 +37,7 @@ class Element:
     ) -> None:
         self.w, self.body, self.pointer, self.state, self.inside = writer, body, pointer, state, inside
         self.indexed, self.rare = indexed, rare
+        self.alignment: dict[int, int] = {}  # of arrays that are known to lie at multiples of more bytes than a number has
         self.dtypes = value_dtypes(body)
         self.at: dict[int, str] = {}
         self.before: dict[tuple[int, int], str] = {}
@@ -81,7 +82,7 @@ class Element:
         if source.by >= 0:
             return self._taken(j, source.by, dtype)
         if source.guard < 0 or self.inside is None:
-            return load(self.w, self.pointer(j), dtype)
+            return load(self.w, self.pointer(j), dtype, self.alignment.get(j, 0))
         self._load_guarded(source.guard)
         return self.at[j]
 
@@ -126,7 +127,7 @@ class Element:
         return load(self.w, w.set(f"select i1 {there}, ptr {at}, ptr @zero"), dtype)
 
     def _store(self, j: int, value: str, dtype: np.dtype[Any]) -> None:
-        store(self.w, value, self.pointer(j), dtype)
+        store(self.w, value, self.pointer(j), dtype, self.alignment.get(j, 0))
 
     def _cast(self, k: int, dtype: np.dtype[Any]) -> str:
         return cast(self.w, self.value(k), self.dtypes[k], dtype)

@@ -43,17 +43,17 @@ def multiply_add(w: Writer, dtype: np.dtype[Any], a: str, b: str, c: str) -> str
     return w.intrinsic(f"llvm.fma.f{8 * dtype.itemsize}", kind, *[f"{kind} {one}" for one in (a, b, c)])
 
 
-def load(w: Writer, pointer: str, dtype: np.dtype[Any]) -> str:
-    """Read a number from memory."""
-    raw = w.set(f"load {memory_type(dtype)}, ptr {pointer}, align {dtype.itemsize}")
+def load(w: Writer, pointer: str, dtype: np.dtype[Any], align: int = 0) -> str:
+    """Read a number from memory, at a multiple of its size, or of so many bytes."""
+    raw = w.set(f"load {memory_type(dtype)}, ptr {pointer}, align {align or dtype.itemsize}")
     return w.set(f"icmp ne i8 {raw}, 0") if dtype.kind == "b" else raw
 
 
-def store(w: Writer, value: str, pointer: str, dtype: np.dtype[Any]) -> None:
-    """Write a number to memory."""
+def store(w: Writer, value: str, pointer: str, dtype: np.dtype[Any], align: int = 0) -> None:
+    """Write a number to memory, at a multiple of its size, or of so many bytes."""
     if dtype.kind == "b":
         value = w.set(f"zext i1 {value} to i8")
-    w.do(f"store {memory_type(dtype)} {value}, ptr {pointer}, align {dtype.itemsize}")
+    w.do(f"store {memory_type(dtype)} {value}, ptr {pointer}, align {align or dtype.itemsize}")
 
 
 def cast(w: Writer, value: str, given: np.dtype[Any], wanted: np.dtype[Any]) -> str:
