@@ -18,6 +18,7 @@ import numpy as np
 
 import catad as ct
 from catad.engine.cpu.launch import way_of as cpu_way_of
+from catad.engine.cpu.rows import by_rows as cpu_by_rows
 from catad.engine.cpu.run import target as cpu_target
 from catad.engine.cuda import target
 from catad.engine.cuda.kernel import Code
@@ -58,6 +59,8 @@ PROGRAMS: dict[str, tuple[ct.D, Any]] = {
     "a sum": (ct.map(np.exp) >> ct.sum(), (_floats(9000),)),
     "scans of rows": (ct.scan(ct.add, 0.0, axis=-1), (_floats(60, 40),)),
     "a long scan": (ct.scan(ct.add, 0.0), (_floats(9000),)),
+    "softmax of rows": (ct.softmax(axis=1), (_floats(60, 400),)),
+    "softmax of rows, gradient": (ct.grad(ct.softmax(axis=1) >> ct.square >> ct.sum()), (_floats(60, 400),)),
 }  # fmt: skip
 
 
@@ -73,24 +76,32 @@ def kernels(name: str) -> tuple[list[Callable[[], str]], list[Callable[[], str]]
     """What prints the text of the stages of a program: for a GPU, and for the CPU."""
     f, x = PROGRAMS[name]
     met: list[tuple[Any, ...]] = []
-    engine, real = EmulatedGpu(), GpuMachine.way_of
+    groups: list[tuple[Any, ...]] = []
+    engine, real, real_rows = EmulatedGpu(), GpuMachine.way_of, GpuMachine.by_rows
 
     def way_of(self: GpuMachine, *stage: Any) -> Any:
         met.append(stage)
         return real(self, *stage)
 
-    GpuMachine.way_of = way_of  # type: ignore[method-assign]
+    def by_rows(self: GpuMachine, *group: Any) -> Any:
+        found = real_rows(self, *group)
+        groups.extend([] if found is None else [group])
+        return found
+
+    GpuMachine.way_of, GpuMachine.by_rows = way_of, by_rows  # type: ignore[method-assign]
     try:
         ct.engine.register(engine)
         with ct.use_engine(engine.name):
             f(*x)
     finally:
-        GpuMachine.way_of = real  # type: ignore[method-assign]
+        GpuMachine.way_of, GpuMachine.by_rows = real, real_rows  # type: ignore[method-assign]
     gpu = [_printer(code) for code in dict.fromkeys(engine.device.launched)]
     cpu: list[Callable[[], str]] = []
     for stage in met:
         way: Any = cpu_way_of(*stage)
         cpu += [lambda code=part.code: code.text for part in _calls(way)]
+    for group in groups:
+        cpu += [lambda code=one.call.code: code.text for one in cpu_by_rows(*group).members]  # type: ignore[union-attr]
     return gpu, cpu
 
 
