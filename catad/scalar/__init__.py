@@ -12,10 +12,10 @@ them as array code and as LLVM IR.
 from __future__ import annotations
 
 from ..errors import NeedsTree
-from .alone import dtypes_alone, parameters
+from .alone import dtypes_alone, parameters, types_alone
 from .array_code import array_function, array_source
 from .bytecode import refuse_kind
-from .dtypes import Type, result_types, typed
+from .dtypes import Type, promote, result_types, typed
 from .duals import partials, value_and_partials
 from .ir import Function, Loop, Node, Tree, const, constant, leaf_count, leaves, param, postorder, tree_of, unflatten
 from .llvm import STOP_FLAG, llvm_function
@@ -59,6 +59,7 @@ __all__ = [
     "parameters",
     "partials",
     "postorder",
+    "promote",
     "pruned",
     "read",
     "recognise",
@@ -68,6 +69,7 @@ __all__ = [
     "tree_of",
     "truth",
     "typed",
+    "types_alone",
     "unflatten",
     "value_and_partials",
     "vocabulary",

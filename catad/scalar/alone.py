@@ -45,13 +45,26 @@ def dtypes_alone(nodes: Sequence[Node], dtypes: Sequence[np.dtype]) -> list[np.d
     >>> dtypes_alone([param(1), const(1.0)], [double, single]), dtypes_alone([const(1.0)], [single])
     ([dtype('float32'), dtype('float64')], [dtype('float32')])
     """
-    types = [Type(dtype, dtype.kind == "b") for dtype in dtypes]
+    return [one.dtype for one in types_alone(nodes, [Type(dtype, dtype.kind == "b") for dtype in dtypes])]
+
+
+def types_alone(nodes: Sequence[Node], types: Sequence[Type]) -> list[Type]:
+    """The type of each node as `dtypes_alone` has it, for parameters of which some may hold Python numbers.
+
+    >>> from .ir import param
+    >>> from .simplify import apply
+    >>> single, weak = Type(np.dtype("f4"), False), Type(np.dtype("i8"), True)
+    >>> types_alone([apply("mul", param(0), param(1))], [single, weak])
+    [Type(dtype=dtype('float32'), weak=False)]
+    """
+    strong = [None if one.weak and one.dtype.kind == "f" else one.dtype for one in types]
     groups: dict[np.dtype, list[int]] = {}
     for i, used in enumerate(parameters(nodes)):
-        groups.setdefault(default_real([dtypes[j] for j in used] or dtypes), []).append(i)
-    found: dict[int, np.dtype] = {}
+        dtypes = [dtype for dtype in ([strong[j] for j in used] or strong) if dtype is not None]
+        groups.setdefault(default_real(dtypes), []).append(i)
+    found: dict[int, Type] = {}
     for real, members in groups.items():
-        function = Function.make(len(dtypes), tuple([nodes[i] for i in members]))
+        function = Function.make(len(types), tuple([nodes[i] for i in members]))
         known = node_types(function, types, real)
-        found.update({i: known[nodes[i]].dtype for i in members})
+        found.update({i: known[nodes[i]] for i in members})
     return [found[i] for i in range(len(nodes))]

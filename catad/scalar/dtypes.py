@@ -108,7 +108,8 @@ def sources(node: Node, types: Mapping[Node, Type], real: np.dtype) -> Sequence[
     return found
 
 
-def _result(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
+def result_of(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
+    """The type of an operation on arguments of these types."""
     typing = OPS[node.op].typing
     if typing in ("compare", "test", "logic"):
         return TRUTH
@@ -190,7 +191,7 @@ def node_types(function: Function, params: Sequence[Type], real: np.dtype) -> di
         elif node.op == "proj":
             types[node] = states[node.args[0]][node.value]
         elif node.op != "param":
-            types[node] = _result(node, [types[arg] for arg in node.args], real)
+            types[node] = result_of(node, [types[arg] for arg in node.args], real)
     return types
 
 

@@ -8,18 +8,18 @@ are carried as one number.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from catad import scalar
-from catad.scalar import Node, apply, const, param
+from catad.scalar import Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.simt.arrays import FIRST, Array, Repeat, State, made_in, nodes_of, touched
 from catad.simt.lanes import Lanes
 from catad.simt.lower import Found, Lowering
-from catad.simt.trips import FEW, MOST, at_once, most_trips
+from catad.simt.trips import FEW, FLOAT, MOST, at_once, most_trips
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.generate import Iota
@@ -70,6 +70,7 @@ class Plan:
     given: tuple[int, ...]
     versions: tuple[Array, ...]
     read: tuple[Array, ...]
+    weak: frozenset[int]  # parameters inside that hold Python numbers
 
     def lowered(
         self, b: Builder, state: Sequence[Wire], given: Sequence[Wire], counter: Wire, found: list[Found] | None = None
@@ -85,6 +86,7 @@ class Plan:
         low.versions.update(zip(self.versions, state[numbers:], strict=True))
         low.versions.update(zip(self.read, given[len(self.given) :], strict=True))
         low.bind(self.step.counter, counter)
+        low.weak.update([low.map[param(k)].value for k in (*self.weak, self.step.counter)])
         low.counters[low.map[param(self.step.counter)].value] = MOST
         low.run(self.step.body)
         return low
@@ -182,45 +184,47 @@ def planned(low: Lowering, step: Repeat) -> tuple[Plan, list[Wire], list[Wire]]:
     read = [array for array in touched((step,), False) if array in low.versions and array not in versions]
     wires += [low.versions[array] for array in read]
     inits = [low.normal(state.init) for state in states]
-    firsts = [first_space(low, node) for node in inits]
-    parts = (tuple(fixed), tuple(given), tuple(versions), tuple(read))
-    spaces = settled(low, Plan(low.lanes, step, tuple(states), tuple(firsts), *parts), inits, wires)
-    plan = Plan(low.lanes, step, tuple(states), spaces, *parts)
-    start = [low.spread(low.computed(scalar.cast(s.dtype, node))[0], s.shape) for s, node in zip(spaces, inits, strict=True)]
+    weak = frozenset([k for k in given if low.type(low.normal(param(k))).weak])
+    firsts = tuple([Tensor(shape_of(low, node), low.type(node).dtype) for node in inits])
+    first = Plan(low.lanes, step, tuple(states), firsts, tuple(fixed), tuple(given), tuple(versions), tuple(read), weak)
+    plan = settled(low, first, [low.type(node) for node in inits], wires)
+    pairs = zip(plan.spaces, inits, strict=True)
+    start = [low.spread(low.computed(scalar.cast(space.dtype, node))[0], space.shape) for space, node in pairs]
     return plan, [*start, *[low.versions[array] for array in versions]], wires
 
 
-def first_space(low: Lowering, node: Node) -> Tensor:
-    """The space of the first value of a state."""
-    dtype = low.dtype(node)
+def shape_of(low: Lowering, node: Node) -> tuple[int, ...]:
+    """The shape that an expression has, with size 1 along axes on which it does not depend."""
     shapes = [low.wires[j].shape for j in scalar.parameters([node])[0]]
-    return Tensor(np.broadcast_shapes(*shapes) if shapes else (), dtype)
+    return np.broadcast_shapes(*shapes) if shapes else ()
 
 
-def settled(low: Lowering, plan: Plan, inits: Sequence[Node], given: Sequence[Wire]) -> tuple[Tensor, ...]:
-    """The spaces of the numbers that a loop carries, widened until a trip keeps them."""
-    spaces = plan.spaces
-    for attempt in range(8):
+def settled(low: Lowering, plan: Plan, types: Sequence[Type], given: Sequence[Wire]) -> Plan:
+    """The plan with the spaces of the numbers that the loop carries: a trip keeps them.
+
+    `types` are those before the loop. A Python number takes the dtype that it meets, as in Python.
+    """
+    while True:
+        weak = [state.inside for state, one in zip(plan.states, types, strict=True) if one.weak]
+        plan = replace(plan, weak=plan.weak - {state.inside for state in plan.states} | frozenset(weak))
         b = Builder()
-        own = [b.wire(space) for space in spaces] + [b.wire(low.versions[array].space) for array in plan.versions]
+        own = [b.wire(space) for space in plan.spaces] + [b.wire(low.versions[array].space) for array in plan.versions]
         inner = plan.lowered(b, own, [b.wire(w.space) for w in given], b.wire(Tensor((), np.int64)))
-        made = []
-        for one, space, init in zip(plan.states, spaces, inits, strict=True):
-            after = first_space(inner, inner.normal(one.step))
-            weak = init.op == "const" and not isinstance(init.value, np.generic) and attempt == 0
-            free = weak and after.dtype.kind == "f"
-            dtype = after.dtype if free else np.result_type(space.dtype, after.dtype)
-            made.append(Tensor(np.broadcast_shapes(space.shape, after.shape), dtype))
-        if tuple(made) == spaces:
-            return spaces
-        spaces = tuple(made)
-    return spaces
+        steps = [inner.normal(state.step) for state in plan.states]
+        made = [scalar.promote([old, inner.type(node)], FLOAT) for old, node in zip(types, steps, strict=True)]
+        shapes = [np.broadcast_shapes(space.shape, shape_of(inner, node)) for space, node in zip(plan.spaces, steps, strict=True)]
+        spaces = tuple([Tensor(shape, one.dtype) for shape, one in zip(shapes, made, strict=True)])
+        if spaces == plan.spaces and made == list(types):
+            return plan
+        plan, types = replace(plan, spaces=spaces), made
 
 
 def finished(low: Lowering, plan: Plan, end: Sequence[Wire]) -> None:
     """What a loop leaves."""
     for state, wire in zip(plan.states, end, strict=False):
-        low.bind(state.after, wire)
+        at = low.bind(state.after, wire)
+        if state.inside in plan.weak:
+            low.weak.add(at)
     low.versions.update(zip(plan.versions, end[len(plan.states) :], strict=True))
 
 

@@ -18,12 +18,13 @@ from catad import errors, scalar
 from catad.linear.contract import contract
 from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.reindex import axis, whole
-from catad.scalar import Function, Node, apply, const, param
+from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
 from catad.simt.arrays import Array, Atomic, Barrier, Bounded, Declare, Load, Repeat, Site, Step, Store
 from catad.simt.barriers import reached
 from catad.simt.lanes import Lanes
+from catad.simt.python_numbers import adapted
 from catad.simt.stores import store
 from catad.simt.versions import Versions
 from catad.simt.views import unwindow, viewable, window
@@ -70,6 +71,7 @@ class Lowering:
         self.b, self.lanes, self.sizes, self.repeated = b, lanes, lanes.sizes, repeated
         self.forms = Forms(self.sizes)
         self.counters: dict[int, int] = {}  # parameters that count trips, with the most trips
+        self.weak = set(range(len(self.sizes)))  # parameters that hold Python's numbers
         self.wires: list[Wire] = []
         self.wires += [coordinate(b, self.sizes, k) for k in range(len(self.sizes))]
         self.map: dict[Node, Node] = dict(lanes.coordinates)
@@ -103,7 +105,7 @@ class Lowering:
     def in_box(self, box: Box, nodes: Sequence[Node], more: Sequence[Wire] = ()) -> list[Wire]:
         """The same for the threads of a box, with what is the same for all of them decided; `more` are further arguments."""
         if box.sizes == self.sizes:
-            return self._mapped(nodes, lambda j: [*self.wires, *more][j])
+            return self._mapped(nodes, lambda j: [*self.wires, *more][j], more)
         places = {param(k): apply("add", param(k), a) if n > 1 else const(a) for k, (a, n) in enumerate(zip(*box, strict=True))}
         forms = Forms(box.sizes)
         nodes = [forms.decided(node) for node in replace(nodes, places)]
@@ -118,9 +120,11 @@ class Lowering:
                     return window(self.b, x, found, box.sizes)
             return coordinate(self.b, box.sizes, j) if j < len(self.sizes) else self.cut(self.wires[j], box)
 
-        return self._mapped(nodes, wire)
+        return self._mapped(nodes, wire, more)
 
-    def _mapped(self, nodes: Sequence[Node], wire: Callable[[int], Wire]) -> list[Wire]:
+    def _mapped(self, nodes: Sequence[Node], wire: Callable[[int], Wire], more: Sequence[Wire] = ()) -> list[Wire]:
+        dtypes = self.dtypes(more)
+        nodes = [adapted(node, dtypes, self.weak)[0] for node in nodes]
         used = sorted({j for node in nodes for j in scalar.parameters([node])[0]})
         if not used:
             return [self.constant(node) for node in nodes]
@@ -139,7 +143,16 @@ class Lowering:
 
     def dtype(self, node: Node) -> np.dtype[Any]:
         """The dtype of an expression over the wires."""
-        return scalar.dtypes_alone([node], [wire.dtype for wire in self.wires] or [np.dtype(np.float64)])[0]
+        dtypes = self.dtypes()
+        return scalar.dtypes_alone([adapted(node, dtypes, self.weak)[0]], dtypes)[0]
+
+    def type(self, node: Node) -> Type:
+        """The type that an expression has in Python."""
+        return adapted(node, self.dtypes(), self.weak)[1]
+
+    def dtypes(self, more: Sequence[Wire] = ()) -> list[np.dtype[Any]]:
+        """The dtypes of the parameters."""
+        return [wire.dtype for wire in (*self.wires, *more)] or [np.dtype(np.float64)]
 
     def full(self, wire: Wire) -> Wire:
         """A wire that has a number for each thread."""
@@ -273,14 +286,15 @@ class Lowering:
 
         An index alone stays as it is: what reads and writes there leaves out those that are out of range.
         """
+        index = [node if self.dtype(node) == np.int64 else scalar.cast(np.int64, node) for node in index]
         if len(index) == 1 and path is TRUE:
-            return index[0] if self.dtype(index[0]) == np.int64 else scalar.cast(np.int64, index[0])
+            return index[0]
         flat: Node = const(0)
         inside = [path]
         for node, n in zip(index, shape, strict=True):
             inside += [apply("ge", node, 0), apply("lt", node, n)]
             flat = apply("add", apply("mul", flat, n), node)
-        return self.forms.decided(apply("select", both(inside), scalar.cast(np.int64, flat), const(-1)))
+        return self.forms.decided(apply("select", both(inside), flat, const(-1)))
 
     def checked(self, site: Site, index: Sequence[Node], path: Node) -> list[Node]:
         """The indices, with a box for each that raises at run time where it is out of range on the path."""

@@ -110,8 +110,12 @@ class LoopReader(Reader):
         self.after_loop(node.orelse)
         return True
 
-    def repeat(self, node: ast.For | ast.While, items: Range | None) -> None:
-        """Read a loop with memory once, with parameters for the numbers that it carries."""
+    def repeat(self, node: ast.For | ast.While, items: Range | None, numbers: frozenset[str] = frozenset()) -> None:
+        """Read a loop with memory, with parameters for the numbers that it carries.
+
+        What is a truth value before the loop is one inside, unless it is among `numbers`: where the body makes a number of it,
+        the loop is read once more.
+        """
         frame, before, outer_path, outer_steps = self.frame, self.frame.env, self.path, self.steps
         parts: list[ast.AST] = [node.target, *node.body] if isinstance(node, ast.For) else [node.test, *node.body]
         names = [name for name in names_bound(parts) if name in frame.names]
@@ -123,7 +127,7 @@ class LoopReader(Reader):
         for name in names:
             inside.setdefault(name, Unbound("the loop may not have given it a value"))
         for name in carried:
-            inside[name] = states.stand_in(before[name])
+            inside[name] = states.stand_in(before[name], name in numbers)
         counter = self.new()
         go = outer_path if alive is None else states.inside(alive)
         go = apply("and", go, apply("and", apply("not", states.inside(broken)), apply("not", states.inside(returned))))
@@ -142,6 +146,11 @@ class LoopReader(Reader):
         self.block(node.body)
         body, after = tuple(self.steps), frame.env
         self.steps, self.path = outer_steps, outer_path
+        found = {name for name in carried if name not in numbers and becomes(before[name], after.get(name))}
+        if found:
+            frame.env = before
+            self.repeat(node, items, numbers | found)
+            return
         states.close(broken, go, after[BROKEN])
         states.close(returned, go, after[RETURNED])
         if alive is not None:
@@ -171,12 +180,18 @@ class LoopReader(Reader):
             if not numeric(value) or tree_of(value) != tree_of(before[name]):
                 reason = value.reason if isinstance(value, Unbound) else "its nesting changes"
                 raise self.error(node, f"{name!r} cannot be carried through this loop: {reason}")
-            return states.end(go, name, before[name], value)
+            return states.end(go, before[name], value)
         if name in before and value is before[name]:
             return value
         if sure and numeric(value):
             return states.new_value(go, value)
         return Unbound("only the body of a loop, which may make no trip, gives it a value")
+
+
+def becomes(old: Any, new: Any) -> bool:
+    """Whether a truth value among the numbers of a value becomes another number."""
+    pairs = zip(leaves(old), leaves(new), strict=False)
+    return numeric(new) and any(scalar(one).kind == "b" and scalar(other).kind != "b" for one, other in pairs)
 
 
 class _NotKnownError(Exception):
@@ -189,6 +204,7 @@ class _Carried:
     def __init__(self, reader: LoopReader) -> None:
         self.reader = reader
         self.rows: list[list[Any]] = []  # parameter inside, first value, next value, parameter after the loop
+        self.truths: set[int] = set()  # rows of truth values
 
     def add(self, init: Node) -> int:
         self.rows.append([self.reader.new(), init, None, self.reader.new()])
@@ -213,22 +229,24 @@ class _Carried:
         """The next value of a flag, which stays where the trip is not made."""
         self.step(k, FALSE if value is FALSE else apply("select", go, value, self.inside(k)))
 
-    def stand_in(self, value: Any) -> Any:
+    def stand_in(self, value: Any, number: bool) -> Any:
         """Parameters for the numbers of a value; it is finished by `end`, in the same order."""
         ks = [self.add(scalar(leaf)) for leaf in leaves(value)]
-        return unflatten(tree_of(value), [self.number_in(k, scalar(leaf)) for k, leaf in zip(ks, leaves(value), strict=True)])
+        self.truths.update([k for k in ks if self.rows[k][1].kind == "b" and not number])
+        return unflatten(tree_of(value), [self.value_of(k, 0) for k in ks])
 
-    def number_in(self, k: int, like: Node) -> Node:
-        """The parameter of a number inside, a truth value where it is like one."""
-        return self.inside(k) if like.kind == "b" else param(self.rows[k][0])
+    def value_of(self, k: int, place: int) -> Node:
+        """The parameter of a row inside (0) or after the loop (3), a truth value where the row is one."""
+        node = param(self.rows[k][place])
+        return truth(node) if k in self.truths else node
 
-    def end(self, go: Node, name: str, old: Any, value: Any) -> Any:
+    def end(self, go: Node, old: Any, value: Any) -> Any:
         """The value after the loop of what `stand_in` began: the first value that is not finished yet."""
         found = []
-        for leaf, init in zip(leaves(value), leaves(old), strict=True):
+        for leaf in leaves(value):
             k = next(k for k, row in enumerate(self.rows) if row[2] is None)
-            self.step(k, apply("select", go, scalar(leaf), self.number_in(k, scalar(init))))
-            found.append(self.after(k) if scalar(init).kind == "b" else param(self.rows[k][3]))
+            self.step(k, apply("select", go, scalar(leaf), self.value_of(k, 0)))
+            found.append(self.value_of(k, 3))
         return unflatten(tree_of(old), found)
 
     def new_value(self, go: Node, value: Any) -> Any:
@@ -237,8 +255,9 @@ class _Carried:
         for leaf in leaves(value):
             node = scalar(leaf)
             k = self.add(FALSE if node.kind == "b" else const(0))
-            self.step(k, apply("select", go, node, self.number_in(k, node)))
-            found.append(self.after(k) if node.kind == "b" else param(self.rows[k][3]))
+            self.truths.update([k] if node.kind == "b" else [])
+            self.step(k, apply("select", go, node, self.value_of(k, 0)))
+            found.append(self.value_of(k, 3))
         return unflatten(tree_of(value), found)
 
     def made(self) -> tuple[State, ...]:

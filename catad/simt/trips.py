@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from catad import scalar
-from catad.scalar import Function, Node, apply, const, param
+from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE
 from catad.scalar.simplify import replace as substituted
 from catad.simt.affine import Box, Form, Forms, boxed, injective
@@ -41,13 +41,13 @@ from catad.spaces import Tensor
 from catad.vector.merge_axes import reshaped
 from catad.wiring import Builder
 
+FLOAT = np.dtype(np.float64)
 MOST = 1 << 40
 """More trips than any loop makes."""
 FEW = 8
 """So many trips that carry numbers are taken one after the other, as if they were written out."""
 AT_ONCE = 1 << 24
 """So many trips of all threads together are done at once, and more where the arrays or a contraction are as large."""
-
 
 
 def at_once(low: Lowering, step: Repeat, trips: int) -> bool:
@@ -58,7 +58,7 @@ def at_once(low: Lowering, step: Repeat, trips: int) -> bool:
     found = [_with_threads(low, step, trips), _by_itself(low, step, trips)]
     for one in found[bool(operators) :]:
         if one is not None and one.apart():
-            types = one.dtypes()
+            types = one.types()
             if one.fits(operators, types):
                 one.run(operators, types)
                 return True
@@ -184,6 +184,8 @@ class AtOnce:
             found[param(j)] = param(k)
             if j in self.low.counters:
                 inner.counters[k] = self.low.counters[j]
+            if j in self.low.weak:
+                inner.weak.add(k)
         return substituted([node], found)[0]
 
     # -- the proof
@@ -217,12 +219,12 @@ class AtOnce:
             return False
         return isinstance(steps[0], Atomic) or None in [inner.forms.form(inner.normal(node)) for node in steps[0].site.index]
 
-    def fits(self, operators: Mapping[int, str], types: Mapping[int, np.dtype[Any]]) -> bool:
+    def fits(self, operators: Mapping[int, str], types: Mapping[int, Type]) -> bool:
         """Whether the numbers of all trips have room: no more than some, than the arrays have, or contractions are all.
 
         Truth values are carried trip after trip.
         """
-        if any(dtype.kind == "b" for dtype in types.values()):
+        if any(one.dtype.kind == "b" for one in types.values()):
             return False
         count = math.prod(self.lanes.sizes)
         arrays = sum([math.prod(self.low.versions.space(array)[0]) for array in touched((self.step,), False)])
@@ -231,7 +233,7 @@ class AtOnce:
         if not operators or touched((self.step,), True):
             return False
         inner = self.of_one_trip(Builder(), operators, types)
-        found = [(operators[s.inside], inner.normal(s.step), types[s.inside]) for s in self.states]
+        found = [(operators[s.inside], inner.normal(s.step), types[s.inside].dtype) for s in self.states]
         return all(op == "add" and contracted(inner, self.axis, node, dtype) for op, node, dtype in found)
 
     # -- the boxes
@@ -241,36 +243,35 @@ class AtOnce:
         """What the loop carries."""
         return [state for state in self.step.states if state.step is not FALSE]
 
-    def dtypes(self) -> dict[int, np.dtype[Any]]:
-        """The dtype of each number that the loop carries, by its parameter inside."""
-        types: dict[int, np.dtype[Any]] = {}
+    def types(self) -> dict[int, Type]:
+        """The type of each number that the loop carries, by its parameter inside."""
+        types = {state.inside: self.low.type(self.low.normal(state.init)) for state in self.states}
         while self.states:
             b = Builder()
             inner = self.inside(b)
-            for state in self.states:
-                if types:
-                    inner.bind(state.inside, b.wire(Tensor((), types[state.inside])))
-                else:
-                    inner.map[param(state.inside)] = self.over(inner, self.low.normal(state.init))
+            for k, one in types.items():
+                at = inner.bind(k, b.wire(Tensor((), one.dtype)))
+                if one.weak:
+                    inner.weak.add(at)
             inner.run(self.step.body)
-            found = {state.inside: inner.dtype(inner.normal(state.step)) for state in self.states}
-            wider = {k: np.result_type(dtype, types.get(k, dtype)) for k, dtype in found.items()}
+            found = {state.inside: inner.type(inner.normal(state.step)) for state in self.states}
+            wider = {k: scalar.promote([types[k], one], FLOAT) for k, one in found.items()}
             if wider == types:
                 break
             types = wider
         return types
 
     def of_one_trip(
-        self, b: Builder, operators: Mapping[int, str], types: Mapping[int, np.dtype[Any]], found: list[Found] | None = None
+        self, b: Builder, operators: Mapping[int, str], types: Mapping[int, Type], found: list[Found] | None = None
     ) -> Lowering:
         """The body, from neutral elements on: what is carried behind it is what a trip contributes."""
         inner = self.inside(b, found)
         for state in self.states:
-            inner.map[param(state.inside)] = neutral(operators[state.inside], types[state.inside])
+            inner.map[param(state.inside)] = neutral(operators[state.inside], types[state.inside].dtype)
         inner.run(self.step.body)
         return inner
 
-    def run(self, operators: Mapping[int, str], types: Mapping[int, np.dtype[Any]]) -> None:
+    def run(self, operators: Mapping[int, str], types: Mapping[int, Type]) -> None:
         """Add the boxes."""
         low = self.low
         inner = self.of_one_trip(low.b, operators, types, low.found)
@@ -278,9 +279,12 @@ class AtOnce:
             if state.step is FALSE:
                 low.map[param(state.after)] = FALSE
         for state in self.states:
-            op, dtype = operators[state.inside], types[state.inside]
-            total = low.bind(state.after, folded(inner, self.axis, op, state.step, dtype))
-            low.map[param(state.after)] = joined(op, scalar.cast(dtype, low.normal(state.init)), param(total))
+            op, (dtype, weak) = operators[state.inside], types[state.inside]
+            total = low.argument(folded(inner, self.axis, op, state.step, dtype))
+            init = low.normal(state.init)
+            if weak:
+                low.weak.add(total)
+            low.map[param(state.after)] = joined(op, init if weak else scalar.cast(dtype, init), param(total))
 
 
 class _Touch(NamedTuple):

@@ -57,7 +57,8 @@ class Grammar:
         return [line for _ in range(self.draw.randint(1, 3)) for line in self.statement(depth, top)]
 
     def statement(self, depth: int, top: bool) -> list[str]:
-        kinds = ["let", "let", "change", "store", "atomic"] + ["if", "for", "while"] * (depth > 0) + ["shared"] * 2 * top
+        loops = ["if", "for", "while", "sum", "stride"]
+        kinds = ["let", "let", "change", "store", "atomic"] + loops * (depth > 0) + ["shared"] * 2 * top
         match self.draw.choice(kinds):
             case "let":
                 value, self.count = self.number(), self.count + 1
@@ -78,12 +79,37 @@ class Grammar:
             case "for":
                 bound = self.draw.choice(["3", "12", "t + 1", "p[i % 10] % 4", "(i + 1) % 3"])
                 return [f"for k{depth} in range({bound}):", *self.inner(depth), f"    v0 = 0.5 * v0 + x[k{depth} % 10]"]
+            case "sum":
+                return self.sums(f"m{depth}")
+            case "stride":
+                step = self.draw.choice([f"u[m{depth}] = ", f"u[m{depth}] += ", f"u[m{depth}] = 0.5 * u[m{depth}] + "])
+                inner = [f"    {step}{self.number(1)} * x[m{depth} % 10]"]
+                if self.draw.random() < 0.3:
+                    inner = [f"    if {self.condition()}:", f"    {inner[0]}"]
+                return [f"for m{depth} in range(i, {self.draw.choice([36, 31])}, 12):", *inner]
             case "while":
                 return [f"w{depth} = p[i % 10] % 4", f"while w{depth} > 0:", *self.inner(depth), f"    w{depth} -= 1"]
         other = self.draw.choice(["3 - t", "(t + 1) % 4", "t", "0"])
         value, self.count = self.number(1), self.count + 1
         self.locals.append(f"v{self.count}")
         return ["ct.simt.syncthreads()", f"s[t] = {value}", "ct.simt.syncthreads()", f"v{self.count} = s[{other}]"]
+
+    def sums(self, m: str) -> list[str]:
+        """A loop that carries a sum, a product or an extreme, and nothing else."""
+        bound = self.draw.choice(["18", "12 + t", "2 * i", "20, i, -1", "i, 36, 2"])
+        other = self.draw.choice([f"x[{m} % 10]", f"x[(i + {m}) % 10]", f"x[p[{m} % 10]]", f"(x[{m} % 10] * x[(i + {m}) % 10])"])
+        step = self.draw.choice(
+            [
+                f"v0 += 0.1 * {self.number(1)} * {other}",
+                f"v0 -= 0.1 * {other}",
+                f"v0 = v0 + 0.1 * math.cos({self.number(1)} + {other})",
+                f"v0 *= 0.8 + 0.2 * {other}",
+                f"v0 = np.maximum(v0, {other})",
+                f"v0 = min(v0, {other})",
+            ]
+        )
+        chosen = [f"    if {self.condition()} or {m} % 3 == 1:", f"        {step}"]
+        return [f"for {m} in range({bound}):", *(chosen if self.draw.random() < 0.4 else [f"    {step}"])]
 
     def inner(self, depth: int) -> list[str]:
         return [f"    {line}" for line in self.statements(depth - 1, False)]
@@ -96,7 +122,7 @@ def drawn(seed: int) -> str:
     mirrored = "y[9 - i]" in "".join(body)
     body = [line.replace("y[i] =", "y[9 - i] =") if mirrored else line for line in body]
     lines = [*PROLOGUE, "v0 = 1.0", *body, "if i < 10: z[i] += v0"]
-    return "\n".join(["def body(x, a, p, y, z, h):", *[f"    {line}" for line in lines]]) + "\n"
+    return "\n".join(["def body(x, a, p, y, z, h, u):", *[f"    {line}" for line in lines]]) + "\n"
 
 
 def made(seed: int) -> Any:
@@ -113,6 +139,7 @@ def test_a_drawn_kernel_is_its_python(seed):
     rng = np.random.default_rng(seed)
     launch = made(seed)
     args = (rng.uniform(0.5, 1.5, N), 0.7, rng.permutation(N), rng.normal(size=N), rng.normal(size=N), rng.normal(size=3))
+    args = (*args, rng.normal(size=36))
     ct.testing.check_races(launch, *args)
     expected = flatten(ct.testing.threads(launch, *args))
     written = launch.written(*args)

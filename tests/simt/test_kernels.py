@@ -11,7 +11,7 @@ import pytest
 import catad as ct
 from catad.spaces import flatten
 from catad.testing.emulator import EmulatedGpu
-from tests.simt.kernels import CASES, Case
+from tests.simt.kernels import CASES, Case, drawn
 
 ENGINES = ("reference", "cpu", "emulated gpu")
 ct.engine.register(EmulatedGpu())
@@ -230,3 +230,21 @@ def test_dtypes_are_kept(dtype):
     launch, args = CASES["blur"]
     out = launch(*[np.asarray(a, dtype=dtype) for a in args])
     assert out.dtype == dtype
+
+
+@ct.kernel
+def at_short_indices(p, x, o, h):
+    i = ct.simt.grid(1)
+    if i < len(p):
+        o[p[i], 2] = x[p[i], 1] * 2.0
+        ct.simt.atomic.add(h, (p[i], 1), x[1, p[i]])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint32, np.int64])
+@pytest.mark.parametrize("n", [100, 300])
+def test_short_integers_are_indices_of_large_arrays(dtype, n):
+    """Their positions in an array of many entries do not wrap around."""
+    args = (np.array([1, 5, 40, 3], dtype=dtype), drawn(50, n), np.zeros((50, n)), np.zeros((50, n)))
+    launch = at_short_indices[2, 3]
+    for ours, theirs in zip(launch(*args), ct.testing.threads(launch, *args), strict=True):
+        np.testing.assert_array_equal(ours, theirs)

@@ -226,6 +226,27 @@ def test_threads_without_trips_keep_what_they_have():
     np.testing.assert_allclose(no_trips[1, 9](*args), ct.testing.threads(no_trips[1, 9], *args), rtol=1e-14)
 
 
+@ct.kernel
+def too_far(x, y):
+    for k in range(ct.simt.grid(1), len(x) + 1, ct.simt.gridsize(1)):
+        y[k] = x[k - 1] if k > 0 else 0.0
+
+
+@ct.kernel
+def too_far_along(x, y):
+    i = ct.simt.grid(1)
+    for k in range(12):
+        y[i] += x[i + k]
+
+
+def test_an_index_out_of_range_names_thread_and_trip():
+    with pytest.raises(ct.IndexRangeError, match=r"\(0, 0, 0\) of block \(1, 0, 0\) in trip 2") as caught:
+        too_far[2, 2](np.ones(10), np.ones(10))
+    assert "10" in str(caught.value)
+    with pytest.raises(ct.IndexRangeError):
+        too_far_along[1, 4](np.ones(14), np.ones(4))
+
+
 def test_explain_names_the_trip():
     launch, args, _ = AT_ONCE["matmul"]
     assert launch.explain(*args).splitlines() == [
