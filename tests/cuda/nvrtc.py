@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from . import bounds
 from .test_ptxas import ARCHITECTURES, PTXAS
 
 RUNS = 9
+LIMIT = 120  # seconds for one run of the assembler
 _WHOLE = """
 extern "C" __global__ void __launch_bounds__(256) kernel(%(parameters)s, long long n) {
   long long step = (long long)gridDim.x * blockDim.x * %(width)d;
@@ -136,7 +138,7 @@ def assembled(text: str, architecture: str, folder: Path) -> bytes:
     """The machine code of PTX."""
     (folder / "kernel.ptx").write_text(text)
     command = [str(PTXAS), "-arch", architecture, "kernel.ptx", "-o", "kernel.cubin"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=LIMIT)
     return (folder / "kernel.cubin").read_bytes()
 
 
@@ -180,13 +182,14 @@ def kernel_of(f: ct.D, spaces: Sequence[Any]) -> Callable[[], str]:
 def report() -> None:
     """Prints medians of processor time, and of the ratio of runs that followed each other."""
     nvrtc = Nvrtc()
-    version = subprocess.run([str(PTXAS), "--version"], capture_output=True, text=True, check=True).stdout
+    version = subprocess.run([str(PTXAS), "--version"], capture_output=True, text=True, check=True, timeout=LIMIT).stdout
     release = version.split("release ")[1].split(",")[0]
     print(f"NVRTC {nvrtc.version}, ptxas {release}; processor time in milliseconds, medians of {RUNS}")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         asked = [str(PTXAS), "--version"]
-        started = statistics.median([spent(lambda: subprocess.run(asked, capture_output=True, check=True)) for _ in range(RUNS)])
+        start = partial(subprocess.run, asked, check=True, capture_output=True, timeout=LIMIT)
+        started = statistics.median([spent(start) for _ in range(RUNS)])
         print(f"the start of ptxas takes {1e3 * started:.0f}, which is within its times")
         for what, (f, spaces, written) in MAPS.items():
             text = kernel_of(f, spaces)
