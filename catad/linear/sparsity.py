@@ -160,9 +160,14 @@ def _sorted(found: Places, columns: int) -> Places:
     """The places by rows and then by columns, each once."""
     key = found.rows.astype(np.int64) * columns + found.columns
     if len(key) > 1 and not (key[1:] > key[:-1]).all():
-        key = np.unique(key)
-        return Places(*np.divmod(key, columns))
+        return Places(*np.divmod(_once(key), columns))
     return found
+
+
+def _once(numbers: Array) -> Array:
+    """The numbers in order, each once. (NumPy's `unique` puts them into a table first, which takes ten times as long.)"""
+    ordered = np.sort(numbers)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
 
 
 def _product(first: Places, second: Places, columns: int, middle: int, most: int) -> Places:
@@ -196,7 +201,7 @@ def colours_of(rows: Array, columns: Array, count: int) -> Array | None:
     if not width:
         return np.zeros(count, np.int64)
     in_turn = np.arange(count) % width  # right for a band and for blocks
-    if len(np.unique(rows * width + in_turn[columns])) == len(rows):
+    if len(_once(rows * width + in_turn[columns])) == len(rows):
         return in_turn
     return _greedy(rows, columns, count) if len(rows) <= ONE_BY_ONE else None
 
