@@ -74,7 +74,7 @@ def point(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> Point:
         made, tree = specialised(term, form, dom)
     found = Point(made, form, leaves, dom, tree)
     order = _order(front, args, kwargs) if kwargs and key is not None else None
-    if key is not None and not found.is_symbolic and _in_order(read, order, leaves):
+    if key is not None and not found.is_symbolic and are_read(read, leaves, order):
         cached(term, ("point", key), lambda: _Kind(made, form, dom, tree, order))
     return found
 
@@ -89,7 +89,7 @@ class _Kind(NamedTuple):
     order: list[int] | None
 
 
-def _in_order(read: Sequence[Any], order: Sequence[int] | None, leaves: Sequence[Any]) -> bool:
+def are_read(read: Sequence[Any], leaves: Sequence[Any], order: Sequence[int] | None = None) -> bool:
     """True where the arrays that were read are the leaves, and none has been converted first."""
     if len(read) != len(leaves):
         return False
@@ -320,11 +320,6 @@ def _read_arrays(value: Any, leaves: list[Any]) -> Any:
     raise _Unknown
 
 
-def are_read(read: Sequence[Any], leaves: Sequence[Any]) -> bool:
-    """True where the leaves that were read are those of the domain, and no array has been converted first."""
-    return _in_order(read, None, leaves)
-
-
 class Called(NamedTuple):
     """A program for calls of one key: `order` are the positions of its arguments among the leaves that were read, where they
     stand in another order."""
@@ -404,7 +399,7 @@ def _call(term: D, args: Sequence[Any], kwargs: dict[str, Any], key: Any, read: 
     if at.is_symbolic:
         return restored(at.tree, applied(at.term, at.value))
     order = _order(term._front, args, kwargs) if kwargs and key is not None else None
-    if key is not None and not _in_order(read, order, at.leaves):
+    if key is not None and not are_read(read, at.leaves, order):
         key = None
     xp = common_module(at.leaves)
 

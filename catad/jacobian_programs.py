@@ -148,8 +148,9 @@ def _made(
     if not network.dom or not network.cod:
         raise errors.DerivativeError(errors.integers_alone(dom, f))
     structure = as_chain(network)
-    is_array = request.result == "array" and not may_be_spread(structure)
-    plan = planned(structure, request if is_array or request.result != "array" else replace(request, result="structured"))
+    spread = request.result == "array" and may_be_spread(structure)
+    is_array = request.result == "array" and not spread
+    plan = planned(structure, replace(request, result="structured") if spread else request)
     outs: Sequence[Wire] = b.inline(plan.wiring, slots)
     if is_array:
         outs = (array_on(b, plan.result, outs, tangent_space(own), tangent_space(wiring.cod)),)

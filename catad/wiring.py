@@ -7,7 +7,7 @@ stack does not bound the depth of a term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import local
 from types import GeneratorType
@@ -178,6 +178,22 @@ class Wiring:
 
     def __repr__(self) -> str:
         return f"<wiring {self.dom} -> {self.cod}: {len(self.boxes)} boxes>"
+
+
+def replaced(wiring: Wiring, makers: Mapping[type, Callable[[list[Tensor], Box, Any], list[Box]]]) -> Wiring:
+    """The wiring with other boxes in the places of those of some classes.
+
+    A maker is given the spaces of the wires, which it may add to, a box and its primitive, and returns the boxes that write what
+    that box writes.
+    """
+    kinds = tuple(makers)
+    if not any(isinstance(box.primitive, kinds) for box in wiring.boxes):
+        return wiring
+    wires, boxes = list(wiring.wires), list[Box]()
+    for box in wiring.boxes:
+        make = next((makers[kind] for kind in kinds if isinstance(box.primitive, kind)), None)
+        boxes += [box] if make is None else make(wires, box, box.primitive)
+    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
 
 
 class Builder:

@@ -15,7 +15,7 @@ from catad.arrays import Array, apart, as_array, common_module
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.columns import check_numbers, common_dtype, mapped
-from catad.linear.compressed import entries_by_colours, is_known
+from catad.linear.compressed import entries_by_colours
 from catad.linear.dense_wires import matrix_on, takes_rows
 from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
@@ -97,7 +97,7 @@ def _dtype(linear: LinearMap) -> np.dtype[Any]:
 def written_at_once(structure: Structure) -> bool:
     """True where the array of a map is not large, and is not what takes long: a program of the map may make it, too."""
     size = structure.rows * structure.columns
-    return size <= AT_ONCE and _to_basis(structure) <= PUSHED and not (is_large(structure) and is_known(structure, size // FEW))
+    return size <= AT_ONCE and _to_basis(structure) <= PUSHED and not may_be_spread(structure)
 
 
 @lru_cache(maxsize=128)

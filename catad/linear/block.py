@@ -141,7 +141,7 @@ class Block(Structure):
 
     def cells(self) -> list[tuple[Placed, int, int]]:
         """The maps of the grid, each with the row and the column at which its matrix stands."""
-        rows, columns = matrix.starts(self.cod, self.groups(1)), matrix.starts(self.dom, self.groups(0))
+        rows, columns = matrix.starts(self.cod, self.blocks.rows), matrix.starts(self.dom, self.blocks.columns)
         return [
             (part, row, column)
             for line, row in zip(self.grid, rows, strict=True)

@@ -64,12 +64,6 @@ def _are_finite(values: Array) -> bool:
         return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
 
 
-def is_known(structure: Structure, most: int) -> bool:
-    """True where the last map of a structure was found to have no more places than `most`."""
-    made = _kept(structure).made
-    return bool(made) and made[0].found is not None and len(made[0].found.flat) <= most
-
-
 @lru_cache(maxsize=32)
 def _kept(structure: Structure) -> _Kept:
     return _Kept(structure)
@@ -156,7 +150,7 @@ def _parts(structure: Structure, found: Places) -> list[_Part]:
     cells = structure.leafwise
     if cells is None:
         return [_Part(*structure.whole, 0, 0, np.arange(len(found)))] if len(found) else []
-    across, down = [np.cumsum([0, *[leaf.size for leaf in leaves]]) for leaves in (structure.dom, structure.cod)]
+    across, down = _ends(structure.dom), _ends(structure.cod)
     line, column = [np.searchsorted(ends, at, side="right") - 1 for ends, at in ((down, found.rows), (across, found.columns))]
     parts = []
     for r, parts_of_line in enumerate(cells):
@@ -204,9 +198,14 @@ def _count(colours: Array) -> int:
     return int(colours.max(initial=-1)) + 1
 
 
+def _ends(leaves: Sequence[Tensor]) -> Array:
+    """Where the leaves of a flattened vector end, behind 0, where the first one begins."""
+    return np.cumsum([0, *[leaf.size for leaf in leaves]])
+
+
 def _by_leaf(leaves: Sequence[Tensor], rows: Array, columns: Array) -> list[tuple[Array, Array]]:
     """The places of the columns of each leaf."""
-    ends = np.cumsum([0, *[leaf.size for leaf in leaves]])
+    ends = _ends(leaves)
     chosen = [np.flatnonzero((columns >= low) & (columns < high)) for low, high in pairwise(ends)]
     return [(rows[some], columns[some] - low) for some, low in zip(chosen, ends, strict=False)]
 
@@ -229,7 +228,7 @@ def _written(
         matrix = cast(matrix_on(b, structure, slots, None), dtype)
         return [b.apply(late().reshape((matrix.space.size,)), matrix)], own.rows * structure.columns + own.columns
     taken, rows, columns = (structure.T, own.columns, own.rows) if way.pull else (structure, own.rows, own.columns)
-    ins, outs = [np.cumsum([0, *[leaf.size for leaf in leaves]]) for leaves in (taken.dom, taken.cod)]
+    ins, outs = _ends(taken.dom), _ends(taken.cod)
     made: list[Wire] = []
     at, start = np.zeros(len(own), np.int64), 0
     for c, (leaf, colours) in enumerate(zip(taken.dom, way.colours, strict=True)):

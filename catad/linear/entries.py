@@ -179,10 +179,10 @@ def _probed(structure: Structure, xp: Any, slots: Sequence[Array], k: int) -> Ar
 # -- where the leaves of a product stand
 
 
-def starts(leaves: Sequence[Tensor], groups: Sequence[slice]) -> list[int]:
-    """The number of the first entry of each group of leaves in a flattened vector."""
+def starts(leaves: Sequence[Tensor], widths: Sequence[int]) -> list[int]:
+    """The number of the first entry of each group of leaves in a flattened vector; a group has so many leaves."""
     ends = np.cumsum([0, *[leaf.size for leaf in leaves]])
-    return [int(ends[group.start]) for group in groups]
+    return [int(ends[at]) for at in np.cumsum([0, *widths])[:-1]]
 
 
 def offset_band(bandwidths: tuple[int, int], row: int, column: int) -> tuple[int, int]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from catad.arrays import Array
-from catad.linear.entries import Crowded
+from catad.linear.entries import Crowded, starts
 from catad.linear.patterns import Pattern, Range, full, pattern_of
 from catad.linear.structure import Placed, Structure
 
@@ -79,7 +79,7 @@ def _of(structure: Structure, slots: Sequence[Array], most: int) -> Places:
     if terms[0][0] is not structure:
         return _sorted(_joined([_of_part(part, slots, most) for part in terms], most), structure.columns)
     if grid[0][0] is None or grid[0][0][0] is not structure:
-        across, down = _starts(structure.dom, columns), _starts(structure.cod, rows)
+        across, down = starts(structure.dom, columns), starts(structure.cod, rows)
         cells = [
             (_of_part(part, slots, most), row, column)
             for line, row in zip(grid, down, strict=True)
@@ -143,17 +143,6 @@ def _joined(parts: Sequence[Places], most: int) -> Places:
     if sum(map(len, parts)) > 4 * most:
         raise Crowded
     return Places(*map(np.concatenate, zip(*parts, strict=True))) if parts else _none()
-
-
-def _starts(leaves: Sequence[Any], widths: Sequence[int]) -> list[int]:
-    """The number of the first entry of each group of leaves."""
-    ends = [0]
-    for leaf in leaves:
-        ends.append(ends[-1] + leaf.size)
-    groups = [0]
-    for width in widths:
-        groups.append(groups[-1] + width)
-    return [ends[at] for at in groups[:-1]]
 
 
 def _sorted(found: Places, columns: int) -> Places:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from catad.spaces import Tensor
 from catad.vector.decomposed import domain, together
 from catad.vector.shortcut import Shortcut
-from catad.wiring import Box, Builder, Wire, Wiring, wire
+from catad.wiring import Box, Builder, Wire, Wiring, replaced, wire
 
 
 def laid_out_exactly(b: Builder, boxes: Sequence[Box], at: dict[int, Wire], kept: tuple[type, ...] = ()) -> None:
@@ -27,12 +27,7 @@ def laid_out_exactly(b: Builder, boxes: Sequence[Box], at: dict[int, Wire], kept
 
 def unconditional(wiring: Wiring) -> Wiring:
     """The wiring with the boxes of such shortcuts in their places, for a machine that does not look at numbers."""
-    if not any(isinstance(box.primitive, Shortcut) for box in wiring.boxes):
-        return wiring
-    wires, boxes = list(wiring.wires), list[Box]()
-    for box in wiring.boxes:
-        boxes += _in_place(wires, box, box.primitive) if isinstance(box.primitive, Shortcut) else [box]
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+    return replaced(wiring, {Shortcut: _in_place})
 
 
 def _in_place(wires: list[Tensor], box: Box, shortcut: Shortcut) -> list[Box]:

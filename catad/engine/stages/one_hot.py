@@ -14,7 +14,7 @@ from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.vector.generate import Iota
 from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 SHORT = 32  # places of a line
 
@@ -27,12 +27,7 @@ _CHOICE = Function.make(
 
 def one_hot(wiring: Wiring) -> Wiring:
     """The wiring with such boxes written as maps."""
-    if not any(isinstance(box.primitive, ScatterAdded) for box in wiring.boxes):
-        return wiring
-    wires, boxes = list(wiring.wires), list[Box]()
-    for box in wiring.boxes:
-        boxes += _written(wires, box, box.primitive) if isinstance(box.primitive, ScatterAdded) else [box]
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+    return replaced(wiring, {ScatterAdded: _written})
 
 
 def _written(wires: list[Tensor], box: Box, put: ScatterAdded) -> list[Box]:

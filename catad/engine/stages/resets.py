@@ -13,22 +13,12 @@ from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.vector.generate import Iota
 from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 
 def with_resets(wiring: Wiring) -> Wiring:
     """The wiring with such boxes written as maps."""
-    if not any(isinstance(box.primitive, PreviousState | Origin) for box in wiring.boxes):
-        return wiring
-    wires, boxes = list(wiring.wires), list[Box]()
-    for box in wiring.boxes:
-        if isinstance(box.primitive, PreviousState):
-            boxes += _previous(wires, box, box.primitive)
-        elif isinstance(box.primitive, Origin):
-            boxes += _origin(wires, box, box.primitive)
-        else:
-            boxes.append(box)
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+    return replaced(wiring, {PreviousState: _previous, Origin: _origin})
 
 
 def _previous(wires: list[Tensor], box: Box, previous: PreviousState) -> list[Box]:

@@ -8,6 +8,7 @@ So it is known that stages exchange such numbers within a row: those that the th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from catad import scalar
 from catad.linear.gather import Gathered, Indexing
@@ -16,23 +17,18 @@ from catad.scalar import Function, Node
 from catad.spaces import Tensor
 from catad.vector.generate import Iota
 from catad.vector.map import Map
-from catad.wiring import Box, Wiring
+from catad.wiring import Box, Wiring, replaced
 
 _ZERO, _NOWHERE = scalar.const(0), scalar.const(-1)
 
 
 def within_rows(wiring: Wiring) -> Wiring:
     """The wiring with such reads along the last axis of the array itself."""
-    if not any(isinstance(box.primitive, Gathered) for box in wiring.boxes):
-        return wiring
     makers = {k: box for box in wiring.boxes for k in box.outs}
-    wires, boxes = list(wiring.wires), list[Box]()
-    for box in wiring.boxes:
-        boxes += _within(wires, makers, box, box.primitive) if isinstance(box.primitive, Gathered) else [box]
-    return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, tuple(boxes), wiring.outputs)
+    return replaced(wiring, {Gathered: partial(_within, makers)})
 
 
-def _within(wires: list[Tensor], makers: Mapping[int, Box], box: Box, take: Gathered) -> list[Box]:
+def _within(makers: Mapping[int, Box], wires: list[Tensor], box: Box, take: Gathered) -> list[Box]:
     """The index within rows, and the read at it; the box itself where it is another. `wires` grows."""
     (at, line), how = box.ins, take.how
     index, flat = makers.get(at), makers.get(line)
