@@ -119,8 +119,13 @@ def factor_by_factor(chain: Chain, xp: Any, slots: Sequence[Array], rtol: float 
 
 
 def _joined(parts: Sequence[Placed], slots: Sequence[Array]) -> tuple[Structure, list[Array]]:
-    """The product of some of the factors, and the slots that it reads."""
+    """The product of some of the factors, and the slots that it reads.
+
+    One factor is itself, though its entries share slots: a chain of it would ask for its own answer again.
+    """
     from catad.linear.block import chain
 
+    if len(parts) == 1:
+        return parts[0][0], _of(slots, parts[0])
     local, used = matrix.local(parts)
     return chain(local), [slots[j] for j in used]

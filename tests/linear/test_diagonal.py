@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import catad as ct
 from catad import linear
 from catad.linear import as_matrix, columns, entries
-from catad.linear.block import Chain
+from catad.linear.block import Block, Chain
 from catad.linear.delta import delta
 from catad.testing import linear_maps
 
@@ -50,6 +50,21 @@ def test_of_each_family(name: str) -> None:
     assert_reads(L, want)
     assert_reads(L.T, want.T)
     assert_reads(2 * L, 2 * want)
+
+
+def test_of_a_chain_of_one_factor_whose_entries_share_slots() -> None:
+    """It is no chain in a chain without end."""
+    number = delta((), (), (), (), F64, F64, F64, 2.0)
+    row = Block((((number, (0,)), (number, (1,))),), number.dom * 2, number.cod, number.slots * 2)
+    shared = Chain(((row, (0, 0)),), number.slots)
+    L = ct.LinearMap(ct.f64[()] * ct.f64[()], ct.f64[()], shared, [np.array(3.0)])
+    np.testing.assert_array_equal(matrix(L), [[6.0, 6.0]])
+    both = Block((((number, (0,)), None), (None, (number, (1,)))), number.dom * 2, number.cod * 2, number.slots * 2)
+    square = Chain(((both, (0, 0)),), number.slots)
+    scaled = ct.LinearMap(ct.f64[()] * ct.f64[()], ct.f64[()] * ct.f64[()], square, [np.array(3.0)])
+    assert_reads(scaled, matrix(scaled))
+    assert [float(x) for x in scaled.solve((6.0, 12.0))] == [1.0, 2.0]
+    assert_reads(L, matrix(L))
 
 
 @given(linear_maps(small_integers=True))
