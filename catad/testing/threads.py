@@ -1,6 +1,6 @@
 """The plain Python of a kernel, run by real threads: what a kernel means, without any of catad's reading.
 
-Each thread of a launch is a thread of Python, so breakpoints and prints work. One runs at a time, in linear order, until it comes
+Each thread of a launch that waits is a thread of Python, so breakpoints and prints work. One runs at a time, in linear order, until it comes
 to a barrier or ends; so a run is the same every time. Blocks run one after the other. Each access to an array is recorded.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +88,6 @@ class _Thread:
         self.phase, self.made = 0, 0
         self.go, self.done = threading.Event(), False
         self.waits: Any = None
-        self.error: BaseException | None = None
 
     def coordinate(self, name: str, d: int) -> int:
         launch = self.block.launch
@@ -169,7 +169,7 @@ def poisoned(shape: Any, dtype: Any) -> Any:
 
 
 class _Block:
-    """The threads of one block, of which one runs at a time."""
+    """The threads of one block, of which one runs at a time; those that never wait share one thread of Python."""
 
     def __init__(self, launch: Launch, number: int, index: tuple[int, int, int], record: list[Access]) -> None:
         self.launch, self.number, self.index, self.record = launch, number, index, record
@@ -178,6 +178,8 @@ class _Block:
         self.arrays: list[Watched] = []
         places = itertools.product(*[range(n) for n in launch.block[::-1]])
         self.threads = [_Thread(self, k, (x, y, z)) for k, (z, y, x) in enumerate(places)]
+        self.fresh = deque(self.threads)
+        self.error: BaseException | None = None
 
     def shared(self, k: int, shape: Any, dtype: Any) -> Watched:
         """The block's array of a number, made by the first thread that asks."""
@@ -188,42 +190,45 @@ class _Block:
 
     def _body(self, thread: _Thread, args: Sequence[Any]) -> None:
         running.thread = thread
-        thread.go.wait()
-        thread.go.clear()
         try:
-            if not self.stopped:
-                with np.errstate(all="ignore"):
-                    self.launch.kernel.fn(*args)
+            with np.errstate(all="ignore"):
+                self.launch.kernel.fn(*args)
         except SystemExit:
             pass
         except BaseException as error:
-            thread.error = error
+            self.error = error
         thread.done = True
+
+    def _host(self, args: Sequence[Any]) -> None:
+        """Run what has not begun, one after the other; the next host does what is left behind one that waits."""
+        while self.fresh and not self.stopped:
+            self._body(self.fresh.popleft(), args)
         self.turn.set()
 
     def run(self, args: Sequence[Any]) -> None:
         """Run all threads to their ends."""
-        works = [threading.Thread(target=self._body, args=(t, args), daemon=True) for t in self.threads]
-        for work in works:
-            work.start()
+        hosts: list[threading.Thread] = []
         try:
+            while self.fresh:
+                hosts.append(threading.Thread(target=self._host, args=(args,), daemon=True))
+                self._until_it_waits(hosts[-1].start)
             while (ready := self._ready()) is not None:
                 for thread in ready:
-                    self._step(thread)
+                    thread.waits = None
+                    self._until_it_waits(thread.go.set)
         finally:
             self.stopped = True
             for thread in self.threads:
                 thread.go.set()
-            for work in works:
-                work.join()
+            for host in hosts:
+                host.join()
 
-    def _step(self, thread: _Thread) -> None:
-        thread.waits = None
+    def _until_it_waits(self, go: Callable[[], None]) -> None:
         self.turn.clear()
-        thread.go.set()
+        go()
         self.turn.wait()
-        if thread.error is not None:
-            raise thread.error
+        if self.error is not None:
+            raise self.error
 
     def _ready(self) -> list[_Thread] | None:
         """The threads that can go on; None where all are done."""

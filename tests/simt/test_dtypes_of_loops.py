@@ -17,7 +17,7 @@ import catad as ct
 from catad import scalar
 from catad.scalar import Type
 from catad.simt import lower
-from tests.simt.test_kernels import ENGINES
+from tests.simt.against_threads import ENGINES
 
 STEPS = {"+": "s + v", "*": "s * v", "-": "s - v", "from": "v - s", "max": "max(s, v)", "maximum": "np.maximum(s, v)"}
 STARTS = ("0", "0.0", "True")

@@ -9,73 +9,18 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.spaces import flatten
-from catad.testing.emulator import EmulatedGpu
-from tests.simt.kernels import CASES, Case, drawn
-
-ENGINES = ("reference", "cpu", "emulated gpu")
-ct.engine.register(EmulatedGpu())
+from tests.simt.against_threads import ENGINES, assert_gradients, assert_values, floats
+from tests.simt.kernels import CASES, drawn
 
 
-def floats(args: tuple[Any, ...]) -> list[int]:
-    """The positions of the arguments that have tangents."""
-    return [k for k, arg in enumerate(args) if np.asarray(arg).dtype.kind == "f"]
-
-
-def cotangents(out: Any, seed: int = 0) -> Any:
-    rng = np.random.default_rng(seed)
-    made = [rng.normal(size=np.shape(leaf)) if np.asarray(leaf).dtype.kind == "f" else () for leaf in flatten(out)]
-    return tuple(made) if isinstance(out, tuple) else made[0]
-
-
-def by_differences(case: Case, back: Any, h: float = 1e-5) -> list[Any]:
-    """The gradients of the pairing with a cotangent, of the Python run by threads."""
-
-    def paired(args: list[Any]) -> float:
-        out = flatten(ct.testing.threads(case.launch, *args))
-        ends = flatten(back) if isinstance(back, tuple) else [back]
-        return float(sum(np.vdot(np.asarray(o), c) for o, c in zip(out, ends, strict=True)))
-
-    found = []
-    for k in floats(case.args):
-        base = np.array(case.args[k], dtype=float)
-        grad = np.zeros_like(base)
-        for at in np.ndindex(base.shape):
-            ends = []
-            for sign in (1, -1):
-                moved = base.copy()
-                moved[at] += sign * h
-                ends.append(paired([moved if j == k else a for j, a in enumerate(case.args)]))
-            grad[at] = (ends[0] - ends[1]) / (2 * h)
-        found.append(grad)
-    return found
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", CASES)
-def test_values_are_those_of_threads_with_equal_bits_twice(name, engine):
-    launch, args = CASES[name]
-    before = [np.array(arg) for arg in args]
-    with ct.use_engine(engine):
-        first, second = flatten(launch(*args)), flatten(launch(*args))
-    for ours, again, theirs in zip(first, second, flatten(ct.testing.threads(launch, *args)), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
-        assert np.asarray(ours).tobytes() == np.asarray(again).tobytes()
-    assert all(np.array_equal(a, b) for a, b in zip(before, args, strict=True))
+def test_values_are_those_of_threads_with_equal_bits_twice(name):
+    assert_values(*CASES[name], twice=True)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", [name for name in CASES if name != "root"])
-def test_gradients_are_those_of_differences_of_threads(name, engine):
-    case = CASES[name]
-    with ct.use_engine(engine):
-        out, pull = ct.vjp(case.launch, *case.args)
-        back = cotangents(out)
-        got = pull(back)
-    got = flatten(got) if isinstance(got, tuple) else [got]
-    ours = [got[k] for k in floats(case.args)] if len(got) == len(case.args) else got
-    for mine, theirs in zip(ours, by_differences(case, back), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-6)
+def test_gradients_are_those_of_differences_of_threads(name):
+    assert_gradients(*CASES[name])
 
 
 @pytest.mark.parametrize("name", ["guarded", "blur", "tree", "slots", "product", "tiled", "heat", "digits", "permuted"])
