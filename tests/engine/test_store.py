@@ -191,8 +191,11 @@ def test_the_oldest_files_go_when_the_folder_is_full(cache) -> None:
     size = (cache / "0.o").stat().st_size
     store.shrink(str(cache), 10 * size)
     assert len(list(cache.iterdir())) == 10
+    profile = cache / "profile-cpu.json"
+    profile.write_bytes(bytes(100))
+    os.utime(profile, (1, 1))
     store.shrink(str(cache), 8 * size)
-    assert sorted(p.name for p in cache.iterdir()) == ["0.o", *names[5:]]
+    assert sorted(p.name for p in cache.iterdir()) == ["0.o", *names[5:], "profile-cpu.json"]
 
 
 def test_a_second_process_needs_no_llvm(tmp_path) -> None:
