@@ -13,11 +13,15 @@ import atexit
 import gc
 import json
 import os
+import random
 import shutil
+import signal
 import sys
 import tempfile
 
 import pytest
+
+from . import left_behind
 
 _owner = None
 if "CATAD_TESTS_CACHE" not in os.environ:  # the first process of the session
@@ -33,7 +37,7 @@ RATES = {  # rounded, as measured on a machine of two cores: seconds for a launc
 }  # fmt: skip
 FUNCTIONS = {"call of a program": (1.2e-5, 4e-11, 0.0), "matmul within a program": (1e-5, 4e-11, 1e-11)}  # on NumPy's arrays
 if _owner is not None:
-    for engine in ("reference", "cpu", "auto", "cuda", "cupy"):
+    for engine in ("reference", "cpu", "whole", "auto", "cuda", "cupy"):
         known = RATES | ({} if engine in ("cuda", "cupy") else FUNCTIONS)
         kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in known.items()}
         with open(os.path.join(_cache, f"profile-{engine}.json"), "w", encoding="utf-8") as file:
@@ -66,6 +70,7 @@ def pytest_addoption(parser):
         help="run all programs on arrays of this library: strict offers only what CuPy documents, fake-cupy runs kernels",
     )
     parser.addoption("--slow", action="store_true", help="run the tests marked `slow`, which take minutes, as well")
+    parser.addoption("--files", default="sorted", help="the order of files: sorted, reversed, or a seed to shuffle by")
 
 
 def pytest_configure(config):
@@ -132,6 +137,23 @@ def _engines_of_one_test():
     choice._engines.update(engines)
 
 
+@pytest.fixture(autouse=True)
+def _left_as_found():
+    """A test that leaves something behind fails itself, and not another one later."""
+    before = left_behind.state()
+    yield
+    left = left_behind.changed(before, left_behind.state())
+    assert not left, "the test left something behind: " + "; ".join(left)
+
+
+@pytest.fixture
+def interruptible():
+    """Ctrl-C interrupts, also where the shell has told its children to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _programs_of_one_file():
     """No file finds the programs of another; what is left of one does not slow down collecting garbage in the next."""
@@ -142,8 +164,20 @@ def _programs_of_one_file():
     gc.freeze()
 
 
+def _ordered(order, items):
+    """Files in another order; the tests of a file stay together, in theirs."""
+    files = list(dict.fromkeys([item.path for item in items]))
+    if order == "reversed":
+        files.reverse()
+    elif order != "sorted":
+        random.Random(int(order)).shuffle(files)
+    place = {path: k for k, path in enumerate(files)}
+    items.sort(key=lambda item: place[item.path])
+
+
 def pytest_collection_modifyitems(config, items):
     """Tests marked `slow` run with --slow, `gpu` where CuPy finds a GPU; `numpy_only` ones, which call NumPy, on its arrays."""
+    _ordered(config.getoption("--files"), items)
     if not config.getoption("--slow"):
         for item in items:
             if "slow" in item.keywords:

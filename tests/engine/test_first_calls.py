@@ -133,7 +133,7 @@ def test_values_between_gradients_of_a_while_loop_with_other_numbers_of_steps(en
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_the_handler_of_ctrl_c_is_what_it_was_after_calls_and_after_it_has_changed():
+def test_the_handler_of_ctrl_c_is_what_it_was_after_calls_and_after_it_has_changed(interruptible):
     x = np.ones(4)
     with ct.use_engine("whole"):
         GROW(x)

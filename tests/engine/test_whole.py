@@ -182,6 +182,7 @@ def test_while_loops_change_their_number_of_steps(ran: Ran) -> None:
 ENDLESS = """
 import faulthandler, os, signal, threading
 import numpy as np, catad as ct
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may tell its children to ignore it
 faulthandler.dump_traceback_later(90, exit=True)  # a loop that nobody ends would keep its process for ever
 step = ct.map(lambda x: x * 0.5 + 1.0)
 loop = {loop}

@@ -1,0 +1,50 @@
+"""The guard against what tests leave behind sees each kind of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import catad as ct
+from catad.engine import in_force
+
+from . import left_behind
+
+LEFT: dict[str, Callable[[Path], object]] = {
+    "the environment": lambda place: os.environ.__setitem__("CATAD_LEFT_BEHIND", "1"),
+    "the working directory": os.chdir,
+    "sys.path": lambda place: sys.path.append(str(place)),
+    "the handler of SIGINT": lambda place: signal.signal(signal.SIGINT, lambda *_: None),
+    "NumPy's treatment of floating-point errors": lambda place: np.seterr(over="call"),
+    "NumPy's print options": lambda place: np.set_printoptions(precision=3),
+    "the recursion limit": lambda place: sys.setrecursionlimit(sys.getrecursionlimit() + 1),
+    "the engine in force": lambda place: in_force.chosen.set("reference"),
+    "the checks in force": lambda place: in_force.checks.set("now"),
+    "the number of threads": lambda place: ct.set_num_threads(ct.get_num_threads() + 1),
+}
+
+
+@pytest.mark.parametrize("what", LEFT)
+def test_what_is_left_behind_is_seen(what: str, tmp_path: Path) -> None:
+    before = left_behind.state()
+    path, threads = list(sys.path), ct.get_num_threads()
+    LEFT[what](tmp_path)
+    left = left_behind.changed(before, left_behind.state())
+    os.environ.pop("CATAD_LEFT_BEHIND", None)
+    os.chdir(before["the working directory"])
+    sys.path[:] = path
+    signal.signal(signal.SIGINT, before["the handler of SIGINT"])
+    np.seterr(**before["NumPy's treatment of floating-point errors"])
+    np.set_printoptions(**before["NumPy's print options"])
+    sys.setrecursionlimit(before["the recursion limit"])
+    in_force.chosen.set(before["the engine in force"])
+    in_force.checks.set(before["the checks in force"])
+    ct.set_num_threads(threads)
+    assert len(left) == 1 and left[0].startswith(what)
+    assert left_behind.changed(before, left_behind.state()) == []
