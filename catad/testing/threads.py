@@ -1,7 +1,8 @@
 """The plain Python of a kernel, run by real threads: what a kernel means, without any of catad's reading.
 
-Each thread of a launch that waits is a thread of Python, so breakpoints and prints work. One runs at a time, in linear order, until it comes
-to a barrier or ends; so a run is the same every time. Blocks run one after the other. Each access to an array is recorded.
+Each thread of a launch that waits is a thread of Python, so breakpoints and prints work. One runs at a time, in linear order,
+until it comes to a barrier or ends; so a run is the same every time. Blocks run one after the other. Each access to an array is
+recorded.
 """
 
 from __future__ import annotations
