@@ -36,12 +36,14 @@ RATES = {  # rounded, as measured on a machine of two cores: seconds for a launc
     "others": (2.2e-5, 8e-11, 0.0),
 }  # fmt: skip
 FUNCTIONS = {"call of a program": (1.2e-5, 4e-11, 0.0), "matmul within a program": (1e-5, 4e-11, 1e-11)}  # on NumPy's arrays
-if _owner is not None:
-    for engine in ("reference", "cpu", "whole", "auto", "cuda", "cupy"):
-        known = RATES | ({} if engine in ("cuda", "cupy") else FUNCTIONS)
-        kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in known.items()}
-        with open(os.path.join(_cache, f"profile-{engine}.json"), "w", encoding="utf-8") as file:
-            json.dump({"catad profile": 3, "engine": engine, "kernels": kernels}, file)
+for engine in ("reference", "cpu", "whole", "auto", "cuda", "cupy"):
+    _profile = os.path.join(_cache, f"profile-{engine}.json")
+    if os.path.exists(_profile):
+        continue
+    known = RATES | ({} if engine in ("cuda", "cupy") else FUNCTIONS)
+    kernels = {name: dict(zip(("launch", "byte", "operation"), rates, strict=True)) for name, rates in known.items()}
+    with open(_profile, "w", encoding="utf-8") as file:
+        json.dump({"catad profile": 3, "engine": engine, "kernels": kernels}, file)
 
 
 @atexit.register

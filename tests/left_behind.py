@@ -11,9 +11,9 @@ import numpy as np
 
 
 def state() -> dict[str, Any]:
-    """What tests share within a process, by name."""
+    """What tests share within a process, by name; not what pytest says there, nor scikit-learn when it is imported."""
     found: dict[str, Any] = {
-        "the environment": {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"},
+        "the environment": {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KMP_"))},
         "the working directory": os.getcwd(),
         "sys.path": list(sys.path),
         "the handler of SIGINT": signal.getsignal(signal.SIGINT),
@@ -35,4 +35,10 @@ def state() -> dict[str, Any]:
 
 def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """A line for each thing that is not as it was."""
-    return [f"{name} is {after[name]!r}, and was {was!r}" for name, was in before.items() if after[name] != was]
+    left = [(name, was, after[name]) for name, was in before.items() if after[name] != was]
+    return [f"{name} is {_new(was, now)!r}, and was {_new(now, was)!r}" for name, was, now in left]
+
+
+def _new(was: Any, now: Any) -> Any:
+    """Of a dictionary what was not there, or had another value."""
+    return {k: v for k, v in now.items() if k not in was or was[k] != v} if isinstance(now, dict) else now

@@ -72,6 +72,13 @@ def test_readme_sets_up_with_two_commands() -> None:
     assert all(command in lines for command in COMMANDS), lines
 
 
+def test_what_must_pass_begins_with_the_tests_of_the_readme_word_for_word() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert sum("pip install '.[test]'" in line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()) == 1
+    commands = [line for line in lines if re.search(r"\bpip\b|pytest", line) and not line.startswith("#")]
+    assert commands[0] == """bash -c "$(grep -F "pip install '.[test]'" README.md)\""""
+
+
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
     prose = FENCE.sub("", path.read_text(encoding="utf-8"))  # `rules[name](x)` in a program is no link

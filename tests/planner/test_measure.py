@@ -60,6 +60,7 @@ def test_what_cannot_be_measured() -> None:
 
 def test_the_experiment_prints_ratios(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setenv("XLA_FLAGS", "")  # the experiment sets it for JAX
     spec = importlib.util.spec_from_file_location("estimates", FOLDER / "estimates.py")
     assert spec is not None and spec.loader is not None
     module: Any = importlib.util.module_from_spec(spec)
