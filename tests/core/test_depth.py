@@ -136,7 +136,7 @@ def test_batched_while_loops_below_checkpoints(engine: str) -> None:
 
 def test_while_loops_within_each_other(engine: str) -> None:
     """Each level counts the steps of the one within as it takes them, so that no level runs twice for the next."""
-    f = nested(ct.sin, 40, lambda f: ct.while_loop(ct.map(lambda x: x > 0.9), f))
+    f = nested(ct.sin, 20, lambda f: ct.while_loop(ct.map(lambda x: x > 0.9), f))
     y, d, _ = sines(1.2, 2)
     assert f(1.2) == pytest.approx(y)
     assert ct.value_and_grad(f)(1.2) == (pytest.approx(y), pytest.approx(d))

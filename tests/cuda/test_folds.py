@@ -51,7 +51,7 @@ def integers(shape: tuple[int, ...]) -> Any:
 @pytest.mark.parametrize("name", FOLDS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
-@pytest.mark.quick(60)
+@pytest.mark.quick(30)
 def test_every_order_gives_the_same(name: str, shape: tuple[int, ...], dtype: Any) -> None:
     f = FOLDS[name]
     x = integers(shape) if dtype == np.int64 or name in ("affine", "last") else RNG.normal(size=shape).astype(dtype)

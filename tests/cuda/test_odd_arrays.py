@@ -91,6 +91,7 @@ def compared(f: ct.D, x: Any) -> None:
         assert np.allclose(a._data, b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.quick(44)
 @pytest.mark.parametrize("lie", LIE)
 @pytest.mark.parametrize("name", [*PROGRAMS, *FLAT])
 def test_arrays_that_lie_oddly(name: str, lie: str) -> None:

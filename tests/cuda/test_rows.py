@@ -79,7 +79,7 @@ def printers(gpu: EmulatedGpu) -> list[str]:
     return [code.printer.__name__ for code in gpu.device.launched]
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", ROWS.values(), ids=list(ROWS))
 @pytest.mark.parametrize("name", GROUPS)
@@ -145,6 +145,7 @@ def test_maps_have_the_bits_of_the_cpu() -> None:
         assert_same(got, on("cpu", f, x), seed)
 
 
+@pytest.mark.quick(9)
 @pytest.mark.parametrize("name", GROUPS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -0.0])
 def test_numbers_that_are_none(name: str, bad: float, gpu: EmulatedGpu) -> None:
@@ -176,6 +177,7 @@ def test_sums_along_other_axes(shape: tuple[int, ...], gpu: EmulatedGpu) -> None
         assert_near(on_gpu(f, x), on("reference", f, x), 256.0, axis)
 
 
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("shape", [(2, 3, 4, 333), (3, 2, 9, 130), (2, 2, 3, 1500), (2, 40, 50, 3)])
 @pytest.mark.parametrize("lie", ["in order", "turned", "swapped"])
 def test_rows_along_several_axes(shape: tuple[int, ...], lie: str) -> None:

@@ -97,6 +97,7 @@ def test_nobody_waits(name: str) -> None:
     assert reads(f, there(x)) == []
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("number", range(16))
 def test_drawn_programs_wait_for_nothing_but_conditions(number: int) -> None:
     program = draw_program(1, 100 + number, sizes=(2, 7))
@@ -140,6 +141,7 @@ def test_a_captured_program_runs_again(name: str) -> None:
     captured(f, there(x))
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("number", range(8))
 def test_drawn_programs_are_captured(number: int) -> None:
     program = draw_program(1, 200 + number, sizes=(2, 7))

@@ -16,6 +16,7 @@ from catad.traced.stand_in import Traced
 COUNT = 6
 
 
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("number", range(COUNT))
 def test_drawn_functions_obey_all_laws(number: int) -> None:
     failures, _ = examined(draw_function(5, number))

@@ -69,20 +69,26 @@ def compared(launch: Any, x: Any, engine: str) -> None:
             assert np.array_equal(np.float32(ours), ours)  # a sum of doubles would not be one of singles
 
 
+@pytest.mark.quick(220)
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("step", STEPS)
-def test_numbers_have_the_dtype_that_python_gives_them(step, loop):
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_have_the_dtype_that_python_gives_them(dtype, start, step, loop):
     with np.errstate(all="ignore"):
-        for start, dtype in product(STARTS, DTYPES):
-            compared(launched(start, loop, STEPS[step]), entries(dtype), "reference")
+        compared(launched(start, loop, STEPS[step]), entries(dtype), "reference")
 
 
+COMPILED = [(start, dtype, step) for (start, dtype), step in zip(product(STARTS, DTYPES), 4 * list(STEPS), strict=False)]
+
+
+@pytest.mark.quick(42)
 @pytest.mark.parametrize("engine", ENGINES[1:])
 @pytest.mark.parametrize("loop", ["at once", "one by one", "bounds in data"])
-def test_compiled_loops_have_these_dtypes(loop, engine):
+@pytest.mark.parametrize(("start", "dtype", "step"), COMPILED)
+def test_compiled_loops_have_these_dtypes(start, dtype, step, loop, engine):
     with np.errstate(all="ignore"):
-        for (start, dtype), step in zip(product(STARTS, DTYPES), 4 * list(STEPS), strict=False):
-            compared(launched(start, loop, STEPS[step]), entries(dtype), engine)
+        compared(launched(start, loop, STEPS[step]), entries(dtype), engine)
 
 
 # fmt: off
@@ -100,6 +106,7 @@ COUNTS = {
 # fmt: on
 
 
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("loop", COUNTS)
 def test_counters_and_coordinates_are_numbers_of_python(loop, engine):

@@ -103,6 +103,7 @@ def derivatives(f: Any, x: Any) -> list[Any]:
     return leaves(tuple([made_ if made_ is not None else () for made_ in made]))
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("engine", ["reference", "whole"])
 def test_derivatives_do_not_depend_on_what_is_kept(name: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
