@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from time import monotonic
 from typing import Any
 
@@ -51,12 +52,16 @@ def test_a_planted_bug_is_found_and_made_short(monkeypatch: pytest.MonkeyPatch) 
     assert isinstance(short, FunctionFailure) and len(short.program.text) < len(text) and "v[1:]" in short.program.text
 
 
-def test_checks_end_in_time() -> None:
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN])
+@pytest.mark.usefixtures("process_settings")
+def test_checks_end_in_time(handler: Any) -> None:
+    signal.signal(signal.SIGINT, handler)
     start = monotonic()
     with pytest.raises(TimeIsUp), within(0.05):
         while monotonic() - start < 60:
             pass
     with within(60):
         pass
+    assert signal.getsignal(signal.SIGINT) is handler
     tally = run_functions(1, seconds=0.0)
     assert tally.programs == 0 and not tally.failures
