@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from catad.linear.delta import delta, identity
 from catad.linear.entries import Entries
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import Batched, carried
+from catad.linear.narrow import narrow, narrow_spaces, reads
 from catad.linear.patterns import Grid, grid_of, union
 from catad.linear.recurrence import zeros
 from catad.linear.solver import Solver
@@ -92,6 +94,18 @@ class Choose(Nesting):
         """The leaves, in lanes that are not live those of the first one that is."""
         first = np.unravel_index(int(xp.argmax(xp.reshape(live, (-1,)).astype(np.int8))), live.shape)
         return [leaf if i in self.shared else _where(xp, live, leaf, leaf[first]) for i, leaf in enumerate(leaves)]
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool]:
+        sides = [reads(side, self.dom, read) for side in (self.f, self.g)]
+        return (True, *[any(pair) for pair in zip(*sides, strict=True)])
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        live = self.needs(read)
+        f, g = [narrow(side, self.dom, live[1:], (read,)) for side in (self.f, self.g)]
+        shared = [i in self.shared for i in compress(range(len(ins) - 1), live[1:])]
+        (dom,) = narrow_spaces((self.dom,), (live[1:],))
+        made = iter(b.add(Choose(f, g, dom, self.lanes, tuple(compress(range(len(shared)), shared))), *compress(ins, live)))
+        return [next(made) if flag else None for flag in read]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if self.lanes:

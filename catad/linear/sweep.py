@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from catad.linear.contract import contract
 from catad.linear.cut import Cut, cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
+from catad.linear.narrow import Flags, loop_reads, narrow, narrow_spaces
 from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
@@ -160,6 +162,38 @@ class Sweep(Nesting):
         k, g = len(self.state.leaves), len(self.given.leaves)
         return leaves[:k], leaves[k : k + g], leaves[k + g :]
 
+    def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
+        """Which results there are where some are read: with the states that these depend on; and which leaves a step reads."""
+        return loop_reads(self.body, self.dom, len(self.state.leaves), tuple(read))
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        there, live = self.live(read)
+        return None if all(there) else live
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        there, live = self.live(read)
+        wires = self.parted(ins)
+        own = [tuple(compress(part, flags)) for part, flags in zip(wires, self.parted(live), strict=True)]
+        if all(there[: len(wires[0])]):  # the same states, so it may become one with other sweeps
+            outs = b.add(self.narrower(there, live), *[w for part in own for w in part])
+        else:
+            ends = late().looped(b, narrow(self.body, self.dom, live, self.grouped(there)), self.n, (own[0], own[1], own[2]), self.reverse)
+            outs = tuple([w for part in ends for w in part])
+        made = iter(outs)
+        return [next(made) if flag else None for flag in there]
+
+    def grouped(self, flags: Flags) -> tuple[Flags, Flags, Flags]:
+        """What belongs to the leaves of the state, of the sums, of the output."""
+        k, m = len(self.state.leaves), len(self.state.leaves) + len(self.sums.leaves)
+        return flags[:k], flags[k:m], flags[m : m + len(self.output.leaves)]
+
+    def narrower(self, there: Flags, live: Flags) -> Sweep:
+        """The sweep with some of its results, of some of the leaves that a step reads."""
+        body = narrow(self.body, self.dom, live, self.grouped(there))
+        state, given, input_ = narrow_spaces((self.state, self.given, self.input), self.parted(live))
+        _, sums, output = narrow_spaces((self.state, self.sums, self.output), self.grouped(there))
+        return Sweep(body, self.n, state, input_, output, self.reverse, given, sums)
+
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(self.n, self.body, self.dom)]
 
@@ -209,8 +243,8 @@ class Stepped(D):
     """A structure as the step of a loop: (states, (reads, fixed slots), (other slots, inputs)) to (states, sums, outputs).
 
     `ends` are how many leaves of its argument are states and reads, and of its result states and sums. The argument leaves
-    after the states are there where `present` says so; results that are zero by structure are left out. With `again`, what
-    takes the places of the slots is what they follow from.
+    are there where `present` says so, and so are the states after the step; other results that are zero by structure are left
+    out. With `again`, what takes the places of the slots is what they follow from.
     """
 
     __slots__ = ("again", "ends", "fixed", "present", "structure")
@@ -230,21 +264,20 @@ class Stepped(D):
 
     def made(self) -> tuple[bool, ...]:
         """Which result leaves after the states there are."""
-        states = self.ends[0]
-        return applying(self.structure, (*[True] * states, *self.present))[1][states:]
+        return applying(self.structure, self.present)[1][self.ends[0] :]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         states, reads, sums = self.ends
         state, given, inputs = [flatten(part) for part in x]
-        there = sum(self.present[:reads])
+        there = sum(self.present[states : states + reads])
         held, moving = iter(given[there:]), iter(inputs)
         count = len(self.structure.slots if self.again is None else self.again.ins)
         slots = [next(held) if j in self.fixed else next(moving) for j in range(count)]
         if self.again is not None:
             slots = self.again.lay_out(b, tuple(slots))
-        rest = iter((*given[:there], *moving))
-        outs = self.structure.apply(b, slots, [*state, *[next(rest) if there else None for there in self.present]])
-        after = [zeros(b, s) if y is None else y for y, s in zip(outs[:states], self.structure.cod, strict=False)]
+        xs = iter((*state, *given[:there], *moving))
+        outs = self.structure.apply(b, slots, [next(xs) if flag else None for flag in self.present])
+        after = [zeros(b, s) if y is None else y for y, s in compress(zip(outs, self.structure.cod, strict=True), self.present[:states])]
         ends = outs[states : states + sums], outs[states + sums :]
         return (tuple(after), *[tuple([y for y in own if y is not None]) for own in ends])
 
@@ -296,14 +329,20 @@ class SweepMap(Structure):
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         k, moving = self.states, [j for j in range(len(slots)) if j not in self.fixed]
-        state = [zeros(b, space) if x is None else x for x, space in zip(xs[:k], self.dom, strict=False)]
-        present = tuple([x is not None for x in xs[k:]])
+        present = self.present(tuple([x is not None for x in xs]))
+        state = [zeros(b, s) if x is None else x for x, s in compress(zip(xs[:k], self.dom[:k], strict=True), present)]
         stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, present, self.again)
         reads, inputs = [[x for x in own if x is not None] for own in (xs[k : k + self.reads], xs[k + self.reads :])]
         given, each = [*reads, *[slots[j] for j in self.fixed]], [*[slots[j] for j in moving], *inputs]
         after, sums, outputs = late().looped(b, stepped, self.n, (state, given, each), self.reverse)
-        made = iter((*sums, *outputs))
-        return [*after, *[next(made) if there else None for there in stepped.made()]]
+        made = iter((*after, *sums, *outputs))
+        return [next(made) if there else None for there in (*present[:k], *stepped.made())]
+
+    def present(self, there: Flags) -> Flags:
+        """Which leaves of the argument of a step are there at some step, if these are of the loop's: states that a step makes."""
+        made = applying(self.step, there)[1] if any(there) else there
+        more = (*[a or c for a, c in zip(there[: self.states], made, strict=False)], *there[self.states :])
+        return there if more == there else self.present(more)
 
     def patterns(self) -> Grid:
         """A loop that only hands a state on: a power of its step. With anything else at each step nothing is said."""

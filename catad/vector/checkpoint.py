@@ -7,6 +7,7 @@ order. Forward mode takes value and tangent from one box, T[f], so nested checkp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
@@ -14,6 +15,7 @@ from catad.calls import constructor
 from catad.late import late
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
+from catad.linear.narrow import narrow, narrow_spaces, reads
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
@@ -40,6 +42,15 @@ class Call(Nesting):
         del arrays  # the program that runs may free them
         results = yield program, given.pop()
         return results[0] if len(results) == 1 else tuple(results)
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        return reads(self.f, self.dom, read)
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        live = reads(self.f, self.dom, read)
+        (dom,) = narrow_spaces((self.dom,), (live,))
+        made = iter(b.add(Call(narrow(self.f, self.dom, live, (read,)), dom), *compress(ins, live)))
+        return [next(made) if flag else None for flag in read]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.late import late
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
+from catad.linear.narrow import Flags, loop_reads, narrow
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep, exchanged
@@ -73,6 +75,22 @@ class BoundedLoop(Call):
     """A loop as one box that keeps its argument only; `loop` says how many states its pullback may keep, `f` is without limit."""
 
     loop: Iterate
+
+    def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
+        """Which states there are where some are read after the loop, and which leaves a step reads."""
+        return loop_reads(self.loop.children[0], self.loop.of_step(self.dom), len(read), tuple(read))
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        there, live = self.live(read)
+        return None if all(there) else live
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        there, live = self.live(read)
+        step = narrow(self.loop.children[0], self.loop.of_step(self.dom), live, (there,)) >> proj(0)
+        wires, k = list(compress(ins, live)), sum(there)
+        loop = self.loop.of(step, self.loop.n, self.loop.memory)
+        made = iter(flatten(b.apply(loop, (tuple(wires[:k]), tuple(wires[k:])) if loop.inputs else tuple(wires))))
+        return [next(made) if flag else None for flag in there]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))
