@@ -87,6 +87,10 @@ class Primitive(D):
         """The derivative between these spaces, a `Rule`; None where it is zero."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "rule"))
 
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]) -> Any:
+        """The rule where only the flagged floating arguments have tangents, and only the flagged floating results need them."""
+        return self.rule(ins, outs)
+
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
     ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:

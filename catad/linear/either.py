@@ -32,7 +32,7 @@ from catad.linear.delta import delta, identity
 from catad.linear.entries import Entries
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import Batched, carried
-from catad.linear.narrow import narrow, narrow_spaces, reads
+from catad.linear.narrow import Flags, at_flags, narrow, narrow_spaces, reads
 from catad.linear.patterns import Grid, grid_of, union
 from catad.linear.recurrence import zeros
 from catad.linear.solver import Solver
@@ -108,11 +108,15 @@ class Choose(Nesting):
         return [next(made) if flag else None for flag in read]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if self.lanes:
             return self._rule_of_lanes(ins, outs)
-        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
+        if not any(by) or not any(of):
             return None
-        sides = [late().linearised(side, self.dom) for side in (self.f, self.g)]
+        part = at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of)
+        sides = [late().linearised(side, self.dom, *part) for side in (self.f, self.g)]
         if all(structure.is_zero for _, structure in sides):
             return None
         found = [_shown(valued, self.dom, structure) for valued, structure in sides]
@@ -133,7 +137,7 @@ class Choose(Nesting):
             own = wires[0].builder.add(along, *wires) if any(made) else ()
             return [wires[0], *[wires[1 + at] for at in shown], *own]
 
-        return Rule(Either((parts[0], parts[1]), slots), coefficients)
+        return Rule(Either((parts[0], parts[1]), slots), coefficients, by, of)
 
     def _rule_of_lanes(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         """That of one lane, for each of them; what lanes share is spread first."""

@@ -17,6 +17,7 @@ from catad.terms import D
 from catad.wiring import Wiring, needed_for, wire
 
 Flags = tuple[bool, ...]
+Leaves = tuple[int, ...] | None  # of a space, by their positions; None is all of them
 
 
 def reads(term: D, dom: Space, outs: Sequence[bool]) -> Flags:
@@ -27,7 +28,9 @@ def reads(term: D, dom: Space, outs: Sequence[bool]) -> Flags:
     return tuple([k in needed for k in wiring.inputs])
 
 
-def loop_reads(term: D, dom: Space, states: int, read: Flags, ends: Callable[[Flags], Iterable[bool]] = tuple) -> tuple[Flags, Flags]:
+def loop_reads(
+    term: D, dom: Space, states: int, read: Flags, ends: Callable[[Flags], Iterable[bool]] = tuple
+) -> tuple[Flags, Flags]:
     """Which results of a loop there are where some are read, and which leaves of the argument of a step.
 
     The first results, and leaves, are the states. `ends` says which results of the term they need, of the flags of the loop's.
@@ -63,3 +66,9 @@ def _picked(wiring: Wiring, groups: Sequence[Sequence[bool]]) -> tuple[tuple[int
 def narrow_spaces(spaces: Sequence[Space], flags: Sequence[Sequence[bool]]) -> list[Product]:
     """Flat products of the leaves of some spaces that are flagged."""
     return [Product(tuple(compress(space.leaves, own))) for space, own in zip(spaces, flags, strict=True)]
+
+
+def at_flags(space: Space, flags: Flags) -> Leaves:
+    """The positions of the flagged floating leaves of a space; None where all are."""
+    floats = [i for i, leaf in enumerate(space.leaves) if leaf.is_float]
+    return None if all(flags) else tuple(compress(floats, flags))

@@ -29,7 +29,7 @@ from catad.linear.contract import contract
 from catad.linear.cut import Cut, cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
-from catad.linear.narrow import Flags, loop_reads, narrow, narrow_spaces
+from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow, narrow_spaces
 from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
@@ -106,13 +106,20 @@ class Sweep(Nesting):
         return Kept(xp, self.sums.leaves, _stacked(self.output, self.n))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
+        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
+        if not any(by) or not any(of):
             return None
-        valued, structure = late().linearised(self.body, self.dom)  # (s, g, u) to ((s', a, o), slots)
+        by, of, _ = differentiated(self.body, self.dom, sum([leaf.is_float for leaf in self.state.leaves]), by, of)
+        if not any(by) or not any(of):
+            return None
+        part = at_flags(self.dom, by), at_flags(self.body.spaces(self.dom), of)
+        valued, structure = late().linearised(self.body, self.dom, *part)  # (s, g, u) to ((s', a, o), slots)
         wiring = wire(valued, self.dom)
         slots = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
         k, g = len(self.state.leaves), len(self.given.leaves)
-        own = cached(self.body, ("kept", self.dom, self.n), self._kept)
+        own = cached(self.body, ("kept", self.dom, self.n, part), lambda: self._kept(*part))
         again = None if own == slots else cut(valued, self.dom, own, slots)
         varying = depending(wiring, [not k <= i < k + g for i in range(len(wiring.inputs))])
         stacked = dict(zip(wiring.inputs[k + g :], range(k + g, len(wiring.inputs)), strict=True))
@@ -131,11 +138,12 @@ class Sweep(Nesting):
             return [next(same) if j in fixed else shown[at] if at in shown else next(moving) for j, at in enumerate(own)]
 
         counts = [sum(leaf.is_float for leaf in space.leaves) for space in (self.state, self.given, self.sums)]
-        return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed, again), coefficients)
+        states, reads, sums = sum(by[: counts[0]]), sum(by[counts[0] :][: counts[1]]), sum(of[counts[0] :][: counts[2]])
+        return Rule(SweepMap(structure, self.n, states, reads, sums, self.reverse, fixed, again), coefficients, by, of)
 
-    def _kept(self) -> tuple[int, ...]:
+    def _kept(self, by: Leaves, of: Leaves) -> tuple[int, ...]:
         """The wires of a step that its derivative keeps. The layout is looked up here, since it may depend on trip counts."""
-        valued, structure = late().linearised(self.body, self.dom)
+        valued, structure = late().linearised(self.body, self.dom, by, of)
         k, g = len(self.state.leaves), len(self.given.leaves)
         return late().kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
 
@@ -177,7 +185,8 @@ class Sweep(Nesting):
         if all(there[: len(wires[0])]):  # the same states, so it may become one with other sweeps
             outs = b.add(self.narrower(there, live), *[w for part in own for w in part])
         else:
-            ends = late().looped(b, narrow(self.body, self.dom, live, self.grouped(there)), self.n, (own[0], own[1], own[2]), self.reverse)
+            body = narrow(self.body, self.dom, live, self.grouped(there))
+            ends = late().looped(b, body, self.n, (own[0], own[1], own[2]), self.reverse)
             outs = tuple([w for part in ends for w in part])
         made = iter(outs)
         return [next(made) if flag else None for flag in there]
@@ -239,6 +248,43 @@ def exchanged(b: Builder, wire: Wire) -> Wire:
     return contract(b, [axes], [wire], (1, 0, *axes[2:]), wire.shape)
 
 
+def differentiated(body: D, dom: Space, states: int, by: Flags, of: Flags) -> tuple[Flags, Flags, Flags]:
+    """The floating leaves of a step between which its derivative is needed, where some are differentiated and some asked for.
+
+    The first are the states, of which those are needed that both a tangent and a cotangent reach. The last flags are those of the
+    results that cotangents reach.
+    """
+    if len(by) == len(of) == 1:
+        return by, of, of
+    cod = body.spaces(dom)
+    while True:
+        _, step = late().linearised(body, dom, None, at_flags(cod, of))
+        starts = applying(step.T)[1]
+        more = (*[a or c for a, c in zip(of[:states], starts, strict=False)], *of[states:])
+        if more == of:
+            break
+        of = more
+    while True:
+        made = iter(applying(step, by)[1])
+        ends = [flag and next(made) for flag in of]
+        more = (*[a or c for a, c in zip(by[:states], ends, strict=False)], *by[states:])
+        if more == by:
+            break
+        by = more
+    both = [a and c for a, c in zip(by[:states], of, strict=False)]
+    return (*both, *[a and c for a, c in zip(by[states:], starts[states:], strict=True)]), (*both, *ends[states:]), of
+
+
+def present(step: Structure, states: int, there: Flags) -> Flags:
+    """Which leaves of the argument of a step are there at some step, where these are before the first one.
+
+    The others are zeros by structure. The first leaves are the states, which may be there once a step has made them.
+    """
+    made = applying(step, there)[1] if any(there) else there
+    more = (*[a or c for a, c in zip(there[:states], made, strict=False)], *there[states:])
+    return there if more == there else present(step, states, more)
+
+
 class Stepped(D):
     """A structure as the step of a loop: (states, (reads, fixed slots), (other slots, inputs)) to (states, sums, outputs).
 
@@ -277,9 +323,10 @@ class Stepped(D):
             slots = self.again.lay_out(b, tuple(slots))
         xs = iter((*state, *given[:there], *moving))
         outs = self.structure.apply(b, slots, [next(xs) if flag else None for flag in self.present])
-        after = [zeros(b, s) if y is None else y for y, s in compress(zip(outs, self.structure.cod, strict=True), self.present[:states])]
+        after = compress(zip(outs, self.structure.cod, strict=True), self.present[:states])
         ends = outs[states : states + sums], outs[states + sums :]
-        return (tuple(after), *[tuple([y for y in own if y is not None]) for own in ends])
+        left = tuple([zeros(b, s) if y is None else y for y, s in after])
+        return (left, *[tuple([y for y in own if y is not None]) for own in ends])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         data = [name(self.structure, "structure"), repr(self.ends), repr(self.fixed), repr(self.present)]
@@ -329,20 +376,14 @@ class SweepMap(Structure):
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         k, moving = self.states, [j for j in range(len(slots)) if j not in self.fixed]
-        present = self.present(tuple([x is not None for x in xs]))
-        state = [zeros(b, s) if x is None else x for x, s in compress(zip(xs[:k], self.dom[:k], strict=True), present)]
-        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, present, self.again)
+        there = present(self.step, k, tuple([x is not None for x in xs]))
+        state = [zeros(b, s) if x is None else x for x, s in compress(zip(xs[:k], self.dom[:k], strict=True), there)]
+        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, there, self.again)
         reads, inputs = [[x for x in own if x is not None] for own in (xs[k : k + self.reads], xs[k + self.reads :])]
         given, each = [*reads, *[slots[j] for j in self.fixed]], [*[slots[j] for j in moving], *inputs]
         after, sums, outputs = late().looped(b, stepped, self.n, (state, given, each), self.reverse)
         made = iter((*after, *sums, *outputs))
-        return [next(made) if there else None for there in (*present[:k], *stepped.made())]
-
-    def present(self, there: Flags) -> Flags:
-        """Which leaves of the argument of a step are there at some step, if these are of the loop's: states that a step makes."""
-        made = applying(self.step, there)[1] if any(there) else there
-        more = (*[a or c for a, c in zip(there[: self.states], made, strict=False)], *there[self.states :])
-        return there if more == there else self.present(more)
+        return [next(made) if flag else None for flag in (*there[:k], *stepped.made())]
 
     def patterns(self) -> Grid:
         """A loop that only hands a state on: a power of its step. With anything else at each step nothing is said."""

@@ -176,8 +176,9 @@ class Counted(Sweep):
 
     def narrower(self, there: Flags, live: Flags) -> Sweep:
         made, pair = super().narrower(there, live), Product((self.state, self.given))
-        step, test = [narrow(term, pair, live, (own,)) >> proj(0) for term, own in ((self.step, self.grouped(there)[0]), (self.test, (True,)))]
-        return self._like(made.body, made.state, made.output, made.given, made.sums, self.lanes, step, test)
+        ends = (self.step, self.grouped(there)[0]), (self.test, (True,))
+        step, test = [narrow(term, pair, live, (own,)) >> proj(0) for term, own in ends]
+        return self._like(made.body, made.state, made.output, made.given, made.sums, self.lanes, test, step)
 
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
         there, live = self.live(read)
@@ -229,11 +230,11 @@ class Counted(Sweep):
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(GUESS if self.exactness == "free" else self.n, self.body, self.dom)]
 
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if self.exactness == "free":
             raise TripCountChanged(self.loop, UNKNOWN)
         if self.n or self.output.leaves or self.sums.leaves:
-            return super().rule(ins, outs)
+            return super().rule_within(ins, outs, by, of)
         floats, held = [[space for space in part.leaves if space.is_float] for part in (self.state, self.given)]
         if not floats:
             return None

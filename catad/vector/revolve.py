@@ -13,7 +13,7 @@ the step T[f], so memory stays bounded at every order:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -22,15 +22,16 @@ from catad.boxes import Nesting, Running, box
 from catad.late import late
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
-from catad.linear.narrow import Flags, loop_reads, narrow
+from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
-from catad.linear.sweep import Sweep, exchanged
+from catad.linear.sweep import Sweep, differentiated, exchanged
 from catad.rearrange import exl, exr, it, proj
-from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
+from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
 from catad.terms import D, fork
 from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
+from catad.vector.stop_gradient import StoppedAt
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -92,12 +93,22 @@ class BoundedLoop(Call):
         made = iter(flatten(b.apply(loop, (tuple(wires[:k]), tuple(wires[k:])) if loop.inputs else tuple(wires))))
         return [next(made) if flag else None for flag in there]
 
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))
-        if not tangents.leaves or not cotangents.leaves:
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
+        if not any(by) or not any(of):
             return None
-        pushed, pulled = tangent_loop(self.loop) >> exr, Pulled(self.loop)
-        return Rule(MatrixFree(pushed, pulled, tangents, cotangents, self.dom), lambda wires, _: wires)
+        step, cod = self.loop.children[0], self.f.spaces(self.dom)
+        by, of, asked = differentiated(step, self.loop.of_step(self.dom), len(of), by, of)
+        if not any(by) or not any(of):
+            return None
+        constant = iter(asked)  # states on which nothing depends whose derivative is asked for
+        passed = StoppedAt(tuple([leaf.is_float and not next(constant) for leaf in cod.leaves]))
+        loop = self.loop.of(step >> passed, self.loop.n, self.loop.memory) if any(passed.flags) else self.loop
+        leaves = at_flags(self.dom, by), at_flags(cod, of)
+        forward: D = tangent_loop(loop) >> exr
+        backward: D = Pulled(loop)
+        if not all((*by, *of)):
+            forward, backward = Among(forward, self.dom, cod, *leaves), Among(backward, cod, self.dom, *leaves[::-1])
+        return Rule(MatrixFree(forward, backward, *self.tangents(*leaves), self.dom), lambda wires, _: wires, by, of)
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
@@ -146,6 +157,31 @@ class Pulled(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.reverse_differential({part(self.children[0])})"
+
+
+class Among(D):
+    """A derivative, from a point and the tangents of some leaves of a space to the tangents of some leaves of another one."""
+
+    __slots__ = ("by", "children", "cod", "dom", "of")
+    children: tuple[D, ...]
+
+    def __init__(self, whole: D, dom: Space, cod: Space, by: Leaves, of: Leaves) -> None:
+        self.children, self.dom, self.cod, self.by, self.of = (whole,), dom, cod, by, of
+
+    def data(self) -> Hashable:
+        return (self.dom, self.cod, self.by, self.of)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        point, some = x
+        floats = [[i for i, leaf in enumerate(space.leaves) if leaf.is_float] for space in (self.dom, self.cod)]
+        at = dict(zip(floats[0] if self.by is None else self.by, flatten(some), strict=True))
+        v = _filled(b, tangent_space(self.dom), [at.get(i) for i in floats[0]])
+        made = dict(zip(floats[1], flatten(b.apply(self.children[0], (point, v))), strict=True))
+        return rebuild(some_tangents(self.cod, self.of), [made[i] for i in (floats[1] if self.of is None else self.of)])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        data = part(self.children[0]), *map(repr, (self.dom, self.cod, self.by, self.of))
+        return f"{name(Among, 'Among')}({', '.join(data)})"
 
 
 @box
