@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.merge import merged
 from catad.linear.either import Choose
 from catad.linear.sweep import Sweep
 
@@ -249,8 +250,9 @@ def chosen() -> Pair:
 
 
 def folded() -> Pair:
-    f = ct.fold(ct.function(lambda s, t: (s[0] @ t[0], (s[1] @ t[1]) * HUGE)), (np.eye(3), np.eye(3)))
-    g = ct.fold(ct.function(lambda s, t: s @ t), np.eye(3))
+    start: Any = np.eye(3)
+    f = ct.fold(ct.function(lambda s, t: (s[0] @ t[0], (s[1] @ t[1]) * HUGE)), (start, start))
+    g = ct.fold(ct.function(lambda s, t: s @ t), start)
 
     def matrices(x: Any) -> Any:
         return np.sin(np.arange(12.0)[:, None, None] * np.outer(x, x))
@@ -395,8 +397,8 @@ def test_a_state_without_derivative(f: Function, engine: Any) -> None:
         for found in (ct.grad(ct.function(f))(X), ct.vjp(ct.function(f), X)[1](1.0)[0]):
             assert np.allclose(found, expected, rtol=1e-12) and np.allclose(found, differences, rtol=1e-6)
         assert np.isclose(ct.jvp(ct.function(f), (X,), (X,))[1], expected @ X)
-    squared = [ct.grad(ct.function(lambda x, h=h: np.sum(ct.grad(h)(x) ** 2)))(X) for h in (f, lambda x: sines(x, n))]
-    assert np.allclose(*squared, rtol=1e-10)
+    first, second = [ct.grad(ct.function(lambda x, h=h: np.sum(ct.grad(h)(x) ** 2)))(X) for h in (f, lambda x: sines(x, n))]
+    assert np.allclose(first, second, rtol=1e-10)
 
 
 @pytest.mark.parametrize("memory", [1, 3, 9, 19])
@@ -530,3 +532,21 @@ def test_all_results_stay_where_all_are_read() -> None:
     loop = ct.iterate(two, 20)
     assert len(loops(loop, ct.f64[3] * ct.f64[3])[0].state.leaves) == 2
     assert len(loops(loop >> ct.exl, ct.f64[3] * ct.f64[3])[0].state.leaves) == 1
+
+
+def test_a_gradient_is_a_part_of_the_loop_of_a_value_that_needs_more_states() -> None:
+    def f(x: Any) -> Any:
+        a, b = x.copy(), x.copy()
+        for _ in range(20):
+            b = b * a
+            a = np.sin(a)
+        return np.sum(a * a), b
+
+    term = ct.value_and_grad(ct.function(f), has_aux=True)
+    made = [box.primitive for box in merged(ct.wire(term, ct.f64[3])).boxes if isinstance(box.primitive, Sweep)]
+    assert [len(sweep.state.leaves) for sweep in made if not sweep.reverse] == [2]
+    for engine in ("reference", "whole"):
+        with ct.use_engine(engine):
+            (value, b), gradient = term(X)
+        assert value == ct.function(f)(X)[0] and np.array_equal(b, ct.function(f)(X)[1])
+        assert np.array_equal(gradient, ct.grad(ct.function(sines))(X))
