@@ -22,10 +22,14 @@ Leaves = tuple[int, ...] | None  # of a space, by their positions; None is all o
 
 def reads(term: D, dom: Space, outs: Sequence[bool]) -> Flags:
     """Which leaves of its argument some results of a term depend on, and what in it must run."""
-    wiring = wire(term, dom)
-    must = [box.outs[-1] for box in wiring.boxes if box.primitive.must_run] if wiring.must_run else []
-    needed = needed_for(wiring.boxes, [*compress(wiring.outputs, outs), *must])
-    return tuple([k in needed for k in wiring.inputs])
+
+    def found() -> Flags:
+        wiring = wire(term, dom)
+        must = [box.outs[-1] for box in wiring.boxes if box.primitive.must_run] if wiring.must_run else []
+        needed = needed_for(wiring.boxes, [*compress(wiring.outputs, outs), *must])
+        return tuple([k in needed for k in wiring.inputs])
+
+    return cached(term, ("read", dom, tuple(outs)), found)
 
 
 def loop_reads(

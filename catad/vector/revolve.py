@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.late import late
+from catad.linear.apply import applying
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
 from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
-from catad.linear.sweep import Sweep, differentiated, exchanged
+from catad.linear.sweep import Sweep, differentiated, exchanged, present
 from catad.rearrange import exl, exr, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
 from catad.terms import D, fork
@@ -267,9 +268,23 @@ class BoundedPullback(Nesting):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         cotangent, codomain = tangent_space(self.state), tangent_space(self.dom)
-        domain, coefficients = Product((codomain, cotangent)), Product((self.dom, cotangent))
-        structure = MatrixFree(Bent(self.loop), Bending(self.loop), domain, codomain, coefficients)
-        return Rule(structure, lambda wires, _: wires)
+        point, by = Product((self.dom, cotangent)), self.read
+        leaves = at_flags(point, by)
+        forward: D = Bent(self.loop)
+        backward: D = Bending(self.loop)
+        if leaves is not None:
+            forward, backward = Among(forward, point, self.dom, leaves, None), Among(backward, self.dom, point, None, leaves)
+        return Rule(MatrixFree(forward, backward, some_tangents(point, leaves), codomain, point), lambda wires, _: wires, by)
+
+    @cached_property
+    def read(self) -> Flags:
+        """The floating leaves of the point and of the cotangent on which the pullback depends."""
+        _, step = late().linearised(self.step, Product((self.state, self.input)))
+        _, pull = late().linearised(self.back.body, self.back.dom)
+        k, columns = len(tangent_space(self.state).leaves), applying(pull.T)[1]
+        states = present(step.T, k, columns[k : 2 * k])
+        inputs = zip(columns[2 * k :], applying(step.T, states)[1][k:], strict=True)
+        return (*states, *[a or c for a, c in inputs], *columns[:k])
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
