@@ -295,6 +295,11 @@ def tangent_space(space: Space) -> Space:
     return tangents
 
 
+def some_tangents(space: Space, leaves: tuple[int, ...] | None) -> Space:
+    """The tangent space, or the product of the leaves at these positions, which are floating ones."""
+    return tangent_space(space) if leaves is None else Product(tuple([space.leaves[i] for i in leaves]))
+
+
 def rebuild(space: Space, leaves: Sequence[Any], node: Callable[[tuple[Any, ...]], Any] = tuple) -> Any:
     """Builds a value from its leaves, one for each tensor of a space: a nested tuple, or what `node` makes of the parts."""
     if isinstance(space, Tensor):

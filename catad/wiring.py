@@ -7,8 +7,9 @@ stack does not bound the depth of a term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import compress
 from threading import local
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -324,16 +325,18 @@ class Builder:
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
-        """The wiring from inputs to outputs, without the boxes on which no output depends, but for those that must run."""
-        kept, needless = self._needed(flatten(outputs))
+        """The wiring from inputs to outputs, without boxes and their results that no output needs, but for those that must run."""
+        needed, kept, needless = self._needed(flatten(outputs))
         unread = [box for box in needless if box.primitive.must_run]
         must_run = bool(unread) or any(box.primitive.must_run for box in kept)
         if unread and flatten(outputs):
             first, *rest = flatten(outputs)
             for box in unread:
-                first = late().after(self, Wire(self, box.outs[0], self.spaces[box.outs[0]]), first)
+                first = late().after(self, Wire(self, box.outs[-1], self.spaces[box.outs[-1]]), first)
             outputs = rebuild(self.space(outputs), [first, *rest])
-            kept, _ = self._needed(flatten(outputs))
+            needed, kept, _ = self._needed(flatten(outputs))
+        if any(_reads(box, needed) is not None for box in kept):
+            return self._narrowed(dom, flatten(inputs), outputs, kept, needed)
         ends = [wire.number for wire in flatten(outputs)]
         starts = tuple([wire.number for wire in flatten(inputs)])
         made = Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(kept), tuple(ends))
@@ -341,16 +344,25 @@ class Builder:
             made.must_run = True
         return made
 
-    def _needed(self, ends: Sequence[Wire]) -> tuple[list[Box], list[Box]]:
-        """The boxes on which some wires depend, and the others."""
-        needed = {wire.number for wire in ends}
+    def _needed(self, ends: Sequence[Wire]) -> tuple[set[int], list[Box], list[Box]]:
+        """The wires and the boxes on which some wires depend, and the other boxes."""
+        needed = needed_for(self.boxes, [wire.number for wire in ends])
         kept, needless = list[Box](), list[Box]()
-        for box in reversed(self.boxes):
-            there = not needed.isdisjoint(box.outs)
-            (kept if there else needless).append(box)
-            if there:
-                needed.update(box.ins)
-        return kept[::-1], needless
+        for box in self.boxes:
+            (needless if needed.isdisjoint(box.outs) else kept).append(box)
+        return needed, kept, needless
+
+    def _narrowed(self, dom: Space, inputs: Sequence[Wire], outputs: Wires, boxes: list[Box], needed: set[int]) -> Wiring:
+        """The wiring of boxes that give only what is needed."""
+        b = Builder(self.point)
+        at: dict[int, Wire | None] = {wire.number: b.wire(wire.space) for wire in inputs}
+        starts = tuple(at.values())
+        for box in boxes:
+            ins: list[Any] = [at.get(k) for k in box.ins]
+            narrow = _reads(box, needed) is not None
+            outs = box.primitive.narrowed(b, ins, [k in needed for k in box.outs]) if narrow else b.add(box.primitive, *ins)
+            at.update(zip(box.outs, outs, strict=True))
+        return b.finish(dom, starts, rebuild(self.space(outputs), [at[wire.number] for wire in flatten(outputs)]))
 
     def inline(self, wiring: Wiring, ins: Sequence[Wire]) -> list[Wire]:
         """The wires of a wiring's outputs when its inputs are the given wires."""
@@ -358,6 +370,21 @@ class Builder:
         for box in wiring.boxes:
             at.update(zip(box.outs, self.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
         return [at[k] for k in wiring.outputs]
+
+
+def needed_for(boxes: Sequence[Box], ends: Iterable[int]) -> set[int]:
+    """The wires on which some wires depend, these among them."""
+    needed = set(ends)
+    for box in reversed(boxes):
+        if not needed.isdisjoint(box.outs):
+            flags = _reads(box, needed)
+            needed.update(box.ins if flags is None else compress(box.ins, flags))
+    return needed
+
+
+def _reads(box: Box, needed: set[int]) -> Sequence[bool] | None:
+    """What a box reads for the results that are needed; None where it gives the others, too."""
+    return None if needed.issuperset(box.outs) else box.primitive.needs(tuple([k in needed for k in box.outs]))
 
 
 def _numbers(wires: Wires) -> Hashable:

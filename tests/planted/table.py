@@ -268,4 +268,32 @@ BUGS = [
         "_NUMBERS = {float: np.float64, int: np.float64, bool: np.bool_}",
         "core/test_numbers.py",
     ),
+    Bug(
+        "a state is needed only where it is read after the loop",
+        "linear/narrow.py",
+        "more = (*[a or c for a, c in zip(there[:states], ins, strict=False)], *there[states:])",
+        "more = there",
+        "vector/test_dead_states.py",
+    ),
+    Bug(
+        "a while loop needs no state for its condition",
+        "vector/loop.py",
+        "lambda flags: (*flags, *flags[:k], True))",
+        "lambda flags: (*flags, *flags[:k], False))",
+        "vector/test_dead_states.py",
+    ),
+    Bug(
+        "states whose cotangent is zero by structure have one, a number",
+        "linear/sweep.py",
+        "there = present(self.step, k, tuple([x is not None for x in xs]))",
+        "there = (*[True] * k, *[x is not None for x in xs[k:]])",
+        "vector/test_dead_states.py",
+    ),
+    Bug(
+        "states that no cotangent reaches have slots",
+        "linear/sweep.py",
+        "more = (*[a or c for a, c in zip(of[:states], starts, strict=False)], *of[states:])",
+        "more = (*[True] * states, *of[states:])",
+        "vector/test_dead_states.py",
+    ),
 ]
