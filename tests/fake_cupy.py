@@ -265,6 +265,7 @@ class Fake(Strict):
         self._devices: dict[int, int] = {}
         self.functions: list[tuple[Any, int, int]] = []
         self.reset()
+        self.thread = here
         self.asnumpy = lambda a: a.get()
         self.get_array_module = lambda *args: self if any(isinstance(a, FakeArray) for a in args) else np
         self.get_default_memory_pool = Pool
