@@ -281,3 +281,20 @@ def test_a_place_behind_what_a_block_shares_is_found() -> None:
     for byte in (-8, 8 * THREADS):
         with pytest.raises(LawError, match=f"outside of the memory that its block shares: to byte {byte} of {8 * THREADS}"):
             run(lambda simt, i=byte // 8: store(simt, [simt.shared("i64", n) for n in (9, THREADS, 9)][1], str(i), "1"))
+
+
+def test_a_place_behind_the_numbers_of_a_thread_is_found() -> None:
+    def write(simt: Simt) -> None:
+        w = simt.w
+        own, i = w.slot("i64", 6), w.set("load i64, ptr %t")
+        for k in range(6):
+            store(simt, own, str(k), str(10 * k))
+        simt.barrier()
+        store(simt, "%p0", simt.thread(), w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr {own}, i64 {i}')}"))
+
+    found = np.zeros(THREADS, np.int64)
+    run(write, found, numbers=(5,), blocks=1)
+    assert np.all(found == 50)
+    for i in (-1, 6):
+        with pytest.raises(LawError, match=f"outside of the numbers that a thread has of its own: to byte {8 * i} of 48"):
+            run(write, found, numbers=(i,), blocks=1)

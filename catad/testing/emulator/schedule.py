@@ -43,9 +43,9 @@ class Emulator:
         The launch gives a block so many bytes to share; where it gives none, the text says how many a kernel takes.
         """
         begin, resume = _compiled(text)
-        size = _bytes(begin, table := np.array(given, np.int64))
+        size = _bytes(begin, ends := np.array(given, np.int64))
         waiting = list(self.rng.permutation(blocks))
-        free = [_Slot(threads, size, table, self.rng) for _ in range(min(self.in_flight, blocks))]
+        free = [_Slot(threads, size, ends, self.rng) for _ in range(min(self.in_flight, blocks))]
         running: list[_Slot] = []
         moves = 0
         while waiting or running:
@@ -130,11 +130,13 @@ class _Slot:
         """What a thread did that was stopped at an address, which does not lie between these ends."""
         low, high = (ctypes.c_int64 * 2).from_address(ends)
         k = (ends - self.given.ctypes.data) // self.given.strides[0]
-        which = f"array {k - 1}" if k else "the table of its numbers"
-        where = f"its arrays: to byte {{}} of {which}, which has {{}}"
-        if not 0 <= k < len(self.given):
-            where = "the memory that its block shares: to byte {} of {}"
-        return "a kernel goes outside of " + where.format(address - low, high - low)
+        if 0 <= k < len(self.given):
+            whole = f"its arrays: to byte {{}} of {f'array {k - 1}' if k else 'the table of its numbers'}, which has {{}}"
+        elif 0 <= low - self.shared.ctypes.data < len(self.shared):
+            whole = "the memory that its block shares: to byte {} of {}"
+        else:
+            whole = "the numbers that a thread has of its own: to byte {} of {}"
+        return "a kernel goes outside of " + whole.format(address - low, high - low)
 
     def _pick(self, moves: int) -> int:
         """A warp that can go on, or -1 where all of them look in vain; a block that stands at its barrier passes it."""

@@ -134,6 +134,11 @@ _ACCESS = [
     )
 ]
 _COMPUTED = re.compile(rf"  (%\w+) = getelementptr (?:inbounds )?(?:<[^>]+>|\[[^]]+\]|\w+), {_AT},")
+_SLOT_ENDS = """  store ptr {0}, ptr {0}.ends
+  {0}.high = getelementptr {1}, ptr {0}, i64 1
+  {0}.next = getelementptr ptr, ptr {0}.ends, i64 1
+  store ptr {0}.high, ptr {0}.next"""
+_FIXED = re.compile(r" \d+$")
 _CHOSEN = re.compile(r"  (%\w+) = select i1 (\S+), ptr (\S+), ptr (\S+)$")
 
 
@@ -146,6 +151,7 @@ class Coroutines(Simt):
         self._sites = self._used = 0
         self._ends = dict.fromkeys(["@zero", *[f"%self.{name}" for name in FIELDS]], "")
         """The ends that each pointer must not leave; "" for what no index reaches."""
+        self._reached: dict[str, str] = {}  # slots that an index reaches, and their types
 
     # -- the whole kernel
 
@@ -159,7 +165,10 @@ class Coroutines(Simt):
         stop = _STOP.format(done=DONE, end="%over = " if old else "", kind="i1" if old else "void")
         names = ["%t", *[pointer.split()[-1] for pointer in pointers]]
         ends = [f"  {one}.ends = getelementptr i64, ptr %given, i64 {3 * k + 1}" for k, one in enumerate(names)]
-        body = "\n".join(["entry:", *fields, *ends, *self.w.slots, _START, *self._looked_at(names), stop])
+        lines = list(self._looked_at(names))  # which says what slots an index reaches
+        slots = [*self.w.slots, *[f"  {slot}.ends = alloca [2 x ptr]" for slot in self._reached]]
+        noted = [_SLOT_ENDS.format(slot, kind) for slot, kind in self._reached.items()]
+        body = "\n".join(["entry:", *fields, *ends, *slots, _START, *noted, *lines, stop])
         given_at = "  {0}.at = getelementptr [3 x i64], ptr %given, i64 {1}\n  {0} = load ptr, ptr {0}.at"
         loaded = "\n".join([given_at.format(one, k) for k, one in enumerate(names)])
         arguments = ", ".join([f"ptr {one}" for one in (*names, "%self", "%given")])
@@ -168,11 +177,15 @@ class Coroutines(Simt):
 
     def _looked_at(self, names: Sequence[str]) -> Iterator[str]:
         """The lines, with a look before each access to what the kernel was given."""
-        ends = self._ends | {one: f"{one}.ends" for one in names} | {slot.split()[0]: "" for slot in self.w.slots}
+        kinds = {slot.split()[0]: slot.split("alloca ")[1].split(",")[0] for slot in self.w.slots}
+        ends = self._ends | {one: f"{one}.ends" for one in names} | dict.fromkeys(kinds, "")
         for k, line in enumerate(self.w.lines):
             access = next((found for pattern in _ACCESS if (found := pattern.match(line))), None)
             if found := _COMPUTED.match(line):
-                ends.setdefault(found[1], ends[found["at"]])
+                slot = found["at"]
+                if slot in kinds and not _FIXED.search(line):
+                    self._reached[slot], ends[found[1]] = kinds[slot], f"{slot}.ends"
+                ends.setdefault(found[1], ends[slot])
             elif found := _CHOSEN.match(line):
                 ends[found[1]] = f"{found[1]}.ends"
                 one, other = [ends[side] or "@everywhere" for side in found.groups()[2:]]
