@@ -107,6 +107,16 @@ def test_a_thread_whose_device_changes() -> None:
     assert [own for _, _, own in fake.functions[before:]] == [0, 1]  # loaded once in each context
 
 
+def test_constants_lie_on_the_device_of_the_call() -> None:
+    f = ct.function(lambda x: x * X + X[2])
+    for number in (0, 1, 0):
+        with fake.cuda.Device(number):
+            y, pullback = ct.vjp(f, on(number))
+            (back,) = pullback(on(number))
+        assert y.device.id == back.device.id == number
+        assert y._data.tolist() == (X * X + 2.0).tolist() and back._data.tolist() == (X * X).tolist()
+
+
 def test_a_context_that_somebody_took_away_comes_back() -> None:
     x = on(0)
 
