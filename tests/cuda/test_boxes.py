@@ -134,6 +134,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "NumberedByFlags": (NumberedByFlags(), (INDEX > 1,)),
     "NumberedByLengths": (NumberedByLengths(6), (np.array([2, 0, 4]),)),
     "OneByOne": (ct.map(ct.primitive.function(lambda x: -x, lambda x: x)), (X,)),
+    "OneWriter": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Opaque": (ct.D(opaque, spaces=lambda x: (x, ct.scale(np.ones(x.shape)))), (LINE,)),
     "Origin": (Origin(0, 1), (LINE > 0,)),
     "Overwritten": (Overwritten(AXES), (X, X[:3])),
@@ -284,6 +285,24 @@ def test_loops_of_kernels_that_do_not_end_are_told_late_or_in_place() -> None:
         ct.synchronize()
     with ct.use_engine("cuda", checks="now"), pytest.raises(ct.ArgumentError, match="after 30 trips"):
         f(*bad)
+
+
+def test_threads_that_meet_in_a_cell_are_told_late_or_in_place() -> None:
+    f, (x, p, y) = permuted.forall(6), BOXES["OneWriter"][1]
+    f(*there((x, p, y)))
+    bad = there((x, np.array([3, 1, 1, 2, 5, 4]), y))
+    ct.synchronize()
+    fake.late = True
+    f(*bad)
+    with pytest.raises(ct.ScalarError, match=r"a race at cell \(1,\) of (?s:.*)thread \(1, 0, 0\)"):
+        ct.synchronize()
+    with ct.use_engine("cuda", checks="now"), pytest.raises(ct.ScalarError, match="a race at cell"):
+        f(*bad)
+    for word in ("first", "off"):
+        with ct.use_engine("cuda", checks=word):
+            f(*bad)
+            assert not GPU._looks
+    fake.late = False
 
 
 def test_code_that_waits_is_refused_on_the_array_code_too() -> None:
