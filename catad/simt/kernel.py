@@ -194,6 +194,7 @@ class Launch(D):
         arrays = {array.name: array for array in body.arrays}
         low.versions.update({array: at[name] for name, array in arrays.items()})
         low.run(body.steps)
+        low.phase.end()
         return [low.versions[arrays[name]] for name in body.written]
 
     def lanes(self, body: Body) -> Lanes:

@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 
 
 class Stored(NamedTuple):
-    """A store: its array, the shape of that with axes of blocks in front, how many axes are its own, and the place in the file."""
+    """A store: its array, the shape of that with axes of blocks in front, how many axes are its own, and the place in the file.
+
+    Or another access ("read", "store", "atomic") that may meet the store at the place `other`.
+    """
 
     lanes: Lanes
     array: str
     shape: tuple[int, ...]
     own: int
     where: str
+    kind: str = "store"
+    other: str = ""
 
     @property
     def threads(self) -> int:
@@ -39,8 +44,9 @@ class Stored(NamedTuple):
     def error(self, cell: int, *positions: int) -> errors.ScalarError:
         """The error of threads at some positions that store into one cell."""
         index = [int(k) for k in np.unravel_index(cell, self.shape)][len(self.shape) - self.own :]
-        said = [f"store by thread {self.lanes.named(self.lanes.place(k))} at {self.where}" for k in positions]
-        return errors.ScalarError(errors.race(self.array, index, said if said[1:] else [*said, "another one there"], None, False))
+        threads = [f" by thread {self.lanes.named(self.lanes.place(k))}" for k in positions] + [" by another one"]
+        said = [f"{self.kind}{threads[0]} at {self.where}", f"store{threads[1]} at {self.other or self.where}"]
+        return errors.ScalarError(errors.race(self.array, index, said, None, bool(self.other)))
 
 
 @box

@@ -44,6 +44,7 @@ def store(low: Lowering, site: Site, value: Node) -> None:
             said = ", ".join(map(low.lanes.said, forms))
             low.note(site, "store", "plain stores", "view", True, f"index {said}, one thread a cell")
             if 0 not in box.sizes:
+                low.phase.note("store", site, index, path)
                 _plain(low, site.array, inner, box, both(rest), value)
             return
     low.note(site, "store", "last writer", "gather", True, "")
@@ -90,6 +91,7 @@ def _last_written(low: Lowering, site: Site, index: Sequence[Node], path: Node, 
     last = LastWriter(size)
     one = OneWriter(last, Stored(low.lanes, array.name, old.shape, len(array.shape), site.where))
     (writer,) = low.b.add(one if array.place in ("global", "shared") else last, at)  # others are those of one thread
+    low.phase.note("store", site, index, path, writer)
     (new,) = low.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
     chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
     return reshaped(low.b, mapped(low.b, [chosen], [writer, new, reshaped(low.b, old, (size,))])[0], old.shape)

@@ -69,6 +69,14 @@ def permuted(x, at, y):
         y[at[i]] = x[i]
 
 
+@ct.kernel
+def swapped(x, at, y):
+    i = ct.simt.grid(1)
+    if i < len(x):
+        before = y[i]
+        y[at[i]] = x[i] + before
+
+
 @ct.kernel(max_steps=30)
 def halved(x, y):
     i = ct.simt.grid(1)
@@ -98,6 +106,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Added": (Added(AXES), (X, X[:3])),
     "AddedAt": (AddedAt(ROWS), (INDEX, X, Y)),
     "After": (After(), (np.array(0), LINE)),
+    "Apart": (swapped.forall(6), (LINE, np.arange(6), np.zeros(6))),
     "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
     "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
     "BoundedLoop": (BOUNDED, (LINE,)),
@@ -287,14 +296,21 @@ def test_loops_of_kernels_that_do_not_end_are_told_late_or_in_place() -> None:
         f(*bad)
 
 
-def test_threads_that_meet_in_a_cell_are_told_late_or_in_place() -> None:
-    f, (x, p, y) = permuted.forall(6), BOXES["OneWriter"][1]
-    f(*there((x, p, y)))
-    bad = there((x, np.array([3, 1, 1, 2, 5, 4]), y))
+@pytest.mark.parametrize(
+    ("name", "index", "said"),
+    [
+        ("OneWriter", [3, 1, 1, 2, 5, 4], r"cell \(1,\) of y(?s:.*)store by thread \(1, 0, 0\)"),
+        ("Apart", [0, 1, 2, 3, 5, 4], r"cell \(4,\) of y(?s:.*)read by thread \(4, 0, 0\)"),
+    ],
+)
+def test_threads_that_meet_in_a_cell_are_told_late_or_in_place(name: str, index: list[int], said: str) -> None:
+    f, (x, good, y) = BOXES[name]
+    f(*there((x, good, y)))
+    bad = there((x, np.array(index), y))
     ct.synchronize()
     fake.late = True
     f(*bad)
-    with pytest.raises(ct.ScalarError, match=r"a race at cell \(1,\) of (?s:.*)thread \(1, 0, 0\)"):
+    with pytest.raises(ct.ScalarError, match=said):
         ct.synchronize()
     with ct.use_engine("cuda", checks="now"), pytest.raises(ct.ScalarError, match="a race at cell"):
         f(*bad)

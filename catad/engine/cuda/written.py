@@ -25,6 +25,7 @@ from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing, positions
 from catad.scalar.llvm_writer import Writer
 from catad.simt.one_writer import OneWriter, Stored
+from catad.simt.phases import Apart
 from catad.spaces import Tensor
 from catad.vector.index import LastWriter
 from catad.vector.overwrite import LastOnly, OverwrittenAt
@@ -50,7 +51,7 @@ class Written:
     "put" writes numbers to their places, "clear" zeros, and "add" adds them to what is there. "note" raises the word of each
     place to 1 + the position of the element. "last" keeps the indices of those elements whose position their place has, -1 for
     the others; "position" makes words positions. "alone" notes, in two words of the goal, the least and the greatest of
-    position * places + place of the elements of other threads than those whose positions their places have.
+    position * places + place of the elements of other threads than those whose positions their places have, if they have one.
     """
 
     threads = 256
@@ -117,13 +118,14 @@ class Written:
         own = i
         if self.same:
             own, other = (w.set(f"urem i64 {k}, {self.same}") for k in (own, other))
+        there = w.set(f"icmp ne i64 {word}, 0")
         about = w.set(f"add i64 {w.set(f'mul i64 {i}, {self.fields[2]}')}, {place}")
 
         def note() -> None:
             for k, what in enumerate(("min", "max")):
                 self.simt.atomic(what, nth(w, "%goal", _INT, str(k)), "i64", about)
 
-        w.when(w.set(f"icmp ne i64 {own}, {other}"), note)
+        w.when(w.set(f"and i1 {there}, {w.set(f'icmp ne i64 {own}, {other}')}"), note)
 
     def _add(self, u: str, to: str) -> None:
         w, dtype = self.w, self.number
@@ -226,11 +228,31 @@ class Last(_Kernels):
 
 
     def _look(self, noted: Sequence[int]) -> None:
-        least, greatest = noted
-        if least <= greatest:  # some were noted
-            position, place = divmod(least, self.size)
-            assert self.stored is not None
-            raise self.stored.error(place, position)
+        assert self.stored is not None
+        look(self.stored, self.size, noted)
+
+
+def look(stored: Stored, size: int, noted: Sequence[int]) -> None:
+    """Raise for what a kernel has noted."""
+    least, greatest = noted
+    if least <= greatest:  # some were noted
+        position, place = divmod(least, size)
+        raise stored.error(place, position)
+
+
+class ApartCheck(_Kernels):
+    """`Apart`: words note which positions are not of the thread that writes their place, and the host looks at them later."""
+
+    def __init__(self, device: Device, box: Apart, ins: tuple[Tensor, ...]) -> None:
+        super().__init__(device, [Moved("alone", ins[0].dtype.str, ins[0].dtype.itemsize)])
+        self.about, self.space, self.count, self.size = box.about, box.typed(ins)[0], ins[0].shape[-1], ins[1].shape[-1]
+
+    def __call__(self, xp: Any, index: Any, writer: Any) -> Any:
+        if every_call():
+            noted, index = unnoted(self.device, 1), contiguous(index)
+            self.launch("alone", (index, contiguous(writer + 1), noted), (index.size, self.count, self.size, 1))
+            self.device.after(noted, lambda words: look(self.about, self.size, words))
+        return self.device.zeros(self.space.size).reshape(self.space.shape)
 
 
 def one_writer(device: Device, box: OneWriter, ins: tuple[Tensor, ...]) -> Last:
@@ -262,4 +284,5 @@ MAKERS: dict[type, Callable[..., Compiled | None]] = {
     LastOnly: Last,
     LastWriter: Last,
     OneWriter: one_writer,
+    Apart: ApartCheck,
 }

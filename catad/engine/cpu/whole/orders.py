@@ -15,6 +15,7 @@ from catad.engine.in_force import every_call
 from catad.linear.previous_state import Origin, PreviousState
 from catad.scalar.llvm_writer import literal, llvm_type
 from catad.simt.one_writer import OneWriter
+from catad.simt.phases import Apart
 from catad.spaces import Tensor
 from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
@@ -210,6 +211,30 @@ def _one_thread(text: Text, threads: int, before: str, position: str) -> None:
     text.fail(bad)
 
 
+def apart(text: Text, box: Apart, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `Apart`; where another thread stands in a cell, the array code runs, which raises."""
+    w, size = text.w, read[1][1].shape[-1]
+    text.clear(made[0][0].pointer, made[0][1].nbytes)
+
+    def one(lines: list[_Line]) -> None:
+        index, writer = lines
+
+        def compare(found: list[str]) -> None:
+            at = index.integer(found[0])
+
+            def look() -> None:
+                other = writer.load(at)
+                bad = w.set(f"icmp ne i64 {other}, {found[0]}")
+                text.fail(w.set(f"and i1 {bad}, {w.set(f'icmp sge i64 {other}, 0')}"))
+
+            w.when(w.set(f"icmp ult i64 {at}, {size}"), look)
+
+        text.nest([read[0][1].shape[-1]], compare)
+
+    if every_call():
+        _lines(text, read[0][1].ndim - 1, read, one)
+
+
 def last_only(text: Text, box: LastOnly, read: Sequence[Array], made: Sequence[Array]) -> None:
     """Write a `LastOnly`: positions are noted at their indices, and looked up."""
     w, (source, space), goal = text.w, read[0], made[0][0]
@@ -391,6 +416,7 @@ WRITERS |= {
     SortedPositions: sorted_positions,
     LastWriter: last_writer,
     OneWriter: one_writer,
+    Apart: apart,
     LastOnly: last_only,
     NumberedByFlags: numbered_by_flags,
     NumberedByLengths: numbered_by_lengths,
