@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from catad import errors
 from catad.arrays import as_array, is_weak, weak_dtype, weak_dtypes
 from catad.calling import taken

@@ -63,8 +63,8 @@ class Front(NamedTuple):
 def specialised(term: D, form: Form, dom: Space) -> Specialised:
     """The term with programs in place of its functions, for arguments of a form in a space, and the tree of its result.
 
-    The tree is None where nothing but the space of the result is known. A morphism of arrays takes Python's numbers with the dtypes
-    of the arrays beside them.
+    The tree is None where nothing but the space of the result is known. A morphism of arrays takes Python's numbers with the
+    dtypes of the arrays beside them.
     """
     return _of_arrays(term, form.tree.leaves, dom), None
 

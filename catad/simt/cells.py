@@ -1,7 +1,8 @@
 """Cells of arrays that a loop updates, as numbers that the loop carries: `y[i] += e` is a sum, as `s += e` is.
 
-A cell is read once before the loop and stored once behind it. This is so where all that the loop does to the array is at one index
-that no trip changes, and where each thread has a cell of its own. What a trip reads twice, with no store between, is read once.
+A cell is read once before the loop and stored once behind it. This is so where all that the loop does to the array is at one
+index that no trip changes, and where each thread has a cell of its own. What a trip reads twice, with no store between, is read
+once.
 """
 
 from __future__ import annotations

@@ -35,13 +35,13 @@ class Touch(NamedTuple):
 
     kind: str
     site: Site
-    index: Sequence[Node]
+    cell: Sequence[Node]
     path: Node
     writer: Wire | None
 
     def is_of(self, store: Touch) -> bool:
         """Whether threads touch only cells that they store into themselves."""
-        return list(self.index) == list(store.index) and {*conjuncts(store.path)} <= {*conjuncts(self.path)}
+        return list(self.cell) == list(store.cell) and {*conjuncts(store.path)} <= {*conjuncts(self.path)}
 
 
 class Phase:
@@ -67,7 +67,7 @@ class Phase:
 
     def _compare(self, array: Array, store: Touch, other: Touch) -> None:
         low, shape = self.low, self.low.versions.space(array)[0]
-        (at,) = low.computed(low.flat(other.index, shape, other.path))
+        (at,) = low.computed(low.flat(other.cell, shape, other.path))
         about = Stored(low.lanes, array.name, shape, len(array.shape), other.site.where, other.kind, store.site.where)
         assert store.writer is not None
         (ran,) = low.b.add(Apart(about), low.in_order(at), store.writer)

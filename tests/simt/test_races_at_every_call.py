@@ -129,9 +129,9 @@ def meets(launch: Launch, args: tuple[Any, ...]) -> bool:
     accesses = recorded(launch, *args)[1]
     for k, a in enumerate(accesses):
         for b in accesses[:k]:
-            if a.array == b.array and a.cell == b.cell and a.thread != b.thread and "write" in (a.kind, b.kind):
-                if a.phase == b.phase if a.thread[0] == b.thread[0] else a.array in launch.kernel.names:
-                    return True
+            meet = a.array == b.array and a.cell == b.cell and a.thread != b.thread and "write" in (a.kind, b.kind)
+            if meet and (a.phase == b.phase if a.thread[0] == b.thread[0] else a.array in launch.kernel.names):
+                return True
     return False
 
 
@@ -151,7 +151,10 @@ def test_a_later_call_is_checked_as_the_first_one(name: str, engine: str) -> Non
             f(*good)
 
 
-@pytest.mark.parametrize("name", ["scattered", "updated", "improved", "read before", "read behind", "in shared memory", "trips of a thread"])
+DRAWN = ("scattered", "updated", "improved", "read before", "read behind", "in shared memory", "trips of a thread")
+
+
+@pytest.mark.parametrize("name", DRAWN)
 def test_what_is_found_is_what_threads_do(name: str) -> None:
     launch, good, _ = CASES[name]
     rng, seen = np.random.default_rng(4), set()

@@ -10,8 +10,8 @@ import numpy as np
 
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
-from catad.engine.text.numbers import cast, load, store
 from catad.engine.in_force import every_call
+from catad.engine.text.numbers import cast, load, store
 from catad.linear.previous_state import Origin, PreviousState
 from catad.scalar.llvm_writer import literal, llvm_type
 from catad.simt.one_writer import OneWriter
