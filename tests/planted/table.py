@@ -268,4 +268,11 @@ BUGS = [
         "_NUMBERS = {float: np.float64, int: np.float64, bool: np.bool_}",
         "core/test_numbers.py",
     ),
+    Bug(
+        "functions of a whole program are inlined at each of their calls",
+        "engine/cpu/whole/text.py",
+        "'alwaysinline' if more[k] <= room else 'noinline'",
+        "'alwaysinline' if self._calls[k] < 16 else 'noinline'",
+        "engine/test_first_calls.py",
+    ),
 ]
