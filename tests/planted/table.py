@@ -275,4 +275,11 @@ BUGS = [
         "'alwaysinline' if self._calls[k] < 16 else 'noinline'",
         "engine/test_first_calls.py",
     ),
+    Bug(
+        "short loops are unrolled however long their steps are",
+        "traced/short.py",
+        "if lines * self.more > _LINES * self.trace.unroll:",
+        "if lines > 100 * _LINES * self.trace.unroll:",
+        "traced/test_unrolled.py",
+    ),
 ]
