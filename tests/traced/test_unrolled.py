@@ -118,7 +118,7 @@ def test_a_short_loop_of_a_long_step_is_recorded_once() -> None:
         def fn(x: Any) -> Any:
             for _ in range(n):
                 y = x.copy()
-                for k in range(1, 6):  # in Python: five parts of a long step
+                for k in (1, 2, 3, 4, 5):  # in Python: five parts of a long step
                     x[k:-k] = (y[2 * k :] + y[: -2 * k]) * 0.4 + np.sin(y[k:-k]) * 0.1 * k
                 x[0] = x[1]
             return x
