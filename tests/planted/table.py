@@ -282,4 +282,11 @@ BUGS = [
         "if lines > 100 * _LINES * self.trace.unroll:",
         "traced/test_unrolled.py",
     ),
+    Bug(
+        "int rounds a traced float",
+        "traced/names/python.py",
+        "    return _python_number(driver, x, int)\n",
+        "    return _python_number(driver, np.rint(x), int)\n",
+        "traced/test_python_numbers.py",
+    ),
 ]
