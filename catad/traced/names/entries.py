@@ -11,38 +11,32 @@ from typing import Any
 
 import numpy as np
 
+from catad.program import Notes
+from catad.spaces import Product, Tensor
 from catad.traced.affine import Affine
-from catad.traced.driver import Driver
 from catad.traced.extents import value_of
 from catad.traced.names.reductions import total
-from catad.traced.operators import pointwise
+from catad.traced.operators import cast, pointwise
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.ragged_ops import entry_of
 from catad.traced.recorder import Region, Trace, Var
-from catad.traced.rewrite import rewritten
-from catad.traced.stand_in import constant
-from catad.traced.steps import TracedRange
+from catad.traced.stand_in import Traced, computed, fresh, var_of
 from catad.traced.table import RAGGED
+from catad.vector.entry_sum import EntrySum
 
 
-class _Entries(TracedRange):
-    """The numbers of the entries of a slice: a loop over them has no bound that is worth its steps."""
-
-    most = None
-
-
-def _summed(numbers: Any, entry: Any, sum_: Any) -> Any:
-    """The loop, which is rewritten and recorded as one of the user is."""
-    for k in numbers:
-        sum_ = sum_ + entry(k)
-    return sum_
-
-
-def sum_of_entries(trace: Trace, extent: Extent, entry: Callable[[Any], Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """The sum of what `entry` gives, of a shape and a dtype, one after the other."""
-    loop = rewritten(_summed, Driver("catad"))  # type: ignore[arg-type]
-    assert loop is not None, "the source of this module"
-    return loop(_Entries(0, value_of(trace, extent.length), 1), entry, constant(trace, np.zeros(shape, dtype)))
+def sum_of_entries(trace: Trace, extent: Extent, entry: Callable[[Any], Any], dtype: Any) -> Traced:
+    """The sum of what `entry` gives for all numbers of a slice, one after the other, in a dtype."""
+    region = Region(trace, trace.region, "entry")
+    k = region.input(Tensor((), "int64"), int, "k")
+    with trace.inside(region):
+        made = cast(trace, var_of(trace, entry(fresh(trace, k))), dtype)
+    given = [var for var in region.inputs if var is not k]
+    dom = Product((k.space, Product(tuple([var.space for var in given]))))
+    term = EntrySum(region.close(made, [k, *given], dom, Notes(title="entry", arguments=("k", "f"))))
+    count = cast(trace, var_of(trace, value_of(trace, extent.length)), np.dtype(np.int64))
+    outer = tuple([region.outer[var.wire.number] for var in given])
+    return fresh(trace, computed(trace.region, term, (count, outer)))
 
 
 def is_row(trace: Trace, x: Any) -> bool:
@@ -78,10 +72,9 @@ def _total(trace: Trace, a: Any, axis: Any = None, dtype: Any = None, **options:
         return _whole_total(trace, a, axis, dtype, **options)
     entry = entry_of(trace, a)
     assert entry is not None
-    ((at, extent),) = a.axes.items()
+    (extent,) = a.axes.values()
     kind = np.zeros(0, a.dtype).sum(dtype=dtype).dtype
-    shape = () if axis is None else tuple([n for k, n in enumerate(a.full.shape) if k != at])
-    return sum_of_entries(trace, extent, entry if axis == 0 or a.ndim == 1 else lambda k: entry(k).sum(), shape, kind)
+    return sum_of_entries(trace, extent, entry if axis == 0 or a.ndim == 1 else lambda k: entry(k).sum(), kind)
 
 
 def _product(self: Ragged, trace: Trace, a: Any, b: Any) -> Any:
@@ -91,13 +84,12 @@ def _product(self: Ragged, trace: Trace, a: Any, b: Any) -> Any:
     (x, y), (left, right) = [next(iter(one.axes.values())) for one in (a, b)], [entry_of(trace, one) for one in (a, b)]
     if x.length != y.length or left is None or right is None:
         return _whole_product(self, trace, a, b)
-    shape = *a.full.shape[:-1], *b.full.shape[1:]
 
     def entry(k: Any) -> Any:
-        u = left(k)
-        return pointwise(trace, np.multiply, u[:, None] if len(shape) == 2 else u, right(k))
+        u, v = left(k), right(k)
+        return pointwise(trace, np.multiply, u[:, None] if getattr(u, "ndim", 0) and getattr(v, "ndim", 0) else u, v)
 
-    return sum_of_entries(trace, x, entry, shape, np.result_type(a.dtype, b.dtype))
+    return sum_of_entries(trace, x, entry, np.result_type(a.dtype, b.dtype))
 
 
 RAGGED[total] = _total
