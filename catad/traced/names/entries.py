@@ -51,16 +51,20 @@ def is_row(trace: Trace, x: Any) -> bool:
 
 
 def _reads_arrays(form: Affine) -> bool:
+    """True for a number that a step reads from an array, or that it has from the step before: not for the index of a loop."""
     stack, seen = list(form.vars.values()), set[int]()
     while stack:
         var: Var = stack.pop()
+        region, number = var.region, var.wire.number
         if var.space.shape:
             return True
-        if id(var) in seen:
+        if id(var) in seen or var.constant is not None or number in region.bounds and number not in region.writer:
             continue
         seen.add(id(var))
-        outer = var.region.outer.get(var.wire.number)
-        stack += [outer] if outer is not None else var.region.writer.get(var.wire.number, ())
+        outer = region.outer.get(number)
+        if outer is None and number not in region.writer and region.loop is not None:
+            return True
+        stack += [outer] if outer is not None else region.writer.get(number, ())
     return False
 
 
