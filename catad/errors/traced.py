@@ -119,8 +119,8 @@ def needs_a_number(stand_in: Any, what: str) -> str:
     as_it_is = f"leave the call out: a traced array is computed with as it is, and float(x) is a traced number; or {static}"
     if what == "an index or a size":
         static = (
-            'make it a static parameter, ct.function(static=("n",)); or write x[k] of an array, np.stack(xs)[k] instead of the list xs[k], '
-            "for i in range(k), np.where(np.arange(n) < k, x, 0)"
+            'make it a static parameter, ct.function(static=("n",)); or write x[k] of an array, np.stack(xs)[k] instead of the '
+            "list xs[k], for i in range(k), np.where(np.arange(n) < k, x, 0)"
         )
     return text(
         f"{what} needs a number, and this value is not known while the function is traced",

@@ -147,10 +147,11 @@ def getitem(x: Any, key: Any) -> Any:
         return _masked(x, key[0] if isinstance(key, tuple) else key)
     if has_traced_bounds(key):
         return slice_of(x, key)
-    if isinstance(key, Ragged):
-        return _by_slice(x, key)
-    if isinstance(key, tuple) and key and isinstance(key[-1], Ragged) and all(_is_number(part) for part in key[:-1]):
-        return _by_slice(x[key[:-1]], key[-1])
+    parts = key if isinstance(key, tuple) else (key,)
+    slices = [part for part in parts if isinstance(part, Ragged)]
+    if len(slices) == 1 and all(part is slices[0] or _is_number(part) for part in parts):
+        rest = tuple([slice(None) if part is slices[0] else part for part in parts])
+        return _by_slice(x[rest] if len(rest) > 1 else x, slices[0])
     key = parsed(x, key)
     if key.is_basic and not key.is_number:
         return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
@@ -160,7 +161,9 @@ def getitem(x: Any, key: Any) -> Any:
 
 def _is_number(part: Any) -> bool:
     """True for an integer."""
-    return not isinstance(part, (bool, np.bool_)) and getattr(part, "ndim", 0) == 0 and getattr(part, "dtype", np.dtype(type(part))).kind in "iu"
+    if isinstance(part, (np.integer, Traced)):
+        return not part.ndim and part.dtype.kind in "iu"
+    return type(part) is int
 
 
 def _by_slice(x: Traced, key: Ragged) -> Any:

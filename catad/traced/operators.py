@@ -314,7 +314,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
 
 
 def _repeats(x: Any) -> bool:
-    """True for an integer that repeats a list, `[0] * n`: Python then asks for its number. An array without axes is multiplied."""
+    """True for an integer that repeats a list, `[0] * n`: Python asks for its number. An array without axes is multiplied."""
     if not isinstance(x, Traced) or x.ndim or x.is_view or x.is_array:
         return False
     return x.dtype.kind in "iu" or x.var_.weak is bool

@@ -125,8 +125,9 @@ def elementwise(trace: Trace, fn: Callable[..., Any], args: Sequence[Any], dtype
         return tuple([_made(one, axes) for one in made])
     shown = _made(made, axes)
     parts = [entry_of(trace, arg) if isinstance(arg, Ragged) else _stretched(trace, arg, shown) for arg in args]
-    if len(shown.axes) == 1 and all(part is not None for part in parts):
-        shown.entry_ = lambda k: fn(*[part(k) for part in parts])
+    known = [part for part in parts if part is not None]
+    if len(shown.axes) == 1 and len(known) == len(parts):
+        shown.entry_ = lambda k: fn(*[part(k) for part in known])
     return shown
 
 

@@ -24,7 +24,7 @@ from catad.terms import D, fork
 from catad.wiring import share
 
 if TYPE_CHECKING:
-    from catad.wiring import Builder, Wire, Wires
+    from catad.wiring import Builder, Wire
 
 COUNT = Tensor((), "int64")
 GUESS = 10  # terms of a sum of which nothing is known
@@ -32,7 +32,7 @@ GUESS = 10  # terms of a sum of which nothing is known
 
 @box
 class Summed(Nesting):
-    """(n, leaves of x) to the leaves of the sum of `f(k, x)` over `0 <= k < n`. With `onto`, leaves follow to which it is added."""
+    """(n, leaves of x) to the leaves of the sum of `f(k, x)` over `0 <= k < n`; with `onto`, leaves follow that it adds to."""
 
     f: D
     x: Space
@@ -113,8 +113,8 @@ class EntrySum(D):
     def __init__(self, f: D) -> None:
         self.children = (f,)
 
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        f, (_, given) = self.children[0], b.space(x).factors
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        f, given = self.children[0], b.space(x[1])
         return rebuild(f.spaces(Product((COUNT, given))), b.add(Summed(f, given), *flatten(x)))
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

@@ -289,4 +289,25 @@ BUGS = [
         "    return _python_number(driver, np.rint(x), int)\n",
         "traced/test_python_numbers.py",
     ),
+    Bug(
+        "a row is summed over the whole array",
+        "traced/names/entries.py",
+        "RAGGED[total] = _total\n",
+        "RAGGED[total] = _whole_total\n",
+        "traced/test_ragged_rows.py",
+    ),
+    Bug(
+        "a sum of entries begins with zeros where it adds to something",
+        "engine/cpu/whole/summed.py",
+        "self.starts.pop(0) if self.starts else None",
+        "None",
+        "traced/test_ragged_rows.py",
+    ),
+    Bug(
+        "sums of entries are added to gradients afterwards",
+        "engine/cpu/whole/rewrite.py",
+        "if len(sums) == len(box.outs) == len({made for _, made in sums}):",
+        "if not box.outs:",
+        "traced/test_ragged_rows.py",
+    ),
 ]

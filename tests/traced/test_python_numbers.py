@@ -73,10 +73,10 @@ def in_a_loop(x: Any) -> Any:
 
 def in_one_side(x: Any) -> Any:
     if x[0] > 1:
-        k = int(x[1])
+        k, y = int(x[1]), x
     else:
-        k = 0
-    return x[k] * x, k
+        k, y = 0, x * 2
+    return x[k] * y, k
 
 
 def while_it_is_large(x: Any) -> Any:

@@ -58,7 +58,7 @@ def _reads_arrays(form: Affine) -> bool:
         region, number = var.region, var.wire.number
         if var.space.shape:
             return True
-        if id(var) in seen or var.constant is not None or number in region.bounds and number not in region.writer:
+        if id(var) in seen or var.constant is not None or (number in region.bounds and number not in region.writer):
             continue
         seen.add(id(var))
         outer = region.outer.get(number)

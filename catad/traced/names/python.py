@@ -33,7 +33,7 @@ def float_(driver: Any, x: Any = 0.0) -> Any:
 
 @python_meaning(int)
 def int_(driver: Any, x: Any = 0, *base: Any) -> Any:
-    """A float is cut towards zero; one that int64 cannot hold becomes the nearest number, and NaN the least, as in `ct.astype`."""
+    """A float is cut towards zero. One that int64 cannot hold becomes the nearest number, NaN the least, as in `ct.astype`."""
     if base or not _is_data(x):
         return int(x, *base)
     if x.dtype == np.uint64:
@@ -133,7 +133,9 @@ def enumerate_(driver: Any, items: Any, start: int = 0) -> Any:
 
 @python_meaning(zip)
 def zip_(driver: Any, *items: Any, strict: bool = False) -> Any:
-    found = None if strict else paired(driver.trace, items)
+    found = paired(driver.trace, items)
+    if strict and found is not None and not found.is_even:
+        found = None  # Python says so where the shortest ends
     return zip(*items, strict=strict) if found is None else found
 
 

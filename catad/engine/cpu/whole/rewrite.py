@@ -85,28 +85,26 @@ def _onto(wiring: Wiring) -> Wiring:
         if gone.issuperset(box.outs) and box.outs:
             continue
         if isinstance(box.primitive, Summed) and not box.primitive.onto:
-            box = _of_what_is_read(box, readers)
+            box, own = _of_what_is_read(box, box.primitive, readers)
             found = [_added_to(k, readers[k], wiring.wires) for k in box.outs]
             sums = [(total, made) for one in found if one is not None for total, made in [one] if total in there]
             if len(sums) == len(box.outs) == len({made for _, made in sums}):
                 gone.update([made for _, made in sums])
                 ins = (*box.ins, *[total for total, _ in sums])
-                summed = Summed(box.primitive.f, box.primitive.x, True)
-                box = Box(summed, ins, tuple([made for _, made in sums]))
+                box = Box(Summed(own.f, own.x, True), ins, tuple([made for _, made in sums]))
         boxes.append(box)
         there.update(box.outs)
     return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(boxes), wiring.outputs)
 
 
-def _of_what_is_read(box: Box, readers: Mapping[int, Sequence[Any]]) -> Box:
+def _of_what_is_read(box: Box, own: Summed, readers: Mapping[int, Sequence[Any]]) -> tuple[Box, Summed]:
     """A sum of entries without the results that nobody reads."""
-    own = box.primitive
     read = [j for j, k in enumerate(box.outs) if k in readers]
     if len(read) == len(box.outs) or not read:
-        return box
+        return box, own
     inner = wire(own.f, own.dom)
-    f = cut(own.f, own.dom, inner.inputs, tuple([inner.outputs[j] for j in read]))
-    return Box(Summed(f, own.x), box.ins, tuple([box.outs[j] for j in read]))
+    own = Summed(cut(own.f, own.dom, inner.inputs, tuple([inner.outputs[j] for j in read])), own.x)
+    return Box(own, box.ins, tuple([box.outs[j] for j in read])), own
 
 
 def _added_to(k: int, readers: Sequence[Box | None], wires: Sequence[Tensor]) -> tuple[int, int] | None:
