@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.late import late
+from catad.recent import remembered
 from catad.scalar.callables import handler_of
 from catad.spaces import Tensor
 from catad.terms import D
@@ -56,7 +57,7 @@ def _by_number(word: str, symbol: str, number: Any, after: bool) -> D:
     return public if repr(public).startswith("ct.") and "map" not in repr(public) else made
 
 
-@lru_cache(4096)
+@remembered
 def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
     """The word for a universal function, of variables (None) and of numbers, each given with its type."""
     if all(number is None for number in numbers):
