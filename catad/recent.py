@@ -14,7 +14,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 HELD = 1 << 26  # bytes of arrays that a generation of a dictionary may hold
-RESULTS = 1 << 14  # of all remembered functions together; one takes 2 KB on average, with what it alone refers to
+RESULTS = 1 << 13  # of all remembered functions together; one takes 2 KB on average, with what it alone refers to
 
 
 class Recent(Generic[K, V]):
@@ -102,9 +102,10 @@ def _remembering(make: Callable[..., V], weight: Callable[[Any], int] | None) ->
     def counted(*args: Any, **options: Any) -> V:
         global _results
         result = make(*args, **options)
-        _results += 1 if weight is None else 1 + weight(result)
-        if _results > RESULTS:
+        counts = 1 if weight is None else 1 + weight(result)
+        if _results + counts > RESULTS:
             forget()
+        _results += counts
         return result
 
     made = lru_cache(maxsize=None)(counted)
