@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from catad import errors
 from catad.recent import Recent
 from catad.scalar.find_source import find_source, imports_of
-from catad.traced.appended import FreshLists
+from catad.traced.appended import FreshLists, appends_behind
 from catad.traced.bindings import augmented_only, bound_names, contains
 from catad.traced.exits import with_one_exit
 from catad.traced.flags import without_jumps
@@ -173,7 +173,7 @@ class Rewriter(ast.NodeTransformer):
         )
         before, self.whole, self.guarded = (self.whole, self.reads, self.guarded), node, False
         changes = contains(node.body, (ast.Global, ast.Nonlocal))
-        body = with_one_exit(without_jumps(node.body, self.fresh), self.fresh)
+        body = with_one_exit(without_jumps(appends_behind(node.body, self.fresh), self.fresh), self.fresh)
         self.reads = reads_of(body)
         made = self.block(body)
         self.declared, (self.whole, self.reads, self.guarded) = outer, before

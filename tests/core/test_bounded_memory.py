@@ -248,10 +248,19 @@ def test_a_forgotten_function_is_no_earlier_one(monkeypatch: pytest.MonkeyPatch)
     assert ct.function(scaled)(3.0) == 15.0
 
 
+@pytest.fixture
+def collecting() -> Iterator[None]:
+    """Garbage is collected as often as in any process of Python."""
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*before)
+
+
 @pytest.mark.slow
 @pytest.mark.numpy_only
 @pytest.mark.parametrize("way", [by_function, by_map, by_gradient, by_fold])
-def test_twenty_thousand_functions(way: Callable[[float], None]) -> None:
+def test_twenty_thousand_functions(way: Callable[[float], None], collecting: None) -> None:
     forget()
     most = []
     for start in range(0, 30_000, 10_000):  # full after the first
