@@ -493,6 +493,17 @@ def other_things_behind(x: Any) -> Any:
 
 
 @program
+def sides_of_two_lists(x: Any) -> Any:
+    out, others = [x], [x]
+    for i in range(20):
+        if i % 3:
+            out.append(x * i)
+        else:
+            others.append(-x)
+    return np.stack(out).sum(axis=0), np.stack(others)
+
+
+@program
 def starred(x: Any) -> Any:
     out = []
     for i in range(20):

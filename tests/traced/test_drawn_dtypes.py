@@ -81,7 +81,7 @@ def test_each_intermediate_result_has_its_dtype(seed: int, written: Callable[[st
 
 
 def test_a_double_result_of_single_numbers_has_their_precision() -> None:
-    """Functions such as `exp` may differ by two units of the dtype in which NumPy computes them, and no later step can mend it."""
+    """Functions such as `exp` may differ by two units of the dtype in which NumPy computes them, and stay so in a wider one."""
     x = np.linspace(-4.0, 4.0, 1000, dtype=np.float32)
     exact = np.exp(x.astype(np.float64)) * np.pi
     unit = np.spacing(np.exp(x)).astype(np.float64) * np.pi
@@ -90,3 +90,9 @@ def test_a_double_result_of_single_numbers_has_their_precision() -> None:
             got = ct.function(lambda x: np.exp(x).astype(np.float64) * np.pi)(x)
         assert got.dtype == np.float64 and (abs(got - exact) <= 2.0 * unit).all()
         assert (abs(got - exact) > 1e-9 * exact).any()  # not in double precision
+
+
+def test_numbers_of_a_mapped_function_are_weak() -> None:
+    x = np.ones(3, np.float32)
+    assert ct.map(lambda x: x * np.sqrt(2.0))(x).dtype == np.float32
+    assert ct.function(lambda x: x * np.sqrt(2.0))(x).dtype == (x * np.sqrt(2.0)).dtype == np.float64
