@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.arrays import array_module
+from catad.recent import remembered
 
 _INSTALLED = tuple(
     {os.path.join(sysconfig.get_paths()[kind], "") for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -78,7 +79,7 @@ class Names(NamedTuple):
     written: frozenset[str]  # variables that it assigns or stores into
 
 
-@lru_cache(1024)
+@remembered
 def names_of(code: CodeType) -> Names:
     """The names in a piece of code and in those inside it."""
     outer: set[str] = set()
@@ -102,7 +103,7 @@ def names_of(code: CodeType) -> Names:
     return Names(frozenset(outer), frozenset(asked), frozenset(written))
 
 
-@lru_cache(1024)
+@remembered
 def _assigns_globals(code: CodeType) -> bool:
     """True where a function has `global`; then it works on the globals themselves."""
     return any(step.opname == "STORE_GLOBAL" for one in codes_of(code) for step in dis.get_instructions(one))

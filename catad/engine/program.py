@@ -6,7 +6,6 @@ A program has a run for each engine that it met (`run.py`).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
+from catad.recent import remembered
 from catad.scalar import operations
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
 from catad.term_cache import cache_of, cached
@@ -217,7 +217,7 @@ def _run(term: D, x: Value, key: Any, found: TripCountChanged | None) -> Value:
     return out[0] if isinstance(cod, Tensor) else rebuild(cod, out)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def _program_of_structure(structure: Structure) -> tuple[Program, tuple[bool, ...]]:
     wiring, made = applying(structure)
     return Program(wiring), made
@@ -240,7 +240,7 @@ def _zeros(xp: Any, space: Tensor) -> Any:
     return made if space.shape or xp is not np else made[()]
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def _program_of_product(product: MapProduct, first: Structure, second: Structure) -> Program:
     b = Builder()
     ls, rs = [b.wire(s) for s in first.slots], [b.wire(s) for s in second.slots]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from catad.linear.structure import Structure
+from catad.recent import remembered
 from catad.spaces import Product
 from catad.wiring import Builder, Wiring
 
 
-@lru_cache(maxsize=4096)
+@remembered(weight=lambda made: len(made[0].boxes) // 4)
 def applying(structure: Structure, present: tuple[bool, ...] | None = None) -> tuple[Wiring, tuple[bool, ...]]:
     """The wiring from (slots..., argument leaves...) to the result leaves, and which results there are.
 

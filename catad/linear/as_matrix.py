@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from catad.linear.entries import Crowded, of_array, span
 from catad.linear.products import cost_of_wiring
 from catad.linear.sparsity import may_have_few
 from catad.linear.structure import Cells, Placed, Structure
+from catad.recent import remembered
 from catad.spaces import Product, Tensor
 from catad.wiring import Builder
 
@@ -68,7 +69,7 @@ def is_large(structure: Structure) -> bool:
     return structure.rows * structure.columns >= LARGE and not structure.holds_matrix
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def may_be_spread(structure: Structure) -> bool:
     """True where the array of a map is large and has few entries that can differ from zero, by all that is known without data."""
     return is_large(structure) and may_have_few(structure, structure.rows * structure.columns // FEW)
@@ -100,7 +101,7 @@ def written_at_once(structure: Structure) -> bool:
     return size <= AT_ONCE and _to_basis(structure) <= PUSHED and not may_be_spread(structure)
 
 
-@lru_cache(maxsize=128)
+@remembered
 def _written_out(structure: Structure, shape: tuple[int, ...] | None) -> Any:
     """The program from the slots of a map to its array, with its basis; kept."""
     b = Builder()
@@ -120,7 +121,7 @@ def _cheaper(linear: LinearMap) -> LinearMap:
     return multiplied if plan.cost.operations + _to_basis(plan.result) < pushed else linear
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def _to_basis(structure: Structure) -> int:
     """The operations of applying a map, or its transpose, to a basis, whichever is taken."""
     if structure.holds_matrix:

@@ -7,7 +7,6 @@ is applied to all of a block at once, by a program that is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from catad.arrays import Array, as_array, common_module
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.structure import Structure, widest
+from catad.recent import remembered
 from catad.spaces import Product, Space, Tensor
 from catad.wiring import Builder, Wire
 
@@ -75,7 +75,7 @@ def _pushed(structure: Structure, xp: Any, slots: Sequence[Array], leaves: Seque
     ]
 
 
-@lru_cache(maxsize=512)
+@remembered
 def mapped(structure: Structure, count: int) -> tuple[Any, tuple[bool, ...]]:
     """The program that applies a structure to `count` arguments at once, and which results there are; kept."""
     from catad.linear.batch import batch  # which reads the families, and they read this

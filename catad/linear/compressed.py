@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from catad.linear.entries import Crowded
 from catad.linear.gather import Gathered, rows_of
 from catad.linear.sparsity import MOST, Places, colours_of, fixing, most_in_a_row, places_of
 from catad.linear.structure import Structure, cast, widest
+from catad.recent import Recent
 from catad.spaces import Product, Tensor
 from catad.wiring import Builder, Wire
 
@@ -52,7 +52,10 @@ def entries_by_colours(structure: Structure, slots: Sequence[Array], most: int =
     That is where places are more than `most` or others at each call, and where an entry is not finite: zeros times it would be
     NaN in other entries of its row.
     """
-    found = _kept(structure).at(slots, most)
+    kept = _kept.get(structure)
+    if kept is None:
+        kept = _kept[structure] = _Kept(structure)
+    found = kept.at(slots, most)
     if found is None:
         return None
     values: Array = found.program(np, slots)[0]
@@ -62,11 +65,6 @@ def entries_by_colours(structure: Structure, slots: Sequence[Array], most: int =
 def _are_finite(values: Array) -> bool:
     with np.errstate(all="ignore"):
         return math.isfinite(values.sum()) or bool(np.isfinite(values).all())
-
-
-@lru_cache(maxsize=32)
-def _kept(structure: Structure) -> _Kept:
-    return _Kept(structure)
 
 
 class _Kept:
@@ -90,8 +88,13 @@ class _Kept:
             found = _compressed(self.structure, slots, most)
         except Crowded:
             found = None
-        self.made = [_Made([a.copy() for a in given], most, found), *self.made[: KEPT - 1]]
+        made = _Made([a.copy() for a in given], most, found)
+        self.made = [made, *self.made[: KEPT - 1]]
+        _kept.hold(sum([a.nbytes for a in (*made.numbers, *(found or ())[1:])]))
         return found
+
+
+_kept: Recent[Structure, _Kept] = Recent(16)
 
 
 class _Made(NamedTuple):

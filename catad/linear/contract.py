@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from catad.boxes import Primitive, box
 from catad.linear import looked_at, pairwise
 from catad.linear.block import row
 from catad.linear.structure import Rule, Structure, widest
+from catad.recent import remembered
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _is_pointwise(operands: Sequence[Labels], out: Labels, sizes: Sequence[int])
     return all(tuple(labels) == out[len(out) - len(labels) :] for labels in operands)
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def place(labels: Labels, out: Labels, sizes: tuple[int, ...]) -> Callable[..., Any]:
     """A kernel for one array: diagonals out, sums, transposition, broadcasting, diagonals in, in this order."""
     unique = tuple(dict.fromkeys(labels))

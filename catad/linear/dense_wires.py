@@ -6,7 +6,7 @@ It is what `todense` does with arrays, as part of a program.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from catad.linear.batch import batch
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reshaped
 from catad.linear.structure import Placed, Structure, cast, widest
+from catad.recent import remembered
 from catad.spaces import Tensor
 from catad.wiring import Builder
 
@@ -79,7 +80,7 @@ def _by_basis(b: Builder, structure: Structure, slots: Sequence[Wire]) -> Blocks
     return (by_rows if takes_rows(structure) else by_columns)(b, structure, slots)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def takes_rows(structure: Structure) -> bool:
     """True where pulling back a basis of the result writes fewer numbers than pushing one of the argument through the map.
 

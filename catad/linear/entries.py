@@ -80,7 +80,8 @@ def joined(xp: Any, first: Entries, second: Entries) -> Entries:
     at = xp.arange(pairs)
     which = xp.searchsorted(ends, at, side="right")
     other = order[low[which] + at - (ends[which] - counts[which])]
-    values = second.values[which] * first.values[other]
+    with np.errstate(all="ignore"):  # infinite partials, too, are those of the rule
+        values = second.values[which] * first.values[other]
     return Entries(second.rows[which], first.columns[other], values)
 
 

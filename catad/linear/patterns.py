@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+from catad.recent import remembered
 
 if TYPE_CHECKING:
     from catad.linear.structure import Structure
@@ -105,7 +106,7 @@ def pattern_of(structure: Structure) -> Pattern | None:
     return found if isinstance(found, Pattern) else None
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def grid_of(structure: Structure) -> Grid:
     """The patterns of a map, leaf by leaf."""
     return structure.patterns()

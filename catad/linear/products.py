@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
@@ -29,6 +28,7 @@ from catad.linear.recurrence import Recurrence
 from catad.linear.reindex import Reindex, Reshape
 from catad.linear.structure import Structure
 from catad.linear.sweep import SweepMap
+from catad.recent import remembered
 from catad.wiring import Builder, Wiring
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def table(
     return {(a, b): _fitting(a, b, rules) for a in families for b in families}
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def multiply(first: Structure, second: Structure, shared: Shared = frozenset()) -> MapProduct | None:
     """The product `first >> second`, or None where it stays a `Chain`."""
     assert first.cod == second.dom
@@ -267,7 +267,7 @@ def flipped(function: Multiply) -> Multiply:
     return transposed
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def operations(first: Structure, second: Structure, shared: Shared = frozenset()) -> int | None:
     """The multiply-adds that the product costs, dimensionless; None where there is no rule."""
     product = multiply(first, second, shared)

@@ -13,7 +13,7 @@ backwards. There no link is multiplied at all, so that NaN and infinity stop as 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from catad.linear.previous_state import Origin, PreviousState, without_resets
 from catad.linear.reindex import StridedCopy, axis, moved_rows, whole
 from catad.linear.solver import Leaves, Solver
 from catad.linear.structure import Placed, Rule, Structure, family
+from catad.recent import remembered
 from catad.spaces import Tensor
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def repeated(grid: Grid, copies: int) -> Grid:
     )
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def independent(grid: Grid) -> tuple[tuple[Grid, tuple[int, ...], tuple[tuple[int, ...], ...]], ...]:
     """The independent blocks of a grid: each with its own grid, its slots, and the components of its copies.
 

@@ -9,7 +9,6 @@ terms; the basis then replaces the plan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from catad.linear.apply import applying
@@ -22,6 +21,7 @@ from catad.planner.cost_profile import CostProfile
 from catad.planner.execute import fresh_numbers
 from catad.planner.factors import Part, Work, leaf, work_of, write_out
 from catad.planner.pushes import is_compressed
+from catad.recent import remembered
 
 BOTH = (PUSH, PULL)
 MANY = 4  # times as many vectors: no cheaper
@@ -73,7 +73,7 @@ def is_larger(structure: Structure) -> bool:
     return structure.stored > structure.rows * structure.columns
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def _values(structure: Structure, how: int, model: Model) -> tuple[float, float] | None:
     """What a basis costs, with a launch for each box and without; None where the dense form is too large."""
     if not is_compressed(structure) and structure.rows * structure.columns > DENSE_LIMIT:
@@ -98,7 +98,7 @@ def _amount(work: Sequence[Work], model: Model) -> float:
     return sum([line[3] for line in work])
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def _work(structure: Structure, times: int) -> tuple[Work, ...]:
     """The work of applying a map: once, with 0 `times`; else to a basis that comes in so many arrays.
 

@@ -8,11 +8,9 @@ on all bracketings.
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 
 from catad import errors
 from catad.linear.as_matrix import DENSE_LIMIT
@@ -34,6 +32,7 @@ from catad.planner.network.thin import thinner
 from catad.planner.pushes import is_compressed
 from catad.planner.request import Request
 from catad.planner.strategy import Runnable
+from catad.recent import Recent, remembered
 
 SLACK = 1.15  # times the bound: what a bracketing of other shapes may cost
 FEW = 20  # terms of a result that is written out after it was multiplied
@@ -47,12 +46,11 @@ WORTH = 2e-3  # seconds of work that may find something
 AFRESH = 2 * LONGEST  # the effort of a search that takes nothing from other sizes
 THIN = 1 << 15  # numbers of a result up to which, by time, no thinner one is worth the search
 LARGER = "what costs less stores more than the dense form"
-KEPT = 1024  # strategies, and bracketings by kinds
 
-_bracketings: OrderedDict[Hashable, brackets.Tree] = OrderedDict()
+_bracketings: Recent[Hashable, brackets.Tree] = Recent(512)  # by kinds
 
 
-@lru_cache(maxsize=KEPT)
+@remembered
 def of_structure(structure: Structure, request: Request) -> Runnable:
     """The plan for a structure: a chain, a network (by its stages, or its graph), or a single map, which has no step."""
     factors, request = factors_of(structure), request.at(structure)
@@ -273,12 +271,12 @@ def _check_allowed(made: Runnable, request: Request) -> None:
         raise errors.PlanError(errors.every_plan_is_forbidden())
 
 
-@lru_cache(maxsize=KEPT)
+@remembered
 def _order_of_factors(factors: Factors, request: Request) -> EliminationOrder:
     return eliminated(graph_of(factors.parts, factors.slots), factors, request)
 
 
-@lru_cache(maxsize=KEPT)
+@remembered
 def _of_factors(factors: Factors, request: Request) -> Bracketing:
     found = _bracketing(factors, request, math.inf)
     assert found is not None
@@ -335,9 +333,6 @@ def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, 
         return None
     traced, exact = found
     _bracketings[key] = traced.tree
-    _bracketings.move_to_end(key)
-    while len(_bracketings) > KEPT:
-        _bracketings.popitem(last=False)
     return traced, exact or traced.value <= least
 
 

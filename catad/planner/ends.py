@@ -7,7 +7,6 @@ linear graph, that is one factor longer, so the same search decides, and plans a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from catad.arrays import read_only
@@ -18,6 +17,7 @@ from catad.linear.matrix_free import space_of_leaves
 from catad.linear.structure import Placed, Structure, widest
 from catad.planner.plan import Plan, plan_structure
 from catad.planner.request import Request, checked
+from catad.recent import remembered
 from catad.spaces import Tensor
 
 
@@ -35,7 +35,7 @@ def rows(leaves: Sequence[Tensor], count: int) -> Structure:
     return Block((tuple(parts),), tuple(leaves), (Tensor((count,), end),), slots)
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def plan_rows(structure: Structure, count: int, request: Request) -> Plan:
     """The plan for `count` cotangents pulled back through a structure: the slots of the structure, then the cotangents."""
     last = rows(structure.cod, count)

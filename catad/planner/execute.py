@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from catad.linear.structure import Structure
 from catad.planner.brackets import ALL, PULL, Tree, is_plain, ranges
 from catad.planner.cost import Cost, Model, moved, value_of
 from catad.planner.factors import Action, Factors, Joined, State, held, join, kind_of, leaf, meeting, structure_of, write_out
+from catad.recent import remembered
 from catad.spaces import Product
 from catad.wiring import Builder, Wire, Wiring
 
@@ -193,7 +193,7 @@ def execute(factors: Factors, traced: Traced) -> Execution:
     return Execution(tuple(steps), cost, result, wiring, planned == cost.operations, _made(factors, traced.tree))
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def _made(factors: Factors, tree: Tree) -> dict[str, Program]:
     """The programs of executions, which all plans that do the same share."""
     return {}

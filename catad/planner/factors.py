@@ -9,7 +9,6 @@ the byte.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from catad.boxes import Nesting, Primitive
@@ -19,6 +18,7 @@ from catad.linear.contract import Contract
 from catad.linear.products import MapProduct, cost_of_wiring, multiply
 from catad.linear.structure import Placed, Structure
 from catad.planner.pushes import accumulated, pulled, pushed
+from catad.recent import remembered
 from catad.spaces import Product, Tensor
 from catad.wiring import Builder, Wiring, wire
 
@@ -45,7 +45,7 @@ class Factors(NamedTuple):
         return sum(slot.nbytes for slot in self.slots)
 
 
-@lru_cache(maxsize=1024)
+@remembered(weight=lambda factors: len(factors.parts))
 def factors_of(structure: Structure) -> Factors:
     """The factors of a structure: the parts of a chain, the stages of a network, or the structure itself."""
     parts = parts_of(Part(structure, tuple(range(len(structure.slots)))))
@@ -67,7 +67,7 @@ class Multiplied(NamedTuple):
     wiring: Wiring | None = None  # from the arrays of the operands to those of the result, where it is kept
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def multiplied(first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied | None:
     """The product of two structures whose slots are the arrays `ls` and `rs`, numbered by first use; None without a rule.
 
@@ -95,7 +95,7 @@ def _of_dense(product: MapProduct, first: Structure, second: Structure) -> Multi
     return Multiplied(product, (-1,), operations, (made.nbytes,), read, work)
 
 
-@lru_cache(maxsize=16384)
+@remembered
 def written_out(structure: Structure, ids: tuple[int, ...], backwards: bool) -> Multiplied:
     """A map written out by applying it, or its transpose, to a basis."""
     return measured(accumulated(structure, backwards), structure, NOTHING, ids, (), True)
@@ -254,13 +254,13 @@ def weight(state: State) -> int:
     return sum(terms(part.structure) for part in state)
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def terms(structure: Structure) -> int:
     """The number of plain maps of which a structure is made."""
     return 1 if structure.pieces is None else sum(terms(piece) for piece in structure.pieces)
 
 
-@lru_cache(maxsize=65536)
+@remembered
 def meeting(first: Structure, second: Structure) -> int:
     """The pairs of plain maps that meet in a product: of two grids, those that have a place of the space between in common."""
     a, c = first.blocks, second.blocks

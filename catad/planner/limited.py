@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from catad.arrays import common_module
@@ -27,6 +26,7 @@ from catad.planner.recompute import parts_of, with_checkpoints
 from catad.planner.request import Request
 from catad.planner.schedule import Runs, Schedule, Stage, every, least, price, schedule, shorter
 from catad.spaces import Product, Space, Tensor, Value, tangent_space
+from catad.term_cache import cached
 from catad.terms import D, compose, fork
 from catad.wiring import Box, Wiring, point_of, wire
 
@@ -159,13 +159,16 @@ def _of_boxes(runs: Runs, starts: Sequence[int]) -> Runs:
     return tuple([(starts[first], starts[end]) for first, end in runs])
 
 
-@lru_cache(maxsize=64)
 def stages_of(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stage, ...], tuple[int, ...]]:
     """The stages of a program with their seconds by a profile, else their operations; their first boxes, and the end.
 
     A stage ends where its result is an array that is kept in any case. It is none where a pointwise box follows in one loop, so
     that it is computed again at no cost worth telling; and none that holds a constant, which would be an argument of the next.
     """
+    return cached(f, ("stages", dom, profile), lambda: _stages(f, dom, profile))
+
+
+def _stages(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stage, ...], tuple[int, ...]]:
     parts, made, starts = parts_of(f), list[Stage](), [0]
     own, end = [parts[0]], wire(parts[0], dom)
     for k, part in enumerate(parts[1:], 1):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from catad import errors
@@ -31,6 +30,7 @@ from catad.planner.sizes import LaidOut, Sizes
 from catad.planner.staged import staged
 from catad.planner.strategy import Runnable, Step, Strategy, with_peak
 from catad.planner.subject import Origin, derivative, factors_of_list, factors_of_maps, origin_of, subject_at
+from catad.recent import remembered
 from catad.spaces import Space, Value
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
@@ -481,12 +481,12 @@ def plan_structure(structure: Structure, mode: Any = "auto", request: Request | 
     return _plan_structure(structure, asked)
 
 
-@lru_cache(maxsize=cache.KEPT)
+@remembered
 def _plan_structure(structure: Structure, request: Request) -> Plan:
     return Plan(cache.of_structure(structure, request), replace(request, mode="auto"), structure)
 
 
-@lru_cache(maxsize=cache.KEPT)
+@remembered
 def _plan_factors(factors: Factors, request: Request) -> Plan:
     return Plan(cache.of_factors(factors, request), replace(request, mode="auto"))
 

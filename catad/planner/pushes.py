@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from catad.linear.products import MapProduct, Source, computed
 from catad.linear.recurrence import zeros
 from catad.linear.reindex import Reindex, Reshaped, StridedCopy, axis, whole
 from catad.linear.structure import Placed, Structure, cast
+from catad.recent import remembered
 from catad.spaces import Tensor
 from catad.vector.constant import const
 
@@ -44,7 +44,7 @@ def is_explicit(structure: Structure) -> bool:
     return cells is not None and all(part is None or part[0].holds_columns for row in cells for part in row)
 
 
-@lru_cache(maxsize=16384)
+@remembered
 def pushed(first: Structure, second: Structure) -> MapProduct | None:
     """`first >> second` by pushing the columns of an explicit `first`; None where it has none."""
     if not is_explicit(first):
@@ -57,14 +57,14 @@ def pushed(first: Structure, second: Structure) -> MapProduct | None:
     return _dense_grid(first.dom, second, there, columns)
 
 
-@lru_cache(maxsize=16384)
+@remembered
 def pulled(first: Structure, second: Structure) -> MapProduct | None:
     """`first >> second` by pulling back the rows of an explicit `second`; None where it has none."""
     product = pushed(second.T, first.T)
     return None if product is None else _transposed(product)
 
 
-@lru_cache(maxsize=16384)
+@remembered
 def accumulated(structure: Structure, backwards: bool = False) -> MapProduct:
     """A map as one that is written out, from its application to a basis, or backwards from that of its transpose.
 

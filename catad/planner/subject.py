@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from catad import errors
@@ -17,6 +16,7 @@ from catad.linear.network import Network
 from catad.linear.structure import Placed, Structure
 from catad.planner.cost import matrix
 from catad.planner.factors import Factors, Part, spaces_text
+from catad.recent import remembered
 from catad.spaces import Space, Tensor, rebuild, space_like
 from catad.terms import D
 from catad.traced.form import Form
@@ -90,7 +90,7 @@ def factors_of_list(chain: Any) -> Factors:
     return _of_any(chain)
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def _of_sizes(chain: tuple[Any, ...]) -> Factors:
     return _of_any(chain)
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from catad.recent import remembered
 
 from ..errors import ScalarError, text
 from . import special
@@ -286,7 +287,7 @@ HELPERS = {"_joint": _joint, "_spread": _spread}
 # -- whole functions
 
 
-@lru_cache(4096)
+@remembered
 def _printed(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[str, dict[str, Any]]:
     _, real = typed(function, dtypes)
     out = Printer(real)
@@ -315,7 +316,7 @@ def array_source(function: Function, dtypes: Sequence[object] | None = None) -> 
     return _printed(function, _dtypes(function, dtypes))[0]
 
 
-@lru_cache(4096)
+@remembered
 def _compiled(function: Function, dtypes: tuple[np.dtype, ...]) -> ArrayFunction:
     source, names = _printed(function, dtypes)
     names = names | HELPERS | {name: getattr(special, name[1:]) for name in special.ARRAY_NAMES}
@@ -324,7 +325,7 @@ def _compiled(function: Function, dtypes: tuple[np.dtype, ...]) -> ArrayFunction
     return made
 
 
-@lru_cache(4096)
+@remembered
 def _dispatching(function: Function) -> ArrayFunction:
     """Choose the code by the dtypes of the arrays (by their numbers, which are quicker to look up than dtypes)."""
     table: dict[tuple[int, ...], ArrayFunction] = {}

@@ -13,9 +13,10 @@ import inspect
 import sys
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
+
+from catad.recent import remembered
 
 from .. import errors
 from ..errors import ScalarError, text
@@ -81,7 +82,7 @@ class Null:
 NULL = Null()
 
 
-@lru_cache(256)
+@remembered
 def _decoded(code: CodeType) -> tuple[list[dis.Instruction], list[int], list[tuple[int, int]]]:
     """The instructions, where each begins, and which stretches of them an exception handler guards."""
     listed = list(dis.get_instructions(code))

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from catad.recent import remembered
+
 from .. import errors
 from ..errors import NotAnInteger, NumberRangeError, ScalarError, text
 from .ir import Function, Loop, Node, param, postorder
@@ -229,6 +231,6 @@ def _uncached(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[np.dtyp
     return tuple([types[output].dtype for output in function.outputs])
 
 
-_result_types: Callable[[Function, tuple[np.dtype, ...]], tuple[np.dtype, ...]] = lru_cache(4096)(_uncached)
+_result_types: Callable[[Function, tuple[np.dtype, ...]], tuple[np.dtype, ...]] = remembered(_uncached)
 
 Types = Mapping[Node, Type]

@@ -10,9 +10,10 @@ Reverse: for functions without branches and loops that have fewer outputs than d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
+
+from catad.recent import remembered
 
 from .dtypes import typed
 from .ir import Function, Loop, Node, const, param, postorder
@@ -198,7 +199,7 @@ def _forward(function: Function, wrt: Sequence[int]) -> tuple[list[Node], list[T
     return [sweep.values[out] for out in function.outputs], [sweep.tangents[out] for out in function.outputs]
 
 
-@lru_cache(4096)
+@remembered
 def _both(function: Function, wrt: tuple[int, ...]) -> tuple[tuple[Node, ...], tuple[Tangents, ...]]:
     branching = any(node.op in ("select", "loop") or node.op in CHOICES for node in postorder(function.outputs))
     if not branching and len(function.outputs) < len(wrt):

@@ -15,9 +15,10 @@ import linecache
 import sys
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import NamedTuple
+
+from catad.recent import remembered
 
 Definition = ast.FunctionDef | ast.Lambda
 Place = tuple[tuple[int, int], tuple[int, int]]
@@ -35,7 +36,7 @@ class _Parsed(NamedTuple):
     imports: tuple[ast.stmt, ...]
 
 
-@lru_cache(256)
+@remembered(weight=lambda found: 0 if found is None else sum(map(len, found.lines)) // 25)  # syntax trees are large
 def _parsed(lines: tuple[str, ...], flags: int) -> _Parsed | None:
     try:
         tree = ast.parse("".join(lines))

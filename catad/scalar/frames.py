@@ -7,11 +7,12 @@ import builtins
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
+
+from catad.recent import remembered
 
 from .. import errors
 from ..errors import ScalarError
@@ -122,7 +123,7 @@ def enter(
     return Frame(name, function.__code__.co_filename, lines, names, outer, function.__globals__, None, depth)
 
 
-@lru_cache(1024)
+@remembered
 def _names(definition: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
     """The names that a definition binds."""
     body = definition.body if isinstance(definition, ast.FunctionDef) else [definition.body]

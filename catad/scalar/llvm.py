@@ -8,9 +8,10 @@ those of the array printer, number for number. Nothing here needs LLVM itself: w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
+
+from catad.recent import remembered
 
 from ..errors import CannotPrint
 from .demand import schedule
@@ -231,7 +232,7 @@ def llvm_function(function: Function, dtypes: Sequence[object], name: str, gpu: 
     return _printed(function, tuple([np.dtype(dtype) for dtype in dtypes]), name, gpu)  # type: ignore[call-overload]
 
 
-@lru_cache(1024)
+@remembered
 def _printed(function: Function, dtypes: tuple[np.dtype, ...], name: str, gpu: bool) -> LlvmFunction:
     _, real = typed(function, dtypes)
     w = Writer(gpu)

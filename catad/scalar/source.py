@@ -7,11 +7,12 @@ import builtins
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from catad.recent import remembered
 
 from .find_source import Definition
 from .ir import Function
@@ -68,7 +69,7 @@ def _light(value: Any) -> bool:
     return isinstance(value, plain) or hasattr(type(value), "__scalar_function__")
 
 
-@lru_cache(512)
+@remembered
 def _unparsed(definition: ast.Lambda) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """The text of a lambda with its defaults as names, its free names, and the names of its defaults."""
     made = copy.deepcopy(definition)

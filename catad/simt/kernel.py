@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Hashable, Sequence
-from functools import lru_cache
 from inspect import Parameter
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, overload
@@ -28,6 +27,7 @@ from catad.simt.lower import Found, Lowering
 from catad.simt.races import count_of, guarded
 from catad.simt.read import Dims, read_kernel
 from catad.spaces import Space, Tensor, as_leaves, flatten
+from catad.term_cache import cached
 from catad.terms import D
 from catad.vector.constant import Constant
 from catad.wiring import Builder, share
@@ -154,10 +154,15 @@ class Launch(D):
 
     def body(self, spaces: Sequence[Tensor]) -> Body:
         """The statements for arguments of these spaces."""
-        made = _read(self, tuple(spaces))
-        for said in made[1]:
+        at = tuple(spaces)
+        body, notes = cached(self, ("statements", at), lambda: self._read(at))
+        for said in notes:
             notice(("kernel", said), said)
-        return made[0]
+        return body
+
+    def _read(self, spaces: tuple[Tensor, ...]) -> tuple[Body, list[str]]:
+        kernel, dims = self.kernel, Dims(self.grid, self.block)
+        return read_kernel(kernel.frozen.ready(), dims, kernel.names[: len(spaces)], spaces, kernel.max_steps)
 
     def written(self, *args: Any) -> tuple[str, ...]:
         """The names of the parameters that are written for such arguments."""
@@ -241,12 +246,6 @@ def _of_blocks(steps: Sequence[Step]) -> bool:
         if isinstance(step, Repeat) and _of_blocks(step.body):
             return True
     return False
-
-
-@lru_cache(256)
-def _read(launch: Launch, spaces: tuple[Tensor, ...]) -> tuple[Body, list[str]]:
-    kernel, dims = launch.kernel, Dims(launch.grid, launch.block)
-    return read_kernel(kernel.frozen.ready(), dims, kernel.names[: len(spaces)], spaces, kernel.max_steps)
 
 
 def _space(value: Any) -> Tensor:

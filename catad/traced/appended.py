@@ -7,7 +7,8 @@ is, then, and fill it afterwards (`outputs.py`).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from catad.traced.bindings import bound_names
 
@@ -53,9 +54,46 @@ def _appended(statement: ast.AST) -> set[str]:
 
 def _lists_appended_to(statement: ast.AST) -> Iterator[ast.Name]:
     """The names in `name.append(value)`."""
-    for node in ast.walk(statement):
-        method = node.func if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
-        if not isinstance(method, ast.Attribute) or method.attr != "append" or not isinstance(method.value, ast.Name):
-            continue
-        if not isinstance(node.args[0], ast.Starred):  # type: ignore[attr-defined]
-            yield method.value
+    return filter(None, map(_list_of, ast.walk(statement)))
+
+
+def _list_of(node: ast.AST) -> ast.Name | None:
+    """The name in `name.append(value)`; None for anything else."""
+    method = node.func if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords else None
+    if not isinstance(method, ast.Attribute) or method.attr != "append" or not isinstance(method.value, ast.Name):
+        return None
+    return None if isinstance(node.args[0], ast.Starred) else method.value  # type: ignore[attr-defined]
+
+
+# -- appends in branches
+
+
+def appends_behind(statements: Sequence[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """The statements, in which an append to a list at the end of both sides of an `if` stands behind the `if`.
+
+    The sides compute what is appended, under a name that `fresh` makes. So they change no list, and can be merged. In Python it
+    is the same, as a value is computed before it is appended.
+    """
+    out: list[ast.stmt] = []
+    for statement in statements:
+        if not isinstance(statement, _OWN_SCOPE):
+            for name, part in ast.iter_fields(statement):
+                if isinstance(part, list) and part and isinstance(part[0], ast.stmt):
+                    setattr(statement, name, appends_behind(part, fresh))
+        out.append(statement)
+        if isinstance(statement, ast.If) and statement.orelse:
+            first, second = [_list_of(side[-1].value) if isinstance(side[-1], ast.Expr) else None
+                             for side in (statement.body, statement.orelse)]  # fmt: skip
+            if first is not None and second is not None and first.id == second.id:
+                out.append(_moved(statement, fresh("value")))
+    return out
+
+
+def _moved(branch: ast.If, name: str) -> ast.stmt:
+    """The append behind a branch."""
+    last: Any = branch.body[-1]
+    for side in (branch.body, branch.orelse):
+        value = side[-1].value.args[0]  # type: ignore[attr-defined]
+        side[-1] = ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), side[-1])
+    made = ast.Call(last.value.func, [ast.Name(name, ast.Load())], [])
+    return ast.fix_missing_locations(ast.copy_location(ast.Expr(made), last))

@@ -135,6 +135,11 @@ class Captured:
         return all(entry.is_same for entry in self.entries)
 
     @property
+    def nbytes(self) -> int:
+        """The bytes of the copies of arrays."""
+        return sum([array.nbytes for array in self.arrays.values()])
+
+    @property
     def arrays(self) -> dict[str, Any]:
         """The arrays, by the names under which the functions find them."""
         return {name: array for entry in self.entries for name, array in _arrays(entry.name, entry.content)}

@@ -288,6 +288,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
         if any(outside_read):
             return _opened(path, dom, wanted, Notes(arguments=("given", "x"), title=title))
         function.captured.add(function.fn, followed, function.free)
+        _hold(function.captured.nbytes)
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
@@ -461,8 +462,9 @@ def _dated(made: Function) -> Function:
     """The function, told from one made earlier of the same code where something that it reads has changed since."""
     key = (Key(made.fn), made.free)
     known = _dates.get(key)
-    if known is None or known[1].changed is not None:
-        known = _dates[key] = (0 if known is None else next(_later), made.captured)
+    if known is None or known[1].changed is not None:  # one that was forgotten gets a number of its own, too
+        known = _dates[key] = (next(_later), made.captured)
+        _hold(made.held_bytes)
     made.version, made.captured = known
     return made
 
@@ -479,3 +481,9 @@ def function_term(fn: Any) -> D:
 
 
 _plain: Recent[Key, Function] = Recent(256)
+
+
+def _hold(nbytes: int) -> None:
+    """Note the arrays around a function, or the copies of those that it reads: functions that nobody has may not hold many."""
+    _dates.hold(nbytes)
+    _plain.hold(nbytes)

@@ -15,6 +15,7 @@ import numpy as np
 
 from catad import errors, scalar
 from catad.late import late
+from catad.recent import Recent, remembered
 from catad.scalar.callables import handler_of
 from catad.spaces import Tensor
 from catad.terms import D
@@ -56,7 +57,7 @@ def _by_number(word: str, symbol: str, number: Any, after: bool) -> D:
     return public if repr(public).startswith("ct.") and "map" not in repr(public) else made
 
 
-@lru_cache(4096)
+@remembered
 def _term(ufunc: np.ufunc, numbers: tuple[Any, ...]) -> D:
     """The word for a universal function, of variables (None) and of numbers, each given with its type."""
     if all(number is None for number in numbers):
@@ -143,7 +144,7 @@ def _type_of(arg: Any, var: Var | None) -> Any:
     return np.dtype(bool) if found is bool else found
 
 
-_plain: dict[Any, D] = {}  # words that take their operands as they are, by the dtypes of these
+_plain: Recent[Any, D] = Recent(512)  # words that take their operands as they are, by the dtypes of these
 
 
 def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | None:
@@ -170,15 +171,10 @@ def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | Non
 def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None], term: D) -> None:
     """What `direct` may do the next time."""
     if all(type(arg) is Traced if var is not None else type(arg) is float for arg, var in zip(args, vars_, strict=True)):
-        if len(_plain) > _MOST:
-            _plain.clear()
         kinds = [
             var.space.dtype if var is not None else arg if arg else str(arg) for arg, var in zip(args, vars_, strict=True)
         ]
         _plain[(ufunc, *kinds)] = term
-
-
-_MOST = 4096
 
 
 def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, casting: Any) -> Traced:

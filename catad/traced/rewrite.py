@@ -21,8 +21,9 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
+from catad.recent import Recent
 from catad.scalar.find_source import find_source, imports_of
-from catad.traced.appended import FreshLists
+from catad.traced.appended import FreshLists, appends_behind
 from catad.traced.bindings import augmented_only, bound_names, contains
 from catad.traced.exits import with_one_exit
 from catad.traced.flags import without_jumps
@@ -87,14 +88,15 @@ def _cell(value: object) -> CellType:
     return CellType(value)
 
 
-_codes: dict[tuple[CodeType, str], CodeType | None] = {}  # equal code may stand in several files
+_codes: Recent[tuple[CodeType, str], tuple[CodeType | None]] = Recent(1024)  # equal code may stand in several files
 
 
 def _rewritten_code(function: FunctionType) -> CodeType | None:
     key = function.__code__, function.__code__.co_filename
-    if key not in _codes:
-        _codes[key] = _make(function)
-    return _codes[key]
+    made = _codes.get(key)
+    if made is None:
+        made = _codes[key] = (_make(function),)
+    return made[0]
 
 
 def _make(function: FunctionType) -> CodeType | None:
@@ -171,7 +173,7 @@ class Rewriter(ast.NodeTransformer):
         )
         before, self.whole, self.guarded = (self.whole, self.reads, self.guarded), node, False
         changes = contains(node.body, (ast.Global, ast.Nonlocal))
-        body = with_one_exit(without_jumps(node.body, self.fresh), self.fresh)
+        body = with_one_exit(without_jumps(appends_behind(node.body, self.fresh), self.fresh), self.fresh)
         self.reads = reads_of(body)
         made = self.block(body)
         self.declared, (self.whole, self.reads, self.guarded) = outer, before

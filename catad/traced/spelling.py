@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from catad.scalar import Function
 from catad.spaces import Tensor
+from catad.term_cache import cached
 from catad.terms import D
 from catad.traced.recorder import Findings, tracing
 from catad.traced.stand_in import Traced, fresh
@@ -63,9 +63,11 @@ class Operand(NamedTuple):
 def spelled(term: D, operands: Sequence[Operand], nested: Any) -> Expression | None:
     """The expression that traces to a term applied to operands, nested as its domain; None where there is none."""
     made = _candidate(term, operands)
-    if made is None or not _traces_to(term, made, tuple([one.space for one in operands]), nested):
+    if made is None:
         return None
-    return made
+    spaces = tuple([one.space for one in operands])
+    traces = cached(term, ("spelled", made, spaces, nested), lambda: _traces_to(term, made, spaces, nested))
+    return made if traces else None
 
 
 def filled(expression: Expression, texts: Sequence[tuple[str, int]]) -> str:
@@ -80,7 +82,6 @@ def filled(expression: Expression, texts: Sequence[tuple[str, int]]) -> str:
     return "".join(out)
 
 
-@lru_cache(4096)
 def _traces_to(term: D, expression: Expression, spaces: tuple[Tensor, ...], nested: Any) -> bool:
     """True where an expression of stand-ins is recorded as the term."""
     with tracing(Findings(), 0) as trace:

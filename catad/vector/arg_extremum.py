@@ -7,7 +7,6 @@ first number that equals it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from catad import scalar
 from catad.boxes import box
 from catad.linear.gather import spread_over
+from catad.recent import remembered
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.terms import D
@@ -50,7 +50,7 @@ class Position(D):
         return f"{name(Position, 'Position')}({name(self.monoid, 'monoid')}, {self.axis})"
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def position(monoid: Monoid, axis: int) -> D:
     """`Position`, one term for all calls, since programs are kept with their terms."""
     return Position(monoid, axis)

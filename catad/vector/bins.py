@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from catad.boxes import box
 from catad.linear.contract import contract
 from catad.linear.gather import Gathered, ScatterAdded, rows_of
 from catad.linear.previous_state import PreviousState
+from catad.recent import remembered
 from catad.scalar import Function
 from catad.spaces import Tensor
 from catad.vector.index import Integers
@@ -100,7 +100,7 @@ def segmented(monoid: Monoid) -> Monoid:
     return Monoid(op, (False, *monoid.neutral), tree, None, free, monoid)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def with_numbers(monoid: Monoid) -> Monoid:
     """An operator with free numbers p on elements (p..., x...) that carry them: `(p, x), (q, y)` to `(q, op(x, y, q))`.
 

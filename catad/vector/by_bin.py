@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from catad.boxes import box
 from catad.linear.contract import contract
 from catad.linear.gather import spread_over
 from catad.linear.reindex import Reshaped
+from catad.recent import remembered
 from catad.spaces import Tensor
 from catad.terms import D
 from catad.vector.bins import by_sorting, inside, prefixes_by_sorting
@@ -89,7 +89,7 @@ def position_dtype(m: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if m < 2**31 else np.int64)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def by_sorting_of(what: str, monoid: Monoid, bins: int) -> D:
     """`BySorting`, one term for all calls, since programs are kept with their terms."""
     return BySorting(what, monoid, bins)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.calls import constructor
 from catad.capture import check_not_captured
+from catad.recent import remembered
 from catad.scalar import Function
 from catad.spaces import Elements, Value, as_leaves, flatten, space_of
 from catad.syntax import called
@@ -156,7 +156,7 @@ def monoid(
     return made
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def parts(monoid: Monoid) -> tuple[tuple[tuple[int, ...], Monoid], ...]:
     """The independent operators of an operator on tuples: which numbers each has, and the operator.
 
@@ -195,7 +195,7 @@ def parameters_of(node: scalar.Node) -> frozenset[int]:
     return frozenset(int(n.value) for n in scalar.postorder([node]) if n.op == "param")
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def with_position(monoid: Monoid) -> Monoid:
     """A minimum or maximum on (number, position): which position the result comes from, by the operator's own choice."""
     a, i, b, j = (scalar.param(k) for k in range(4))

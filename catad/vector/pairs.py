@@ -10,13 +10,13 @@ recurrence of the derivative rule. The cheaper of the two runs; `scan_work` and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from catad import scalar
 from catad.linear.recurrence import ZERO, Grid, Recurred
 from catad.linear.reindex import StridedCopy
 from catad.linear.structure import Rule
+from catad.recent import remembered
 from catad.scalar import Function, Node
 from catad.scalar.duals import Forward
 from catad.spaces import Product, Tensor
@@ -43,7 +43,7 @@ class Pairs(NamedTuple):
     first: int = 0
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def pairs(monoid: Monoid, moved: tuple[int, ...]) -> Pairs | None:
     """T[op], where the arguments `moved` have a tangent: numbers of an element, counted on through the free numbers.
 
@@ -87,7 +87,7 @@ def _pushed(monoid: Monoid, live: Sequence[int], free: Sequence[int]) -> tuple[l
     return [sweep.values[out] for out in monoid.op.outputs], [sweep.tangents[out][0] for out in monoid.op.outputs]
 
 
-@lru_cache(maxsize=1024)
+@remembered
 def smooth(op: Function, floats: frozenset[int]) -> bool:
     """True where the derivative by the given parameters is continuous: no branch, kink or loop depends on one of them."""
     moving: dict[Node, bool] = {}

@@ -23,6 +23,7 @@ from catad import scalar
 from catad.linear.contract import contract
 from catad.linear.gather import Gathered, rows_of
 from catad.linear.reindex import axis, whole
+from catad.recent import remembered
 from catad.scalar import Function
 from catad.scalar.vector_math.formats import DOUBLE, bits, of_bits
 from catad.terms import D
@@ -319,13 +320,13 @@ class LeaveOneOutByBin(D):
         return f"{name(LeaveOneOutByBin, 'LeaveOneOutByBin')}({self.bins})"
 
 
-@lru_cache(maxsize=64)
+@remembered
 def leave_one_out(axis: int) -> D:
     """`LeaveOneOut`, one term for all calls, since programs are kept with their terms."""
     return LeaveOneOut(axis)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def leave_one_out_by_bin(bins: int) -> D:
     """`LeaveOneOutByBin`, one term for all calls."""
     return LeaveOneOutByBin(bins)

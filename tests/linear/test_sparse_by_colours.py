@@ -23,7 +23,7 @@ N = 160  # N * N numbers are a large array
 
 @pytest.fixture(autouse=True)
 def forgotten() -> None:
-    compressed._kept.cache_clear()
+    compressed._kept.clear()
 
 
 def columns(L: ct.LinearMap) -> Any:
@@ -101,7 +101,8 @@ def test_indices_are_those_of_the_call() -> None:
         for _ in range(1 + (k % 3 == 0)):
             L = ct.linearize(f, x, at)[1]
             assert np.allclose(L.tocsr().toarray(), columns(L)) and np.allclose(L.todense(), columns(L))
-    assert compressed._kept(L.structure).at(L.slots, 10) is None
+    kept = compressed._kept.get(L.structure)
+    assert kept is not None and kept.at(L.slots, 10) is None
 
 
 def test_what_is_not_finite_stays_where_it_is() -> None:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import catad as ct
-from catad.linear import as_matrix, columns
-from catad.planner import basis, factors, limited, pushes
+from catad import recent, term_cache
+from catad.linear import as_matrix
+from catad.planner import factors, limited, pushes
 from catad.planner.limited import counted, stages_of
 from catad.planner.live import peak_of
 from catad.planner.plan import forget, plan
@@ -21,12 +22,11 @@ from catad.terms import D
 @pytest.fixture(autouse=True)
 def planned_anew() -> Any:
     """Nothing that a bug has made stays."""
-    caches = [pushes.pushed, pushes.pulled, pushes.accumulated, factors.multiplied, factors.written_out, basis._values]
 
     def clear() -> None:
         forget()
-        for kept in [*caches, basis._work, columns.mapped, as_matrix._to_basis, stages_of]:
-            kept.cache_clear()
+        recent.forget()
+        term_cache.forget()
 
     clear()
     yield clear

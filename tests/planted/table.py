@@ -408,4 +408,32 @@ BUGS = [
         "if not box.outs:",
         "traced/test_ragged_rows.py",
     ),
+    Bug(
+        "results of functions are never forgotten",
+        "recent.py",
+        "if _results + counts > RESULTS:",
+        "if counts > RESULTS:",
+        "core/test_bounded_memory.py",
+    ),
+    Bug(
+        "functions that nobody has keep all their arrays",
+        "recent.py",
+        "self._held += nbytes",
+        "self._held = nbytes",
+        "core/test_bounded_memory.py",
+    ),
+    Bug(
+        "a function that was forgotten is taken for the one that it was",
+        "traced/function.py",
+        "known = _dates[key] = (next(_later), made.captured)",
+        "known = _dates[key] = (0 if known is None else next(_later), made.captured)",
+        "core/test_bounded_memory.py",
+    ),
+    Bug(
+        "appends to two lists are moved behind a branch as one",
+        "traced/appended.py",
+        "second is not None and first.id == second.id",
+        "second is not None",
+        "traced/test_appended.py",
+    ),
 ]

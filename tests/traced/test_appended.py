@@ -15,7 +15,7 @@ from tests.traced.harness import check
 
 PROGRAMS: dict[str, Callable[..., Any]] = {}
 X = np.array([1.5137, 0.7071, -0.2236])
-REFUSED = ["append_cond"]
+REFUSED = ["append_cond", "either_side_by_name"]
 
 
 def program(fn: Callable[..., Any]) -> Callable[..., Any]:
@@ -425,15 +425,110 @@ def aug_list(x: Any) -> Any:
     return np.stack(out)
 
 
+@program
+def either_side(x: Any) -> Any:
+    out = []
+    s = x
+    for i in range(40):
+        s = np.sin(s)
+        if s.sum() > 0.9:
+            t = s * s
+            out.append(t + 1.0)
+        else:
+            out.append(2.0 * s)
+    return np.stack(out)
+
+
+@program
+def three_sides(x: Any) -> Any:
+    out = []
+    s = x
+    for i in range(40):
+        s = np.sin(s)
+        if s.sum() > 1.2:
+            out.append(s + 1.0)
+        elif s.sum() > 0.9:
+            out.append(s * s)
+        else:
+            out.append(2.0 * s)
+    return np.stack(out)
+
+
+@program
+def either_side_by_name(x: Any) -> Any:
+    out = []
+    s = x.copy()
+    for i in range(20):
+        s = np.sin(s)
+        if s.sum() > 0.9:
+            out.append(s)
+        else:
+            out.append(x)
+        s[0] = 0.9 * s[0]  # also in the list
+    return np.stack(out)
+
+
+@program
+def sides_that_see_the_list(x: Any) -> Any:
+    out = [x]
+    for i in range(20):
+        if i > 10 and out[-1].sum() > 0.0:
+            out.append(x * len(out) + out[-1])
+        else:
+            out.append(out[-1] - 0.1)
+    return np.stack(out)
+
+
+@program
+def other_things_behind(x: Any) -> Any:
+    out, seen = [], []
+    for i in range(20):
+        if i % 3:
+            out.append(x * i)
+            seen.append(1)
+        else:
+            out.append(-x)
+            out.append(x)
+    return np.stack(out) * len(seen)
+
+
+@program
+def sides_of_two_lists(x: Any) -> Any:
+    out, others = [x], [x]
+    for i in range(20):
+        if i % 3:
+            out.append(x * i)
+        else:
+            others.append(-x)
+    return np.stack(out).sum(axis=0), np.stack(others)
+
+
+@program
+def starred(x: Any) -> Any:
+    out = []
+    for i in range(20):
+        if i % 3:
+            out.append(*[x * i])
+        else:
+            out.append(*[-x])
+    return np.stack(out)
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_lists_are_pythons(name: str) -> None:
     check(PROGRAMS[name], X, refuses=name in REFUSED, grad=False if name in REFUSED else None)
 
 
 ROLLED = {"stack": 3, "arr_vec": 3, "last": 8, "length": 1, "iterate": 5, "iterate_zip": 5, "slice_after": 5, "two_lists": 6,
-          "append_before": 5, "append_after": 5, "append_nested_inner": 3}  # fmt: skip
+          "append_before": 5, "append_after": 5, "append_nested_inner": 3, "either_side": 3, "three_sides": 3}  # fmt: skip
+UNROLLED = ["append_static_cond", "bound_method", "helper_append", "aug_list", "sides_that_see_the_list"]
 
 
 @pytest.mark.parametrize("name", ROLLED)
 def test_such_a_loop_is_one_line(name: str) -> None:
     assert len(ct.function(PROGRAMS[name]).at(X).lines) <= ROLLED[name]
+
+
+@pytest.mark.parametrize("name", UNROLLED)
+def test_other_loops_are_unrolled(name: str) -> None:
+    assert len(ct.function(PROGRAMS[name]).at(X).lines) >= 20

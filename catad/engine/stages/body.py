@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from catad import scalar
 from catad.engine.stages.stage import FoldResult, Op
+from catad.recent import remembered
 
 
 class Source(NamedTuple):
@@ -45,7 +45,7 @@ class Body(NamedTuple):
         return 1 + max([source.guard for source in self.sources], default=-1)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def value_dtypes(body: Body) -> tuple[np.dtype[Any], ...]:
     """The dtype of each value of a body."""
     found = [np.dtype(source.dtype) for source in body.sources]

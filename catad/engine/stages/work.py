@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from catad.linear.gather import Gathered
 from catad.linear.recurrence import Recurred
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.windows import Windowed
+from catad.recent import remembered
 from catad.scalar import Function
 from catad.vector.fold import Fold
 from catad.vector.map import Map
@@ -182,7 +182,7 @@ _MAKERS: dict[type, Callable[[Wiring, Box, Any], Work | None]] = {
 }
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def passed_on(function: Function, dtypes: tuple[np.dtype, ...]) -> tuple[int | None, ...]:
     """The argument that each result of a scalar function is, and None where it is no argument."""
     types = scalar.result_types(function, dtypes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from catad.linear.network import Network
 from catad.linear.structure import Blocks, Structure
 from catad.planner.factors import Part, State
 from catad.planner.graph import Graph
+from catad.recent import remembered
 from catad.spaces import Tensor
 
 Leaves = tuple[Tensor, ...]
@@ -98,7 +99,7 @@ class LinearGraph:
         return Graph(pairs, range(self.inputs), self.ends, sizes)
 
 
-@lru_cache(maxsize=256)
+@remembered(weight=lambda graph: len(graph.edges))
 def graph_of(parts: tuple[Part, ...], slots: Leaves) -> LinearGraph:
     """The linear graph of a chain of parts, networks within it laid out."""
     found = _Layout()

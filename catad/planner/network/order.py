@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -29,6 +28,7 @@ from catad.planner.network.linear_graph import LinearGraph
 from catad.planner.network.search import PRODUCT, search
 from catad.planner.request import Request
 from catad.planner.strategy import Records, Runnable, Strategy, rejected, times
+from catad.recent import remembered
 
 MARGIN = 0.95  # of the seconds of the best bracketing: profiles are no better than that
 LAID_OUT = 3  # orders, the best by kinds, that are laid out and counted
@@ -214,7 +214,7 @@ def _made(
     )
 
 
-@lru_cache(maxsize=256)
+@remembered(weight=lambda made: len(made[1].steps) + len(made[1].wiring.boxes))
 def laid_out(graph: LinearGraph, order: tuple[Entry, ...], model: Model, explicit: bool) -> tuple[Order, Execution]:
     """An order traced and carried out on wires."""
     traced = follow(graph, order, model, explicit)

@@ -7,13 +7,13 @@ common form stays a `Sum`, which costs nothing now. A sum is an `Action` like a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from catad.linear.block import Block
 from catad.linear.merging import added, pool
 from catad.linear.products import MapProduct, left, right
 from catad.linear.structure import Placed, Structure
 from catad.planner.factors import Action, Joined, Multiplied, Part, State, held, made, measured, parts_of, structure_of
+from catad.recent import remembered
 
 
 def plus(first: State, second: State, fresh: Iterator[int]) -> Joined:
@@ -27,7 +27,7 @@ def plus(first: State, second: State, fresh: Iterator[int]) -> Joined:
     return Joined(tuple(parts_of(action.result)), (action,), held(first) + held(second) + sum(found.computed))
 
 
-@lru_cache(maxsize=16384)
+@remembered
 def summed(first: Structure, second: Structure, ls: tuple[int, ...], rs: tuple[int, ...]) -> Multiplied:
     """The sum of two structures whose slots are the arrays `ls` and `rs`, numbered by first use, with what it costs."""
     return measured(total(first, second), first, second, ls, rs)
