@@ -8,6 +8,7 @@ import linecache
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from catad import errors
 from catad.testing.drawn.checks import Disagreement
 from catad.testing.drawn.running import Tally, TimeIsUp, repeated, within
 from catad.testing.drawn.shorter import shortened
-from catad.testing.drawn.slopes import slopes
+from catad.testing.drawn.slopes import slopes, weighed
 from catad.testing.drawn.sources import Writer
 from catad.testing.functions import LAWS_OF_FUNCTIONS, check_function
 from catad.traced.function import function
@@ -154,7 +155,7 @@ class _Examination:
             self.expected = self.numpys()
         except Exception:
             self.same = "both raise"
-            yield "value", lambda: check_function(self.f, *args, only=["value"])
+            yield "value", partial(check_function, self.f, *args, only=["value"])
             return
         try:
             self.f.at(*args)
@@ -162,12 +163,12 @@ class _Examination:
             self.same = f"refused: {error.message.splitlines()[0]}"
             return
         for engine in ENGINES:
-            yield f"value on {engine}", lambda engine=engine: self.value(engine)
+            yield f"value on {engine}", partial(self.value, engine)
         if self.drawn.dtype != "int64" and all(np.isfinite(np.asarray(y, np.float64)).all() for y in self.expected):
             yield from self.derivatives()
         for law in OTHER_LAWS:
             if law != "control flow" or self.drawn.dtype == "float64":  # dtypes of paths meet in loops, too
-                yield law, lambda law=law: check_function(self.f, *args, only=[law])
+                yield law, partial(check_function, self.f, *args, only=[law])
 
     def value(self, engine: str) -> None:
         """The values are those of NumPy, as near as rounding explains, in its dtypes or one that holds all sides of a branch."""
@@ -202,8 +203,8 @@ class _Examination:
         self.count[SLOPES] += sum([known.size for known in found.known])
         self.count[COMPARED] += sum([int(known.sum()) for known in found.known])
         for engine in ENGINES:
-            yield f"gradient on {engine}", lambda engine=engine: self.gradient(engine, weights, found)
-            yield f"tangent on {engine}", lambda engine=engine: self.tangent(engine, along, weights, found)
+            yield f"gradient on {engine}", partial(self.gradient, engine, weights, found)
+            yield f"tangent on {engine}", partial(self.tangent, engine, along, weights, found)
 
     def gradient(self, engine: str, weights: Any, found: Any) -> None:
         with ct.use_engine(engine):
@@ -212,7 +213,8 @@ class _Examination:
         for got, value, known in zip(pulled, *found, strict=False):
             off = np.abs(got - value)
             if not np.all(~known | (off <= self.allowed * scale)) and not self.is_steep(weights, found):
-                raise Disagreement(f"the gradient is {got!r}, and differences of NumPy's results say {np.where(known, value, np.nan)!r}")
+                said = np.where(known, value, np.nan)
+                raise Disagreement(f"the gradient is {got!r}, and differences of NumPy's results say {said!r}")
 
     @property
     def allowed(self) -> float:
@@ -231,7 +233,7 @@ class _Examination:
         with ct.use_engine(engine):
             pushed = ct.jvp(self.f, self.drawn.arguments(), along)[1]
         terms = [v * g for v, g in zip(along, found.value, strict=False)]
-        got = sum([float(np.sum(w * np.asarray(dy, np.float64))) for w, dy in zip(weights, pushed, strict=True) if np.shape(w) != (0,)])
+        got = weighed(weights, pushed)
         expected = float(sum([np.sum(term) for term in terms]))
         size = max([1.0, *[float(np.max(np.abs(term), initial=0.0)) for term in terms]])
         if not abs(got - expected) <= 10 * self.allowed * size and not self.is_steep(weights, found):

@@ -1,13 +1,14 @@
 """Slopes of a Python function that NumPy runs: central differences of several steps, where they can be trusted.
 
-Of two steps h and h / 5, the differences are extrapolated (L. Richardson, 1911). Of three steps, both extrapolations have to agree,
-and the differences to both sides have to come nearer to each other, which they do not at a kink. Elsewhere nothing is said.
+The differences of two steps h and h / 5 are extrapolated (L. Richardson, 1911). Two extrapolations have to agree, and the
+differences to both sides have to come nearer to each other, which they do not at a kink. Elsewhere nothing is said.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,7 @@ def slopes(fn: Callable[..., Any], args: tuple[Any, ...], weights: tuple[Any, ..
     with np.errstate(all="ignore"):
         for k, x in enumerate(wide):
             if isinstance(x, np.ndarray) and x.dtype.kind == "f":
-                each = [_slope(lambda step, k=k, entry=entry: total(k, entry, step)) for entry in range(x.size)]
+                each = [_slope(partial(total, k, entry)) for entry in range(x.size)]
                 for kept, part in zip(found, zip(*each, strict=True), strict=True):
                     kept.append(np.array(part).reshape(x.shape))
     return found

@@ -35,24 +35,23 @@ SIMPLE = ("assign", "write", "view", "augment", "swap", "spare", "number")
 NESTED = ("if", "never", "for", "loop", "while", "rows", "pairs", "list", "stack", "dict", "closure", "none")
 
 
-def draw_source(choose: Choose) -> str:
-    """The text of a module with a function `f(s, t, v, w, m, k)`; `choose` takes one of a sequence, whose first is the plainest."""
-    return Writer(choose).module()
-
-
 def _indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
 
 
 class Writer:
-    """Writes statements; `level` is how deep they stand, and `trips` how often they run. `said` is what they are made of."""
+    """Writes a function `f(s, t, v, w, m, k)`; `choose` takes one of a sequence.
+
+    `level` is how deep a statement stands, `trips` how often it runs, and `ended` how many loops around it data end. `said` is
+    what the text is made of.
+    """
 
     def __init__(self, choose: Choose) -> None:
-        self.choose, self.count, self.level, self.trips = choose, 1, 0, 1
+        self.choose, self.count, self.level, self.trips, self.ended = choose, 1, 0, 1, 0
         self.said: set[str] = set()
 
     def module(self) -> str:
-        names = {kind: [] for kind in "zude"} | {"s": ["s", "t"], "v": ["v", "w"], "m": ["m"], "k": ["k"]}
+        names: Names = {kind: [] for kind in "zude"} | {"s": ["s", "t"], "v": ["v", "w"], "m": ["m"], "k": ["k"]}
         body = [f"{self.new('z', names)} = np.array(s)", f"{self.new('u', names)} = v[1:2]"] if self.choose([False, True]) else []
         body += self.block(names, self.choose(range(2, 6)), None)
         lines = ["def f(s, t, v, w, m, k):", *_indented([*body, self.returned(names)])]
@@ -99,7 +98,8 @@ class Writer:
 
     def statement(self, names: Names, index: str | None) -> list[str]:
         kinds = [*SIMPLE, "assign", "write", "write"] * (1 + self.level)
-        kind = self.choose([*kinds, *(NESTED if self.level < DEEPEST else ()), *(["jump"] * 3 if self.trips > 1 else ())])
+        nested = [kind for kind in NESTED if self.level < DEEPEST and not (kind == "dict" and self.ended)]
+        kind = self.choose([*kinds, *nested, *(["jump"] * 3 if self.trips > 1 else ())])
         self.said.add(kind)
         self.level += 1
         lines: list[str] = getattr(self, f"_{kind}")(names, index)
@@ -159,7 +159,8 @@ class Writer:
         name, step, value = self.fresh("l"), self.fresh("i"), self.fill(EXPRESSIONS["s"], names, index)
         trips = self.choose([3, 20] if self.trips == 1 else [3])
         total = self.new("s", names)
-        return [f"{name} = []", f"for {step} in range({trips}):", f"    {name}.append({value} * {step} * 0.1)", f"{total} = sum({name})"]
+        loop = [f"for {step} in range({trips}):", f"    {name}.append({value} * {step} * 0.1)"]
+        return [f"{name} = []", *loop, f"{total} = sum({name})"]
 
     def _stack(self, names: Names, index: str | None) -> list[str]:
         """A list of vectors that a loop fills, whose first three are a matrix."""
@@ -171,9 +172,10 @@ class Writer:
     def _dict(self, names: Names, index: str | None) -> list[str]:
         """A dict that is changed, by condition or always."""
         name = self.fresh("c")
-        lines = [f'{name} = {{"a": {self.fill(EXPRESSIONS["s"], names, index)}, "b": {self.fill(EXPRESSIONS["v"], names, index)}}}']
+        number, vector = (self.fill(EXPRESSIONS[kind], names, index) for kind in "sv")
+        lines = [f'{name} = {{"a": {number}, "b": {vector}}}']
         write = [name + self.fill(KEYED, names, index)]
-        if self.trips == 1 and self.choose([True, False]):
+        if self.choose([True, False]):
             write = [f"if {self.fill(CONDITIONS, names, index)}:", *_indented(write)]
         return [*lines, *write, f'{self.new("v", names)} = {name}["b"] * {name}["a"]']
 
@@ -218,10 +220,10 @@ class Writer:
     def _none(self, names: Names, index: str | None) -> list[str]:
         """A loop of no steps."""
         step = self.fresh("i")
-        head = self.choose([f"for {step} in range(0):", f"for {step} in range(k, k):", f"for {step} in enumerate(m[:0]):", None])
-        if head is None:
+        items = self.choose(["range(0)", "range(len(v), 3)", "enumerate(m[:0])", None])
+        if items is None:
             return self.turns(step, self.fill(NEVER, names, index), names)
-        return self.loop(head, 1, names, names, index if "enum" in head else step)
+        return self.loop(f"for {step} in {items}:", 1, names, names, index if items[0] == "e" else step)
 
     def _while(self, names: Names, index: str | None) -> list[str]:
         return self.turns(self.fresh("i"), self.fill(CONDITIONS, names, index), names)
@@ -229,7 +231,9 @@ class Writer:
     def turns(self, step: str, condition: str, names: Names) -> list[str]:
         """A loop that data may end."""
         trips = self.choose([3, 6])
+        self.ended += 1
         lines = self.loop(f"while {step} < {trips} and ({condition}):", trips, names, names, step, [f"{step} += 1"])
+        self.ended -= 1
         return [f"{step} = 0", *lines]
 
     def _rows(self, names: Names, index: str | None) -> list[str]:
