@@ -69,9 +69,19 @@ class DrawnFunction:
         made: Callable[..., Any] = scope["f"]
         return made
 
-    def script(self, engine: str = "auto") -> str:
-        """The text of a module that prints what NumPy and an engine make of the function, and its gradient."""
-        args = ", ".join([_literal(x) for x in self.arguments()])
+    def script(self, check: str = "") -> str:
+        """The text of a module that prints what NumPy and catad make of the function, and its gradient, or checks a law."""
+        engine = next((name for name in ENGINES if check.endswith(f" on {name}")), "auto")
+        traced = f"ct.function(f, unroll={self.unroll})"
+        lines = [
+            'print("NumPy:   ", f(*copy.deepcopy(args)))',
+            f"value, pullback = ct.vjp({traced}, *args)",
+            'print("catad:   ", value)',
+            'print("gradient:", pullback(tuple(np.ones_like(y) if y.dtype.kind == "f" else () for y in value)))',
+        ]
+        if check in OTHER_LAWS:
+            lines = [f'ct.testing.check_function({traced}, *args, only=["{check}"])']
+        shown = "\n".join(["    " + line for line in lines])
         return f"""\
 # python -m catad.testing.drawn --functions --seed {self.seed} --program {self.number}
 import copy
@@ -82,12 +92,9 @@ import catad as ct
 
 {self.text}
 
-args = ({args})
+args = ({", ".join([_literal(x) for x in self.arguments()])})
 with ct.use_engine("{engine}"), np.errstate(all="ignore"):
-    print("NumPy:   ", f(*copy.deepcopy(args)))
-    value, pullback = ct.vjp(ct.function(f, unroll={self.unroll}), *args)
-    print("catad:   ", value)
-    print("gradient:", pullback(tuple(np.ones_like(y) if y.dtype.kind == "f" else () for y in value)))
+{shown}
 """
 
 
@@ -127,10 +134,9 @@ class FunctionFailure:
 
     def report(self) -> str:
         p = self.program
-        engine = next((name for name in ENGINES if self.check.endswith(name)), "auto")
         said = f"  {type(self.error).__name__}: {self.error}".replace("\n", "\n  ")
         title = f"function {p.number} of seed {p.seed} fails: {', '.join([self.check, *self.beside])}"
-        return "\n".join([title, said, *["  " + line for line in p.script(engine).splitlines()]])
+        return "\n".join([title, said, *["  " + line for line in p.script(self.check).splitlines()]])
 
 
 Law = Callable[[], None]

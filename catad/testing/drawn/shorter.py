@@ -62,6 +62,10 @@ def _plainer(old: ast.expr) -> Iterator[ast.expr]:
                 if abs(value) < abs(old.value):
                     yield ast.Constant(type(old.value)(value))
         return
+    if isinstance(old, ast.Tuple):  # stays one
+        for k in range(len(old.elts)) if len(old.elts) > 1 else ():
+            yield ast.Tuple(old.elts[:k] + old.elts[k + 1 :], ast.Load())
+        return
     for child in ast.iter_child_nodes(old):
         if isinstance(child, ast.expr) and not (isinstance(old, ast.Call) and child is old.func and isinstance(child, ast.Name)):
             yield child
