@@ -188,7 +188,7 @@ class _Examination:
             if a.shape != b.shape:
                 raise Disagreement(f"result {k} has shape {a.shape}, and NumPy's has {b.shape}")
             single = np.float32 in (a.dtype, b.dtype) or self.drawn.dtype == "float32"
-            if not _near(a, b, 1e-4 if single else 1e-11) and not self.is_rounding(k, a, b):
+            if not _near(a, b, 1e-5 if single else 1e-12) and not self.is_rounding(k, a, b):
                 raise Disagreement(f"result {k} is {a!r}, and NumPy's {b!r}")
 
     def is_rounding(self, k: int, a: Any, b: Any) -> bool:
@@ -253,11 +253,12 @@ def _direction(rng: np.random.Generator, x: Any) -> Any:
 
 
 def _near(a: Any, b: Any, tolerance: float) -> bool:
-    """Numbers up to rounding of the largest one; NaN and infinities in the same places."""
+    """Numbers up to rounding of the largest one, or of 1, of which what is small may be left; NaN and infinities in the same
+    places."""
     if b.dtype.kind != "f" and a.dtype.kind != "f":
         return bool(np.array_equal(a, b))
-    finite = np.abs(b[np.isfinite(b)])
-    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * float(np.max(finite, initial=0.0)), equal_nan=True))
+    largest = float(np.max(np.abs(b[np.isfinite(b)]), initial=1.0))
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * largest, equal_nan=True))
 
 
 def examined(drawn: DrawnFunction, only: str | None = None, limit: float = LIMIT) -> tuple[list[FunctionFailure], Counter[str]]:
