@@ -268,4 +268,18 @@ BUGS = [
         "_NUMBERS = {float: np.float64, int: np.float64, bool: np.bool_}",
         "core/test_numbers.py",
     ),
+    Bug(
+        "what a mask reads is not changed in place",
+        "traced/operators.py",
+        'assign(target.full, made.full, "same_kind")\n        return target',
+        "return made",
+        "traced/test_aliases.py",
+    ),
+    Bug(
+        "differences are trusted at kinks",
+        "testing/drawn/slopes.py",
+        "return value, bool(meets and",
+        "return value, bool(",
+        "drawn/test_drawn_functions.py",
+    ),
 ]
