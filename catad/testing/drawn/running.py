@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import _thread
-import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -50,9 +49,6 @@ def within(seconds: float | None) -> Iterator[None]:
 
     timer = threading.Timer(max(seconds, 0.0), end)
     timer.daemon = True
-    ignored = signal.getsignal(signal.SIGINT) == signal.SIG_IGN  # as that of a background job: an interruption would be none
-    if ignored:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
             timer.start()
@@ -69,9 +65,6 @@ def within(seconds: float | None) -> Iterator[None]:
         if over.is_set():
             raise TimeIsUp from None
         raise
-    finally:
-        if ignored:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def repeated(
