@@ -102,6 +102,17 @@ def weak_dtype(number: float, beside: Sequence[np.dtype[Any]]) -> np.dtype[Any]:
     return np.dtype(np.float64)
 
 
+def weak_dtypes(numbers: Sequence[float], beside: Sequence[np.dtype[Any]]) -> list[np.dtype[Any]]:
+    """The dtypes that Python numbers take beside each other and beside arrays of these dtypes: an int beside a float is one, too.
+
+    >>> weak_dtypes([1, 2.0], [])
+    [dtype('float64'), dtype('float64')]
+    """
+    if any(isinstance(number, float) for number in numbers) and not any(dtype.kind == "f" for dtype in beside):
+        beside = [*beside, np.dtype(np.float64)]  # what a Python float is beside integers
+    return [weak_dtype(number, beside) for number in numbers]
+
+
 def as_number(xp: Any, number: float, dtype: np.dtype[Any]) -> Array:
     """A Python number as an array without axes; raises `NumberRangeError` where the dtype does not hold it."""
     try:

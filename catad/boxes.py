@@ -72,12 +72,24 @@ class Primitive(D):
         """True for a box that runs though nobody reads its results, such as a loop whose steps have not been counted yet."""
         return False
 
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        """Which arguments the flagged results depend on, of a box that can do without the other results; else None."""
+        return None
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        """Lay out what gives the flagged results, from the arguments that `needs` flags; None stands for the others of each."""
+        raise errors.ExtensionError(errors.missing_method("primitive", self, "narrowed"))
+
     def check(self, xp: Any, *arrays: Any) -> None:
         """Check the values of the first call; later calls skip this."""
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
         """The derivative between these spaces, a `Rule`; None where it is zero."""
         raise errors.ExtensionError(errors.missing_method("primitive", self, "rule"))
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: tuple[bool, ...], of: tuple[bool, ...]) -> Any:
+        """The rule where only the flagged floating arguments have tangents, and only the flagged floating results need them."""
+        return self.rule(ins, outs)
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]

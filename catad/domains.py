@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from catad import errors
-from catad.arrays import as_array, is_weak, weak_dtype
+from catad.arrays import as_array, is_weak, weak_dtype, weak_dtypes
 from catad.calling import taken
 from catad.fronts import front_of, specialised
 from catad.program import Program
 from catad.spaces import Product, Space, Tensor, flatten, space_like
 from catad.terms import D
 from catad.traced.function import Function
+from catad.wiring import with_integers
 
 
 def at_domain(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[D, Space]:
@@ -31,7 +30,8 @@ def at_domain(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[D, 
             raise errors.SpaceError(errors.no_keywords(term, kwargs))
         if not args:
             raise errors.SpaceError(errors.no_domain(term))
-        return term, _space_of(args[0] if len(args) == 1 else tuple(args), weak_alone=False)
+        x = args[0] if len(args) == 1 else tuple(args)
+        return term, with_integers(term, _space_of(x, weak_alone=False), flatten(x))[0]
     front.check()
     form, value = taken(term, args, kwargs)
     dom = _space_of(value, weak_alone=True)
@@ -56,8 +56,7 @@ def _space_of(value: Any, weak_alone: bool) -> Space:
         elif not is_weak(leaf):
             array = as_array(leaf)
             known[k] = Tensor(array.shape, array.dtype)
-    beside = [] if weak_alone else [each.dtype for space in known.values() for each in space.leaves]
-    if any(isinstance(leaf, float) for leaf in leaves) and beside and not any(dtype.kind == "f" for dtype in beside):
-        beside.append(np.dtype(np.float64))
-    spaces = [known[k] if k in known else Tensor((), weak_dtype(leaf, beside)) for k, leaf in enumerate(leaves)]
-    return space_like(value, spaces)
+    weak = [leaf for leaf in leaves if is_weak(leaf)]
+    beside = [each.dtype for space in known.values() for each in space.leaves]
+    dtypes = iter([weak_dtype(leaf, ()) for leaf in weak] if weak_alone else weak_dtypes(weak, beside))
+    return space_like(value, [known[k] if k in known else Tensor((), next(dtypes)) for k in range(len(leaves))])

@@ -13,13 +13,16 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from catad import errors
+from catad.arrays import weak_dtypes
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.gradients import Factors, Gradient
 from catad.late import late
 from catad.program import Program
 from catad.rearrange import Proj, Structural
-from catad.spaces import Product, Space
-from catad.terms import Compose, Cross, D, Fork, Id, compose
+from catad.simt.kernel import Launch
+from catad.simt.python_numbers import WIDE
+from catad.spaces import Product, Space, Tensor, rebuild
+from catad.terms import Compose, Cross, D, Fork, Id, compose, cross
 from catad.traced.form import Form, tangent_tree, tree_of_space
 from catad.traced.function import Function
 from catad.traced.opened import Open
@@ -28,8 +31,9 @@ from catad.vector.batching import BatchedMap, element_of
 from catad.vector.checkpoint import Checkpoint
 from catad.vector.choose import Chosen
 from catad.vector.loop import Iterate, WhileLoop
-from catad.vector.pointwise import Leafwise
+from catad.vector.pointwise import Leafwise, astype
 from catad.vector.sweep import Swept
+from catad.wiring import with_integers
 
 Specialised = tuple[D, "Tree | None"]
 
@@ -59,9 +63,23 @@ class Front(NamedTuple):
 def specialised(term: D, form: Form, dom: Space) -> Specialised:
     """The term with programs in place of its functions, for arguments of a form in a space, and the tree of its result.
 
-    The tree is None where nothing but the space of the result is known.
+    The tree is None where nothing but the space of the result is known. A morphism of arrays takes Python's numbers with the
+    dtypes of the arrays beside them.
     """
-    return term, None
+    return _of_arrays(term, form.tree.leaves, dom), None
+
+
+def _of_arrays(term: D, trees: Sequence[Tree], dom: Space) -> D:
+    given = [tree.said(0) if tree.kind == "number" else None for tree in trees]
+    numbers = [number for number in given if number is not None]
+    if not numbers or len(given) != len(dom.leaves):
+        return term
+    pairs = list(zip(given, dom.leaves, strict=True))
+    dtypes = iter(weak_dtypes(numbers, [space.dtype for number, space in pairs if number is None]))
+    leaves = [space if number is None else Tensor((), next(dtypes)) for number, space in pairs]
+    taken, _ = with_integers(term, rebuild(dom, leaves, Product), given)
+    casts = [Id() if old == new else astype(new.dtype) for old, new in zip(dom.leaves, taken.leaves, strict=True)]
+    return term if taken == dom else compose(rebuild(dom, casts, lambda parts: cross(*parts)), term)
 
 
 def front_of(term: D) -> Front | None:
@@ -94,6 +112,8 @@ def _front(term: D, parts: Sequence[D]) -> Front | None:
         names = list(term.signature.parameters)
         places = frozenset([k for k, name in enumerate(names) if name in term.static])
         return Front(term, places, frozenset(term.static), late().call_term, (term,))
+    if isinstance(term, Launch):
+        return Front(None, call=late().call_term)  # it takes Python's numbers as they are
     if isinstance(term, Program):
         form, tree = term.notes.form, term.notes.result_tree
         plain = form is None or tree is None or (tree.is_plain and all(one.is_plain for one in form.trees))
@@ -156,6 +176,13 @@ def _(term: Program, form: Form, dom: Space) -> Specialised:
     own = term.notes.form
     fits = own is not None and own.tree.of_arrays() == form.tree.of_arrays()
     return term, term.notes.result_tree if fits else None
+
+
+@specialised.register
+def _(term: Launch, form: Form, dom: Space) -> Specialised:
+    numbers = [name for name, tree in zip(term.passed, form.tree.leaves, strict=False) if tree.kind == "number"]
+    narrow = any(leaf.dtype not in WIDE for leaf in dom.leaves)
+    return (term.with_numbers(*numbers) if narrow and numbers else term), None
 
 
 # -- the cartesian category
@@ -244,7 +271,7 @@ def _(term: Leafwise, form: Form, dom: Space) -> Specialised:
     tree = form.tree
     if term.function.arity == 1:
         return term, tree
-    return term, tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None
+    return _of_arrays(term, tree.leaves, dom), tree.parts[0] if tree.kind is tuple and len(set(tree.parts)) == 1 else None
 
 
 # -- derivatives

@@ -9,7 +9,7 @@ Cockett et al., Reverse derivative categories, 2020.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catad import errors
@@ -19,13 +19,16 @@ from catad.linear.block import Zero, chain, reached_by
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
-from catad.spaces import Space, Tensor, flatten, rebuild, tangent_space
+from catad.spaces import Space, Tensor, flatten, rebuild, some_tangents
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
 from catad.wiring import Box, Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Wire, Wires
+
+
+Leaves = tuple[int, ...] | None  # of a space, by their positions; None is all of them
 
 
 def fused(term: D, dom: Space) -> Wiring:
@@ -38,18 +41,19 @@ def fused(term: D, dom: Space) -> Wiring:
 
 
 def linear_graph(
-    b: Builder, wiring: Wiring, xs: Sequence[Wire], by: Sequence[int] | None = None
+    b: Builder, wiring: Wiring, xs: Sequence[Wire], by: Sequence[int] | None = None, of: Sequence[int] | None = None
 ) -> tuple[list[Wire], Network, list[Wire]]:
     """Lay out a fused wiring together with its coefficients: the results, the network of linear maps, the wires of its slots.
 
-    `by` are the inputs by which it is differentiated, by their positions; None for all. The others are constant.
+    `by` are the inputs by which it is differentiated, and `of` the results whose derivatives there are, by their positions; None
+    for all. The others are constant.
     """
     at: dict[int, Wire] = dict(zip(wiring.inputs, xs, strict=True))
     for box in wiring.boxes:
         _lay(b, wiring, box, at)
-    chosen = wiring.inputs if by is None else [wiring.inputs[i] for i in by]
-    starts = [k for k in chosen if wiring.wires[k].is_float]
-    rules = _needed_rules(wiring, starts)
+    starts = _chosen(wiring, wiring.inputs, by)
+    floats = _chosen(wiring, wiring.outputs, of)
+    rules = _needed_rules(wiring, starts, floats)
     number: dict[int, int] = {}  # a wire of the wiring -> its tangent wire
     spaces: list[Tensor] = []
     slots: dict[int, int] = {}  # a wire of the builder -> its slot
@@ -73,11 +77,9 @@ def linear_graph(
                 slots[slot.number] = len(slot_wires)
                 slot_wires.append(slot)
             numbers.append(slots[slot.number])
-        ins = tuple([tangent(k) for k in box.ins if wiring.wires[k].is_float])
-        outs = tuple([tangent(k) for k in box.outs if wiring.wires[k].is_float])
+        ins, outs = [tuple([tangent(k) for k in own]) for own in _ends(wiring, box, rule)]
         nodes += _nodes(rule.structure, tuple(numbers), ins, outs, spaces)
     results = [at[k] for k in wiring.outputs]
-    floats = [k for k in wiring.outputs if wiring.wires[k].is_float]
     known = {*inputs, *[k for node in nodes for k in node.outs]}
     outputs = tuple([number[k] if number.get(k, -1) in known else -1 for k in floats])
     ends = tuple([wiring.wires[k] for k in floats])
@@ -95,23 +97,46 @@ def _lay(b: Builder, wiring: Wiring, box: Box, at: dict[int, Wire]) -> None:
         at.update(zip(part.outs, b.add(part.primitive, *[at[k] for k in part.ins]), strict=True))
 
 
-def _needed_rules(wiring: Wiring, starts: Sequence[int]) -> list[Rule | None]:
-    """The rule of each box on a path from some inputs to an output that no map on it makes zero; None for the others."""
+def _floats(wiring: Wiring, wires: Sequence[int], flags: Sequence[bool] | None = None) -> list[int]:
+    """The floating ones of some wires, or those of them that are flagged."""
+    floats = [k for k in wires if wiring.wires[k].is_float]
+    return floats if flags is None else [k for k, flag in zip(floats, flags, strict=True) if flag]
+
+
+def _chosen(wiring: Wiring, wires: Sequence[int], leaves: Sequence[int] | None) -> list[int]:
+    """The floating ones of some wires, or of those at these positions."""
+    return _floats(wiring, wires if leaves is None else [wires[i] for i in leaves])
+
+
+def _ends(wiring: Wiring, box: Box, rule: Rule) -> tuple[list[int], list[int]]:
+    """The wires of a box between whose tangents its rule is."""
+    return _floats(wiring, box.ins, rule.by), _floats(wiring, box.outs, rule.of)
+
+
+def _needed_rules(wiring: Wiring, starts: Sequence[int], ends: Sequence[int]) -> list[Rule | None]:
+    """The rule of each box on a path from some inputs to some outputs that no map on it makes zero; None for the others."""
     active = set(starts)
     for box in wiring.boxes:
         if not active.isdisjoint(box.ins):
-            active.update(k for k in box.outs if wiring.wires[k].is_float)
-    needed = {k for k in wiring.outputs if k in active}
+            active.update(_floats(wiring, box.outs))
+    needed = {k for k in ends if k in active}
     rules: list[Rule | None] = []
     for box in reversed(wiring.boxes):
         rule = None
         if not needed.isdisjoint(box.outs) and not active.isdisjoint(box.ins):
-            rule = box.primitive.rule(wiring.spaces(box.ins), wiring.spaces(box.outs))
+            rule = _rule(wiring, box, active, [k in needed for k in _floats(wiring, box.outs)])
             if rule is not None:
-                floats = [k for k in box.ins if wiring.wires[k].is_float]
+                floats, _ = _ends(wiring, box, rule)
                 needed.update(k for k, there in zip(floats, _columns(rule.structure), strict=True) if there)
         rules.append(rule)
     return _reaching(wiring, rules[::-1], starts)
+
+
+def _rule(wiring: Wiring, box: Box, active: set[int], of: Sequence[bool]) -> Rule | None:
+    """The rule of a box, by what is active, of some of its floating results."""
+    by = [k in active for k in _floats(wiring, box.ins)]
+    found: Rule | None = box.primitive.rule_within(wiring.spaces(box.ins), wiring.spaces(box.outs), tuple(by), tuple(of))
+    return found
 
 
 def _reaching(wiring: Wiring, rules: list[Rule | None], starts: Sequence[int]) -> list[Rule | None]:
@@ -119,11 +144,12 @@ def _reaching(wiring: Wiring, rules: list[Rule | None], starts: Sequence[int]) -
     live = set(starts)
     kept: list[Rule | None] = []
     for box, rule in zip(wiring.boxes, rules, strict=True):
+        if rule is not None and rule.by is not None and not live.issuperset(_ends(wiring, box, rule)[0]):
+            rule = _rule(wiring, box, live, rule.of or [True] * len(_floats(wiring, box.outs)))
         if rule is not None:
-            flags = [k in live for k in box.ins if wiring.wires[k].is_float]
-            reached = reached_by(rule.structure, flags)
-            floats = [k for k in box.outs if wiring.wires[k].is_float]
-            live.update(k for k, there in zip(floats, reached, strict=True) if there)
+            ins, outs = _ends(wiring, box, rule)
+            reached = reached_by(rule.structure, [k in live for k in ins])
+            live.update(k for k, there in zip(outs, reached, strict=True) if there)
             rule = rule if any(reached) else None
         kept.append(rule)
     return kept
@@ -184,34 +210,41 @@ def as_chain(network: Network) -> Structure:
     return found if found.slots == network.slots else network
 
 
-def linearised(f: D, dom: Space) -> tuple[D, Structure]:
-    """The morphism from a point to (value, slots), and the structure of the derivative that the slots fill."""
+def linearised(f: D, dom: Space, by: Leaves = None, of: Leaves = None) -> tuple[D, Structure]:
+    """The morphism from a point to (value, slots), and the structure of the derivative that the slots fill.
+
+    `by` and `of` are the leaves of the point by which, and those of the value of which, there is a derivative; None for all.
+    """
 
     def made() -> Structure:
         b = Builder()
         xs = [b.wire(space) for space in dom.leaves]
-        return as_chain(linear_graph(b, fused(f, dom), xs)[1])
+        return as_chain(linear_graph(b, fused(f, dom), xs, by, of)[1])
 
-    return Linearised(f), cached(f, ("structure", dom), made)
+    return Linearised(f, by, of), cached(f, ("structure", dom, by, of), made)
 
 
 @share
 class Linearised(D):
     """See `linearised`."""
 
-    __slots__ = ("children",)
+    __slots__ = ("by", "children", "of")
     children: tuple[D, ...]
 
-    def __init__(self, f: D) -> None:
-        self.children = (f,)
+    def __init__(self, f: D, by: Leaves = None, of: Leaves = None) -> None:
+        self.children, self.by, self.of = (f,), by, of
+
+    def data(self) -> Hashable:
+        return (self.by, self.of)
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         wiring = fused(self.children[0], b.space(x))
-        ys, _, slots = linear_graph(b, wiring, flatten(x))
+        ys, _, slots = linear_graph(b, wiring, flatten(x), self.by, self.of)
         return rebuild(wiring.cod, ys), tuple(slots)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Linearised, 'Linearised')}({part(self.children[0])})"
+        more = [f", {own}={leaves!r}" for own, leaves in (("by", self.by), ("of", self.of)) if leaves is not None]
+        return f"{name(Linearised, 'Linearised')}({part(self.children[0])}{''.join(more)})"
 
 
 # -- functors on terms
@@ -223,38 +256,41 @@ def _parts(b: Builder, x: Any, term: D) -> tuple[Any, Any]:
     return x[0], x[1]
 
 
-def _tangents(b: Builder, v: Any, space: Space, what: str, term: D) -> list[Wire]:
+def _tangents(b: Builder, v: Any, space: Space, what: str, term: D, leaves: Leaves) -> list[Wire]:
     """The wires of a tangent or cotangent, which must lie in the tangent space of `space`."""
-    if b.space(v) != tangent_space(space):
-        raise errors.SpaceError(errors.wrong_tangent(what, tangent_space(space), b.space(v), term))
+    expected = some_tangents(space, leaves)
+    if b.space(v) != expected:
+        raise errors.SpaceError(errors.wrong_tangent(what, expected, b.space(v), term))
     return flatten(v)
 
 
-def filled(b: Builder, space: Space, terms: Sequence[Wire | None]) -> Any:
+def filled(b: Builder, space: Space, terms: Sequence[Wire | None], chosen: Leaves = None) -> Any:
     """A value of the tangent space: zeros where the tangent is zero by structure, `()` for integers."""
-    it = iter(terms)
-    leaves: list[Any] = []
-    for leaf in space.leaves:
-        if leaf.is_float:
-            term = next(it)
-            leaves.append(zeros(b, leaf) if term is None else term)
-        else:
-            leaves.append(())
-    return rebuild(space, leaves)
+    expected = some_tangents(space, chosen)
+    return rebuild(expected, [zeros(b, s) if t is None else t for t, s in zip(terms, expected.leaves, strict=True)])
 
 
 class _Derived(D):
-    """Base of the lazily expanded derivatives of a term."""
+    """Base of the lazily expanded derivatives of a term.
 
-    __slots__ = ("children",)
+    With `by` and `of` there are tangents only of these floating leaves of the argument, and of these of the result.
+    """
+
+    __slots__ = ("by", "children", "of")
     children: tuple[D, ...]
     name = ""
 
-    def __init__(self, f: D) -> None:
-        self.children = (f,)
+    def __init__(self, f: D, by: Leaves = None, of: Leaves = None) -> None:
+        self.children, self.by, self.of = (f,), by, of
+
+    def data(self) -> Hashable:
+        return (self.by, self.of)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.{self.name}({part(self.children[0])})"
+        f = part(self.children[0])
+        if self.by is None and self.of is None:
+            return f"ct.{self.name}({f})"
+        return f"{name(type(self), type(self).__name__)}({f}, {self.by!r}, {self.of!r})"
 
 
 @share
@@ -281,17 +317,17 @@ class Tangent(_Derived):
         return _pushed(self, b, point, v)
 
 
-def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
+def _pushed(term: _Derived, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
     """Forward mode: box by box the results and their tangents, by the box's rule or by its cheaper way to both."""
     dom = b.space(point)
-    tangents = _tangents(b, v, dom, "tangent", term)
+    tangents = _tangents(b, v, dom, "tangent", term, term.by)
     with b.at(point):
         wiring = fused(term.children[0], dom)
-    floats = [k for k in wiring.inputs if wiring.wires[k].is_float]
+    floats, ends = _chosen(wiring, wiring.inputs, term.by), _chosen(wiring, wiring.outputs, term.of)
     at: dict[int, Wire] = dict(zip(wiring.inputs, flatten(point), strict=True))
     moved: dict[int, Wire | None] = dict(zip(floats, tangents, strict=True))
-    for box, rule in zip(wiring.boxes, _needed_rules(wiring, floats), strict=True):
-        own = [moved.get(k) for k in box.ins if wiring.wires[k].is_float]
+    for box, rule in zip(wiring.boxes, _needed_rules(wiring, floats, ends), strict=True):
+        own = [moved.get(k) for k in _floats(wiring, box.ins)]
         if rule is None or all(t is None for t in own):
             _lay(b, wiring, box, at)
             continue
@@ -300,12 +336,14 @@ def _pushed(term: D, b: Builder, point: Any, v: Any) -> tuple[Any, Any]:
         if found is not None:
             outs, made = found
             at.update(zip(box.outs, outs, strict=True))
+            moved.update(zip(_floats(wiring, box.outs), made, strict=True))
         else:
             _lay(b, wiring, box, at)
-            made = rule.structure.apply(b, rule.coefficients(ins, tuple([at[k] for k in box.outs])), own)
-        moved.update(zip([k for k in box.outs if wiring.wires[k].is_float], made, strict=True))
-    dys = [moved.get(k) for k in wiring.outputs if wiring.wires[k].is_float]
-    return rebuild(wiring.cod, [at[k] for k in wiring.outputs]), filled(b, wiring.cod, dys)
+            reads, writes = _ends(wiring, box, rule)
+            slots = rule.coefficients(ins, tuple([at[k] for k in box.outs]))
+            moved.update(zip(writes, rule.structure.apply(b, slots, [moved.get(k) for k in reads]), strict=True))
+    made = filled(b, wiring.cod, [moved.get(k) for k in ends], term.of)
+    return rebuild(wiring.cod, [at[k] for k in wiring.outputs]), made
 
 
 @share
@@ -320,9 +358,9 @@ class ReverseDifferential(_Derived):
         dom = b.space(point)
         with b.at(point):
             wiring = fused(self.children[0], dom)
-        cotangents = _tangents(b, w, wiring.cod, "cotangent", self)
-        _, network, slots = linear_graph(b, wiring, flatten(point))
-        return filled(b, dom, network.T.apply(b, slots, cotangents))
+        cotangents = _tangents(b, w, wiring.cod, "cotangent", self, self.of)
+        _, network, slots = linear_graph(b, wiring, flatten(point), self.by, self.of)
+        return filled(b, dom, network.T.apply(b, slots, cotangents), self.by)
 
 
 @constructor(morphisms="f")

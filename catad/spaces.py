@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from catad import errors
-from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtypes
 from catad.documented import documented
 
 Value = Any  # an array, a number, or a tuple of values
@@ -295,6 +295,11 @@ def tangent_space(space: Space) -> Space:
     return tangents
 
 
+def some_tangents(space: Space, leaves: tuple[int, ...] | None) -> Space:
+    """The tangent space, or the product of the leaves at these positions, which are floating ones."""
+    return tangent_space(space) if leaves is None else Product(tuple([space.leaves[i] for i in leaves]))
+
+
 def rebuild(space: Space, leaves: Sequence[Any], node: Callable[[tuple[Any, ...]], Any] = tuple) -> Any:
     """Builds a value from its leaves, one for each tensor of a space: a nested tuple, or what `node` makes of the parts."""
     if isinstance(space, Tensor):
@@ -354,14 +359,12 @@ def space_like(value: Value, leaves: Sequence[Space]) -> Space:
 def as_leaves(value: Value) -> list[Any]:
     """The leaves of a value as arrays; Python numbers are weak: they take the dtype of the arrays beside them (NEP 50)."""
     leaves = flatten(value)
-    weak = [i for i, leaf in enumerate(leaves) if is_weak(leaf)]
+    weak = [leaf for leaf in leaves if is_weak(leaf)]
     if not weak:
         return [as_array(leaf) for leaf in leaves]
     strong = [as_array(leaf) for leaf in leaves if not is_weak(leaf)]
-    xp, beside, it = common_module(strong), [leaf.dtype for leaf in strong], iter(strong)
-    if any(isinstance(leaves[i], float) for i in weak) and not any(dtype.kind == "f" for dtype in beside):
-        beside.append(np.dtype(np.float64))  # a Python float is one to the integers beside it, too
-    return [as_number(xp, leaf, weak_dtype(leaf, beside)) if is_weak(leaf) else next(it) for leaf in leaves]
+    xp, dtypes, it = common_module(strong), iter(weak_dtypes(weak, [leaf.dtype for leaf in strong])), iter(strong)
+    return [as_number(xp, leaf, next(dtypes)) if is_weak(leaf) else next(it) for leaf in leaves]
 
 
 def space_of(value: Value) -> Space:

@@ -5,14 +5,15 @@ PyTorch is imported when `as_function` is called. Tensors on a GPU need CuPy as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from catad import errors
 from catad.derive import vjp
+from catad.engine import choice, in_force
 from catad.interop import Apart, gradients, library
 from catad.shown import shown
 from catad.terms import MorphismLike, morphism
@@ -25,9 +26,9 @@ def as_function(f: MorphismLike) -> Callable[..., Any]:
 
     Arguments and results have the trees of f, with tensors for arrays. All tensors of a call lie on one device: those of the
     CPU run as arrays of NumPy, those of a GPU as arrays of CuPy, on PyTorch's current stream. Their memory is shared, not
-    copied. `loss.backward()` and `torch.autograd.grad` call the pullback of f. Second derivatives are not recorded, so
-    `create_graph=True` raises `DerivativeError`; `as_function(ct.grad(f))` is the first derivative as a function. Integer
-    tensors have no gradient, and dtypes are those of f.
+    copied. `loss.backward()` and `torch.autograd.grad` call the pullback of f, on the engine that was in force when f was called.
+    Second derivatives are not recorded, so `create_graph=True` raises `DerivativeError`; `as_function(ct.grad(f))` is the first
+    derivative as a function. Integer tensors have no gradient, and dtypes are those of f.
 
     Raises `EngineError` where PyTorch, or CuPy for tensors on a GPU, is missing, `DeviceError` for tensors of several devices,
     and `SpaceError` for an argument that is no morphism and for tensors that are sparse, quantized or of other dtypes.
@@ -56,6 +57,7 @@ def _function(torch: Any, term: Any) -> Any:
     class Morphism(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, given: Apart, made: list[Apart], *leaves: Any) -> tuple[Any, ...]:
+            ctx.engine = choice.chosen(), in_force.checks.get()  # PyTorch may call `backward` in a thread of its own
             with _beside(torch, leaves):
                 args = given.filled([_array(torch, leaf) for leaf in leaves])
                 y, ctx.pullback = vjp(term, *args) if any(ctx.needs_input_grad) else (term(*args), None)
@@ -70,7 +72,7 @@ def _function(torch: Any, term: Any) -> Any:
         def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
             if torch.is_grad_enabled():  # what is asked for would be taken as a constant
                 raise errors.DerivativeError(errors.second_derivative_in_torch(term))
-            with _beside(torch, cotangents):
+            with choice.use_engine(*ctx.engine), _beside(torch, cotangents):
                 pairs = zip(cotangents, ctx.of_result, strict=True)
                 given = [_array(torch, v.contiguous()) if is_float else () for v, is_float in pairs]
                 found = gradients(ctx.floats, ctx.floats, ctx.pullback(ctx.made.filled(given)[0]))
@@ -106,28 +108,16 @@ def _tensor(torch: Any, leaf: Any) -> Any:
     return torch.from_numpy(np.asarray(leaf))
 
 
-def _beside(torch: Any, leaves: Sequence[Any]) -> AbstractContextManager[Any]:
+@contextmanager
+def _beside(torch: Any, leaves: Sequence[Any]) -> Iterator[None]:
     """CuPy on the device and the stream of PyTorch. Raises `DeviceError` for tensors of several devices."""
     devices = list(dict.fromkeys([leaf.device for leaf in leaves if isinstance(leaf, torch.Tensor)]))
     if len(devices) > 1:
         raise errors.DeviceError(errors.tensors_apart(devices))
     if not devices or devices[0].type != "cuda":
-        return nullcontext()
+        yield
+        return
     cupy = library("cupy", "a tensor on a GPU", '"catad[cuda12]"')
-    stream = cupy.cuda.ExternalStream(torch.cuda.current_stream(devices[0]).cuda_stream, devices[0].index)
-    return _both(cupy.cuda.Device(devices[0].index), stream)
-
-
-class _both:
-    """A device and a stream, entered one after the other."""
-
-    def __init__(self, *contexts: Any) -> None:
-        self.contexts = contexts
-
-    def __enter__(self) -> None:
-        for one in self.contexts:
-            one.__enter__()
-
-    def __exit__(self, *found: Any) -> None:
-        for one in reversed(self.contexts):
-            one.__exit__(*found)
+    stream, number = torch.cuda.current_stream(devices[0]).cuda_stream, devices[0].index
+    with cupy.cuda.Device(number), cupy.cuda.ExternalStream(stream, number):
+        yield

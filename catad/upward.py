@@ -10,7 +10,10 @@ from catad.engine.notices import notice
 from catad.engine.program import Program, cost_of, program_of, run, run_product, run_structure
 from catad.engine.run import finished
 from catad.fronts import at_space, front_of, is_of_plain_function
-from catad.functors import differential, linearised, reverse_differential, tangent
+from catad.functors import Differential as differential
+from catad.functors import ReverseDifferential as reverse_differential
+from catad.functors import Tangent as tangent
+from catad.functors import linearised
 from catad.kept import kept_of_step
 from catad.linear.constructors import identity as identity_map
 from catad.linear.constructors import join as joined

@@ -7,8 +7,9 @@ stack does not bound the depth of a term.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import compress
 from threading import local
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtypes
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
 from catad.late import late
@@ -236,11 +237,12 @@ class Builder:
         if all(isinstance(leaf, Wire) for leaf in leaves):
             return value
         leaves = [leaf if isinstance(leaf, Wire) or is_weak(leaf) else as_array(leaf) for leaf in leaves]
-        beside = [leaf.dtype for leaf in leaves if not is_weak(leaf)]
+        numbers = [leaf for leaf in leaves if is_weak(leaf)]
+        dtypes = iter(weak_dtypes(numbers, [leaf.dtype for leaf in leaves if not is_weak(leaf)]))
         made = []
         for leaf in leaves:
             if is_weak(leaf):
-                made.append(self.add(late().Constant(as_number(np, leaf, weak_dtype(leaf, beside)), leaf))[0])
+                made.append(self.add(late().Constant(as_number(np, leaf, next(dtypes)), leaf))[0])
             else:
                 made.append(leaf if isinstance(leaf, Wire) else self.apply(late().const(leaf), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
@@ -324,16 +326,18 @@ class Builder:
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
-        """The wiring from inputs to outputs, without the boxes on which no output depends, but for those that must run."""
-        kept, needless = self._needed(flatten(outputs))
+        """The wiring from inputs to outputs, without boxes and their results that no output needs, but for those that must run."""
+        needed, kept, needless = self._needed(flatten(outputs))
         unread = [box for box in needless if box.primitive.must_run]
         must_run = bool(unread) or any(box.primitive.must_run for box in kept)
         if unread and flatten(outputs):
             first, *rest = flatten(outputs)
             for box in unread:
-                first = late().after(self, Wire(self, box.outs[0], self.spaces[box.outs[0]]), first)
+                first = late().after(self, Wire(self, box.outs[-1], self.spaces[box.outs[-1]]), first)
             outputs = rebuild(self.space(outputs), [first, *rest])
-            kept, _ = self._needed(flatten(outputs))
+            needed, kept, _ = self._needed(flatten(outputs))
+        if any(_reads(box, needed) is not None for box in kept):
+            return self._narrowed(dom, flatten(inputs), outputs, kept, needed)
         ends = [wire.number for wire in flatten(outputs)]
         starts = tuple([wire.number for wire in flatten(inputs)])
         made = Wiring(dom, self.space(outputs), tuple(self.spaces), starts, tuple(kept), tuple(ends))
@@ -341,16 +345,25 @@ class Builder:
             made.must_run = True
         return made
 
-    def _needed(self, ends: Sequence[Wire]) -> tuple[list[Box], list[Box]]:
-        """The boxes on which some wires depend, and the others."""
-        needed = {wire.number for wire in ends}
+    def _needed(self, ends: Sequence[Wire]) -> tuple[set[int], list[Box], list[Box]]:
+        """The wires and the boxes on which some wires depend, and the other boxes."""
+        needed = needed_for(self.boxes, [wire.number for wire in ends])
         kept, needless = list[Box](), list[Box]()
-        for box in reversed(self.boxes):
-            there = not needed.isdisjoint(box.outs)
-            (kept if there else needless).append(box)
-            if there:
-                needed.update(box.ins)
-        return kept[::-1], needless
+        for box in self.boxes:
+            (needless if needed.isdisjoint(box.outs) else kept).append(box)
+        return needed, kept, needless
+
+    def _narrowed(self, dom: Space, inputs: Sequence[Wire], outputs: Wires, boxes: list[Box], needed: set[int]) -> Wiring:
+        """The wiring of boxes that give only what is needed."""
+        b = Builder(self.point)
+        at: dict[int, Wire | None] = {wire.number: b.wire(wire.space) for wire in inputs}
+        starts = tuple(at.values())
+        for box in boxes:
+            ins: list[Any] = [at.get(k) for k in box.ins]
+            narrow = _reads(box, needed) is not None
+            outs = box.primitive.narrowed(b, ins, [k in needed for k in box.outs]) if narrow else b.add(box.primitive, *ins)
+            at.update(zip(box.outs, outs, strict=True))
+        return b.finish(dom, starts, rebuild(self.space(outputs), [at[wire.number] for wire in flatten(outputs)]))
 
     def inline(self, wiring: Wiring, ins: Sequence[Wire]) -> list[Wire]:
         """The wires of a wiring's outputs when its inputs are the given wires."""
@@ -358,6 +371,21 @@ class Builder:
         for box in wiring.boxes:
             at.update(zip(box.outs, self.add(box.primitive, *[at[k] for k in box.ins]), strict=True))
         return [at[k] for k in wiring.outputs]
+
+
+def needed_for(boxes: Sequence[Box], ends: Iterable[int]) -> set[int]:
+    """The wires on which some wires depend, these among them."""
+    needed = set(ends)
+    for box in reversed(boxes):
+        if not needed.isdisjoint(box.outs):
+            flags = _reads(box, needed)
+            needed.update(box.ins if flags is None else compress(box.ins, flags))
+    return needed
+
+
+def _reads(box: Box, needed: set[int]) -> Sequence[bool] | None:
+    """What a box reads for the results that are needed; None where it gives the others, too."""
+    return None if needed.issuperset(box.outs) else box.primitive.needs(tuple([k in needed for k in box.outs]))
 
 
 def _numbers(wires: Wires) -> Hashable:
@@ -410,32 +438,39 @@ def share(cls: type[D]) -> type[D]:
 
 
 def point_of(term: D, x: Any) -> tuple[list[Any], Space]:
-    """The leaves of a point as arrays, and its space; a Python integer that is used as an index stays one beside floats."""
-    leaves = as_leaves(x)
-    dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-    given = flatten(x)
-    integers = [k for k, leaf in enumerate(given) if type(leaf) is int and leaves[k].dtype.kind == "f"]
-    if not integers:
-        return leaves, dom
-    first = dom
-    for k in cached(term, ("indices", dom, *integers), lambda: _indices(term, first, integers)):
-        leaves[k] = common_module(leaves).asarray(given[k], dtype=np.int64)
-        dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+    """The leaves of a point as arrays, and its space; a Python integer that must be one stays an integer beside floats."""
+    leaves, given = as_leaves(x), flatten(x)
+    dom, integers = with_integers(term, space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves]), given)
+    for k in integers:
+        leaves[k] = as_number(common_module(leaves), given[k], np.dtype(np.int64))
     return leaves, dom
 
 
-def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
+def with_integers(term: D, dom: Space, given: Sequence[Any]) -> tuple[Space, Sequence[int]]:
+    """A domain, and which of its leaves are Python integers that are beside floats, but which the term takes as integers only."""
+    leaves: list[Space] = list(dom.leaves)
+    asked = [k for k, leaf in enumerate(given) if type(leaf) is int and dom.leaves[k].dtype.kind == "f"]
+    if not asked:
+        return dom, ()
+    found: Sequence[int] = cached(term, ("integers", dom, *asked), lambda: _integers(term, dom, asked))
+    for k in found:
+        leaves[k] = Tensor((), np.int64)
+    return rebuild(dom, leaves, Product), found
+
+
+def _integers(term: D, dom: Space, asked: Sequence[int]) -> Sequence[int]:
     """Which of some floating leaves of a domain have to be integers for the term to be laid out."""
     found: list[int] = []
     leaves: list[Space] = list(dom.leaves)
     while True:
         try:
             wire(term, rebuild(dom, leaves, Product))
-        except errors.NotAnIndex as error:
-            if error.wire not in integers or error.wire in found:
+        except (errors.NotAnIndex, errors.NotAnInteger) as error:
+            wanted = [error.wire] if isinstance(error, errors.NotAnIndex) else [k for k in asked if k not in found]
+            if not wanted or not {*wanted} <= {*asked} - {*found}:
                 return ()  # the error is met again, where it is reported
-            found.append(error.wire)
-            leaves[error.wire] = Tensor((), np.int64)
+            found += wanted
+            leaves = [Tensor((), np.int64) if k in found else leaf for k, leaf in enumerate(leaves)]
         except errors.CatadError:
             return tuple(found)
         else:

@@ -149,6 +149,14 @@ def _left_as_found():
 
 
 @pytest.fixture
+def process_settings():
+    """What a script sets for a process of its own, such as the environment and the number of threads, is put back."""
+    before = left_behind.state()
+    yield
+    left_behind.put_back(before)
+
+
+@pytest.fixture
 def interruptible():
     """Ctrl-C interrupts, also where the shell has told its children to ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

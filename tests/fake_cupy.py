@@ -3,6 +3,9 @@
 Array code runs as on strict arrays. The driver takes the block of arguments apart as that of NVIDIA does, and runs the kernel in
 the words of the emulator. It counts what makes the host wait (`reads`). A stream that is captured notes launches and fills
 instead of running them, and raises where the host would wait. `limit` bounds the bytes of all arrays, `seed` draws orders.
+
+The current device, its context and the current streams are those of a thread. A thread has no context until it sets a device or
+asks for free memory; the real CuPy gives it one in other calls too, and so hides where it is missing.
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from catad.testing.emulator.device import EmulatedDevice
+from catad.testing.emulator.device import Address, EmulatedDevice
 
-from .fake_driver import driver_of
+from .fake_driver import driver_of, here, set_device
 from .strict_arrays import Strict, StrictArray, _Function, _unwrap, _wrap
 
 METHODS = {"reshape", "astype", "copy", "sum", "any", "all", "min", "max", "ravel", "transpose", "take", "view"}
@@ -44,7 +47,7 @@ def _replayed(plain: Any) -> Any:
 
     def method(*args: Any, **kwargs: Any) -> Any:
         made = plain(*args, **kwargs)
-        noted = Stream._current[-1].captured
+        noted = Stream.current().captured
         if noted is not None:
             noted.append((lambda: _into(made, plain(*args, **kwargs)), (made, args, kwargs)))
         return made
@@ -75,7 +78,7 @@ class FakeArray(StrictArray):
 
     def __init__(self, data: np.ndarray) -> None:
         super().__init__(data)
-        self.device = Device(fake.current)
+        self.device = Device(here.device)
         fake.count(data)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -92,8 +95,8 @@ class FakeArray(StrictArray):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         strides = None if self._data.flags.c_contiguous else self.strides
-        here = {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data.ptr, False), "strides": strides}
-        return {**here, "descr": self.dtype.descr, "stream": Stream._current[-1].ptr or 1, "version": 3}
+        shown = {"shape": self.shape, "typestr": self.dtype.str, "data": (self.data.ptr, False), "strides": strides}
+        return {**shown, "descr": self.dtype.descr, "stream": Stream.current().ptr or 1, "version": 3}
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return _CUDA, self.device.id
@@ -160,22 +163,30 @@ class _FakeFunction(_Function):
 
 
 class Stream:
-    """A stream; what it is given to do is done at once, or when it is captured, noted."""
+    """A stream of a device, or of any (-1); what it is given to do is done at once, or when it is captured, noted."""
 
-    _current: ClassVar[list[Stream]] = []
     null: ClassVar[Stream]
 
-    def __init__(self, ptr: int | None = None) -> None:
-        self.ptr = 16 * (1 + fake.streams) if ptr is None else ptr
+    def __init__(self, ptr: int | None = None, device_id: int = -1) -> None:
+        self.ptr, self.device_id = (16 * (1 + fake.streams), here.device) if ptr is None else (ptr, device_id)
         fake.streams += 1
         self.captured: list[tuple[Any, Any]] | None = None
 
+    @staticmethod
+    def current() -> Stream:
+        """That of this thread and its device."""
+        return here.streams.setdefault(here.device, [Stream.null])[-1]
+
     def __enter__(self) -> Stream:
-        self._current.append(self)
+        if self.device_id not in (-1, here.device):
+            raise RuntimeError("The device that the stream is created on does not match with the current device")
+        Stream.current()
+        self._within = here.streams[here.device]
+        self._within.append(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._current.pop()
+        self._within.pop()
 
     def is_capturing(self) -> bool:
         return self.captured is not None
@@ -251,14 +262,18 @@ class Fake(Strict):
     def __init__(self) -> None:
         self.streams = self.linked = 0
         self._live: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()
-        self.functions: list[tuple[Any, int]] = []
+        self._devices: dict[int, int] = {}
+        self.functions: list[tuple[Any, int, int]] = []
         self.reset()
+        self.thread = here
         self.asnumpy = lambda a: a.get()
         self.get_array_module = lambda *args: self if any(isinstance(a, FakeArray) for a in args) else np
         self.get_default_memory_pool = Pool
         runtime = SimpleNamespace(
             driverGetVersion=lambda: self.version,
-            getDevice=lambda: self.current,
+            getDevice=lambda: here.device,
+            setDevice=set_device,
+            memGetInfo=lambda: set_device(here.device),
             getDeviceProperties=lambda number: {"name": b"a fake GPU"},
             CUDARuntimeError=CUDARuntimeError,
         )
@@ -267,9 +282,9 @@ class Fake(Strict):
             runtime=runtime,
             driver=driver,
             function=function,
-            get_current_stream=lambda: Stream._current[-1],
+            get_current_stream=Stream.current,
             Stream=Stream,
-            ExternalStream=lambda ptr, device_id=-1: Stream(ptr),
+            ExternalStream=Stream,
             Event=Event,
             Device=Device,
             alloc_pinned_memory=_pinned,
@@ -278,26 +293,26 @@ class Fake(Strict):
 
     def reset(self, seed: int = 0) -> None:
         """As it is at first."""
-        self.version, self.current, self.capabilities = 12040, 0, {0: "90", 1: "90", 2: "61"}
+        self.version, self.capabilities = 12040, {0: "90", 1: "90", 2: "61"}
         self.reads, self.launches, self.late, self.broken = list[str](), list[tuple[str, int]](), False, None
         self.copied = list[int]()  # the bytes of each copy from the host
         self.limit: float = math.inf
         self.gpu = EmulatedDevice(seed)
         self.random = np.random.default_rng(seed)
-        Stream._current[1:] = []
+        here.__init__()  # type: ignore[misc]
 
     def is_available(self) -> bool:
         return True
 
     def wait(self, why: str) -> None:
         """The host waits for the device."""
-        if Stream._current[-1].captured is not None:
+        if Stream.current().captured is not None:
             raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing")
         self.reads.append(why)
 
     def do(self, do: Any, keep: Any) -> None:
         """Have the device do something."""
-        noted = Stream._current[-1].captured
+        noted = Stream.current().captured
         if noted is None:
             do()
         else:
@@ -307,10 +322,19 @@ class Fake(Strict):
         """Arrays count once, however many views show them. A graph keeps what it uses."""
         while isinstance(data.base, np.ndarray):
             data = data.base
-        self._live[id(data)] = data
-        noted = Stream._current[-1].captured
+        if id(data) not in self._live:
+            self._live[id(data)], self._devices[id(data)] = data, here.device
+        noted = Stream.current().captured
         if noted is not None:
             noted.append((lambda: None, data))
+
+    def address(self, pointer: int) -> tuple[Address, int]:
+        """Where a pointer may be followed to, and the device on which that is. Nothing may be read that is no array any more."""
+        for data in [found for ref in self._live.valuerefs() if (found := ref()) is not None]:
+            found = Address(data, pointer)
+            if found.ends.low <= pointer <= found.ends.high:
+                return found, self._devices[id(data)]
+        raise AssertionError("a kernel is given an address where no array lies")
 
     @property
     def used(self) -> int:
@@ -324,7 +348,7 @@ class Fake(Strict):
         return self.gpu.empty(tuple(shape) if isinstance(shape, (tuple, list)) else (shape,), dtype)
 
     def empty(self, shape: Any, dtype: Any = float) -> FakeArray:
-        """Noise between margins, from the pool."""
+        """Noise, from the pool."""
         return FakeArray(self._room(shape, dtype))
 
     def zeros(self, shape: Any, dtype: Any = float) -> FakeArray:
@@ -359,7 +383,7 @@ class Fake(Strict):
         self._room(made.shape, made.dtype)
         if not isinstance(obj, FakeArray) and made.ndim:  # a number is an argument of a kernel
             self.copied.append(made.nbytes)
-            if Stream._current[-1].captured is not None:
+            if Stream.current().captured is not None:
                 raise CUDARuntimeError("cudaErrorStreamCaptureUnsupported: a copy from the host has a buffer that is reused")
         return FakeArray(made)
 
@@ -368,11 +392,11 @@ class Fake(Strict):
         kind, number = array.__dlpack_device__()
         if kind != _CUDA:
             raise BufferError("unsupported device")
-        capsule = array.__dlpack__(stream=Stream._current[-1].ptr or 1)
+        capsule = array.__dlpack__(stream=Stream.current().ptr or 1)
         _device_in(capsule)[:] = [1, 0]
         plain = SimpleNamespace(__dlpack__=lambda **_: capsule, __dlpack_device__=lambda: (1, 0))
         made = FakeArray(np.from_dlpack(plain))  # type: ignore[arg-type]
-        made.device = Device(number)
+        made.device, self._devices[id(made._data)] = Device(number), number
         return made
 
     @_replayed
@@ -415,15 +439,15 @@ def _device_in(capsule: Any) -> Any:
 
 def _shown(found: dict[str, Any]) -> FakeArray:
     """The array behind a `__cuda_array_interface__`."""
-    here = {key: found[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
-    return FakeArray(np.asarray(SimpleNamespace(__array_interface__=here)))
+    plain = {key: found[key] for key in ("shape", "typestr", "data", "strides")} | {"version": 3}
+    return FakeArray(np.asarray(SimpleNamespace(__array_interface__=plain)))
 
 
 class Device:
     """A device; `with` makes it the current one."""
 
     def __init__(self, number: int | None = None) -> None:
-        self.id = fake.current if number is None else number
+        self.id = here.device if number is None else number
 
     @property
     def compute_capability(self) -> str:
@@ -442,11 +466,13 @@ class Device:
         fake.wait("device")
 
     def __enter__(self) -> Device:
-        self._before, fake.current = fake.current, self.id
+        self._before = here.device
+        if self.id != here.device:
+            set_device(self.id)
         return self
 
     def __exit__(self, *_: object) -> None:
-        fake.current = self._before
+        set_device(self._before)
 
 
 def _pinned(size: int) -> Any:
@@ -457,5 +483,4 @@ def _pinned(size: int) -> Any:
 fake: Any = Fake.__new__(Fake)
 fake.streams = 0
 Stream.null = Stream(0)
-Stream._current.append(Stream.null)
 fake.__init__()  # type: ignore[misc]

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+NOT_OURS = ("PYTEST_", "KMP_")  # variables that pytest sets for each test, and scikit-learn when it is imported
+
 
 def state() -> dict[str, Any]:
-    """What tests share within a process, by name; not what pytest says there, nor scikit-learn when it is imported."""
+    """What tests share within a process, by name."""
     found: dict[str, Any] = {
-        "the environment": {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "KMP_"))},
+        "the environment": {name: value for name, value in os.environ.items() if not name.startswith(NOT_OURS)},
         "the working directory": os.getcwd(),
         "sys.path": list(sys.path),
         "the handler of SIGINT": signal.getsignal(signal.SIGINT),
@@ -37,6 +39,28 @@ def changed(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """A line for each thing that is not as it was."""
     left = [(name, was, after[name]) for name, was in before.items() if after[name] != was]
     return [f"{name} is {_new(was, now)!r}, and was {_new(now, was)!r}" for name, was, now in left]
+
+
+def put_back(before: dict[str, Any]) -> None:
+    """Makes all of it what it was."""
+    for name in os.environ.keys() - before["the environment"].keys():
+        if not name.startswith(NOT_OURS):
+            del os.environ[name]
+    os.environ.update(before["the environment"])
+    os.chdir(before["the working directory"])
+    sys.path[:] = before["sys.path"]
+    signal.signal(signal.SIGINT, before["the handler of SIGINT"])
+    np.seterr(**before["NumPy's treatment of floating-point errors"])
+    np.set_printoptions(**before["NumPy's print options"])
+    sys.setrecursionlimit(before["the recursion limit"])
+    if "the engine in force" in before:
+        from catad.engine import in_force
+        from catad.engine.cpu.run import threads
+
+        in_force.chosen.set(before["the engine in force"])
+        in_force.checks.set(before["the checks in force"])
+        if threads.get_num_threads() != before["the number of threads"]:
+            threads.set_num_threads(before["the number of threads"])
 
 
 def _new(was: Any, now: Any) -> Any:

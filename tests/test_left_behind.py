@@ -33,18 +33,8 @@ LEFT: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("what", LEFT)
 def test_what_is_left_behind_is_seen(what: str, tmp_path: Path) -> None:
     before = left_behind.state()
-    path, threads = list(sys.path), ct.get_num_threads()
     LEFT[what](tmp_path)
     left = left_behind.changed(before, left_behind.state())
-    os.environ.pop("CATAD_LEFT_BEHIND", None)
-    os.chdir(before["the working directory"])
-    sys.path[:] = path
-    signal.signal(signal.SIGINT, before["the handler of SIGINT"])
-    np.seterr(**before["NumPy's treatment of floating-point errors"])
-    np.set_printoptions(**before["NumPy's print options"])
-    sys.setrecursionlimit(before["the recursion limit"])
-    in_force.chosen.set(before["the engine in force"])
-    in_force.checks.set(before["the checks in force"])
-    ct.set_num_threads(threads)
+    left_behind.put_back(before)
     assert len(left) == 1 and left[0].startswith(what)
     assert left_behind.changed(before, left_behind.state()) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -201,6 +202,15 @@ class TestTorch:
             b.mul_(100.0)
         loss.backward()
         assert torch.allclose(a.grad, torch.cos(a.detach()))
+
+    def test_gradients_in_another_thread(self) -> None:
+        x = self.torch.tensor([1.0, 2.0], requires_grad=True)
+        with ct.use_engine("reference"):
+            y = catad.torch.as_function(ct.map(lambda x: x * x) >> ct.sum())(x)
+        thread = threading.Thread(target=y.backward)
+        thread.start()
+        thread.join()
+        assert x.grad.tolist() == [2.0, 4.0]
 
     def test_without_a_tape_nothing_is_kept(self) -> None:
         torch = self.torch

@@ -10,6 +10,14 @@ AUTO = "auto"
 chosen: ContextVar[str | None] = ContextVar("engine", default=None)
 """None until the environment was asked."""
 
-CHECKS = ("late", "now")
+CHECKS = ("late", "now", "first", "off")
 checks: ContextVar[str] = ContextVar("checks", default="late")
-"""When checks of indices on a GPU raise: when the host next looks at what kernels have noted, or at once."""
+"""When checks of indices on a GPU raise: when the host next looks at what kernels have noted, or at once ("now").
+
+Races of kernels are looked for at the first call only ("first"), or never ("off"); else at every call.
+"""
+
+
+def every_call() -> bool:
+    """Whether every call of a kernel looks for races."""
+    return checks.get() not in ("first", "off")

@@ -2,23 +2,27 @@
 
 A value, the coefficients of its derivative and those of its second derivative are sweeps whose bodies differ in what they give
 at each step, and agree in the next state: the same boxes give it, on the same wires.
-So a loop that is met with its derivatives runs once, in whatever order they were composed. Two choices on the same wires are
-one choice between all that both would run. What no box reads of the results is left out.
+So a loop that is met with its derivatives runs once, in whatever order they were composed. A sweep of some states of an earlier
+one, such as that of a gradient beside a value that needs more states, is a part of it. Two choices on the same wires are one
+choice between all that both would run. What no box reads of the results is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from catad.linear.cut import cut
 from catad.linear.either import Choose
 from catad.linear.sweep import Sweep
 from catad.rearrange import it, proj
-from catad.spaces import Product, Space, Unit
+from catad.spaces import Product, Space, Unit, flatten, rebuild
 from catad.term_cache import cached
 from catad.terms import D, fork
 from catad.wiring import Box, Wiring, wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wires
 
 
 def merged(wiring: Wiring) -> Wiring:
@@ -33,11 +37,9 @@ def merged(wiring: Wiring) -> Wiring:
         if not isinstance(box.primitive, (Sweep, Choose)):
             groups.append([box])
             continue
-        found = _known(alike, box)
+        found = _known(alike, box, same)
         if len(found) == 1:
             groups.append(found)
-        else:
-            same.update(zip(_shared(box), _shared(found[0]), strict=True))
     outputs = tuple([same.get(k, k) for k in wiring.outputs])
     parts: dict[Box, list[Box]] = {}
     needed, boxes = set(outputs), list[Box]()
@@ -52,12 +54,21 @@ def merged(wiring: Wiring) -> Wiring:
     return made
 
 
-def _known(alike: dict[Any, list[Box]], box: Box) -> list[Box]:
+def _known(alike: dict[Any, list[Box]], box: Box, same: dict[int, int]) -> list[Box]:
     """The boxes met so far that merge with this one, which is now the last of them."""
     p: Any = box.primitive
     key = (p.giving(it, Unit, Unit), _next_state(p)) if isinstance(p, Sweep) else (p.dom, p.lanes, p.shared)
+    found = alike.get((box.ins, key))
+    if found is None and type(p) is Sweep:
+        for group in alike.values():
+            part = _within(box, group[0])
+            if part is not None:
+                group.append(_on(box, group[0], part))
+                same.update(zip(box.outs, [group[0].outs[i] for i in part[: len(p.state.leaves)]], strict=False))
+                return group
     found = alike.setdefault((box.ins, key), [])
     found.append(box)
+    same.update(zip(_shared(box), _shared(found[0]), strict=True))
     return found
 
 
@@ -84,6 +95,65 @@ def _next_state(sweep: Sweep) -> Hashable:
         return tuple(boxes), tuple([number[k] for k in wiring.outputs])
 
     return cached(sweep.body, ("next state", sweep.dom), made)
+
+
+def _within(box: Box, wider: Box) -> list[int] | None:
+    """Where a sweep reads its leaves among those of a wider sweep of which it has some of the states; None where it has others.
+
+    Two states are equal at each step where they start alike and steps make them alike of alike states, given values and inputs.
+    """
+    p: Any = box.primitive
+    q: Any = wider.primitive
+    if type(q) is not Sweep or (p.n, p.reverse) != (q.n, q.reverse) or not {*box.ins} <= {*wider.ins}:
+        return None
+    numbers: dict[Hashable, int] = {}
+    starts = [[(i, k) for i, own in enumerate(s.parted(ins)) for k in own] for s, ins in ((p, box.ins), (q, wider.ins))]
+    kinds, count = [[numbers.setdefault(("start", *one), len(numbers)) for one in own] for own in starts], 0
+    while count < len({*kinds[0], *kinds[1]}):
+        count = len({*kinds[0], *kinds[1]})
+        for sweep, own in zip((p, q), kinds, strict=True):
+            for i, after in enumerate(_after(sweep, own, numbers)):
+                own[i] = numbers.setdefault(("state", own[i], after), len(numbers))
+    place = {kind: i for i, kind in enumerate(kinds[1])}
+    return [place[kind] for kind in kinds[0]] if place.keys() >= {*kinds[0]} else None
+
+
+def _after(sweep: Sweep, kinds: Sequence[int], numbers: dict[Hashable, int]) -> list[int]:
+    """The kinds of the states after a step, from those of the leaves of its argument."""
+    wiring = wire(sweep.body >> proj(0), sweep.dom)
+    at = dict(zip(wiring.inputs, kinds, strict=True))
+    for box in wiring.boxes:
+        ins = tuple([at[k] for k in box.ins])
+        at.update({k: numbers.setdefault((box.primitive, ins, i), len(numbers)) for i, k in enumerate(box.outs)})
+    return [at[k] for k in wiring.outputs]
+
+
+def _on(box: Box, wider: Box, part: Sequence[int]) -> Box:
+    """A sweep with the states of a wider one, whose leaves at some places are its own."""
+    p: Any = box.primitive
+    q: Any = wider.primitive
+    own = Placed(p.dom, tuple(part)) >> p.body
+    primitive = q.giving(fork(q.body >> proj(0), own >> proj(1), own >> proj(2)), p.sums, p.output)
+    return Box(primitive, wider.ins, (*wider.outs[: len(q.state.leaves)], *box.outs[len(p.state.leaves) :]))
+
+
+class Placed(D):
+    """The leaves at some places of a value, as a value of a space."""
+
+    __slots__ = ("places", "space")
+
+    def __init__(self, space: Space, places: tuple[int, ...]) -> None:
+        self.space, self.places = space, places
+
+    def data(self) -> Hashable:
+        return (self.space, self.places)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        leaves = flatten(x)
+        return rebuild(self.space, [leaves[i] for i in self.places])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Placed, 'Placed')}({self.space!r}, {self.places!r})"
 
 
 def _shared(box: Box) -> list[int]:

@@ -18,6 +18,7 @@ from catad.engine.choice import engine_of
 from catad.engine.counting import counting, not_counting
 from catad.engine.cpu.engine import OFTEN
 from catad.engine.fuse import fuse
+from catad.engine.in_force import every_call
 from catad.engine.reference import REFERENCE
 from catad.engine.run import Run
 from catad.linear.apply import applying
@@ -49,7 +50,7 @@ class Program:
         self.boxes = tuple([box for box in wiring.boxes if box.ins])
         self.checked, self.small = False, small
         self.ran, self._weight = 0, -1
-        self._runs: dict[Engine, Run] = {}
+        self._runs: dict[tuple[Engine, bool], Run] = {}  # by engine, and whether each call looks for races
         own = [box for box in self.boxes if not isinstance(box.primitive, Nesting)]  # programs inside choose by themselves
         sizes = [wiring.wires[k].size for box in own for k in (*box.ins, *box.outs)]
         inner = [box.primitive for box in self.boxes if isinstance(box.primitive, Nesting)]
@@ -59,9 +60,10 @@ class Program:
 
     def on(self, engine: Engine) -> Run:
         """The run of the program on an engine, made once."""
-        found = self._runs.get(engine)
+        key = engine, every_call()
+        found = self._runs.get(key)
         if found is None:
-            found = self._runs[engine] = self._run(engine.steps(self.wiring), self.wiring.outputs)
+            found = self._runs[key] = self._run(engine.steps(self.wiring), self.wiring.outputs)
         return found
 
     def _run(self, steps: Sequence[Step], outputs: Sequence[int]) -> Run:
@@ -107,7 +109,7 @@ class Program:
             self._check(xp, leaves)
         first, self.ran = not self.ran, self.ran + self.weight
         engine = self.engine(xp, first)
-        return self._runs.get(engine) or self.on(engine)
+        return self.on(engine)
 
     def _check(self, xp: Any, leaves: Sequence[Array]) -> None:
         """Checks primitives on the values of the first call: neutral elements, associativity.

@@ -319,6 +319,10 @@ def defined(fn: object) -> str:
     return abbreviated(fn) if code is None else f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}"
 
 
+class NotAnInteger(ScalarError):
+    """A float where a scalar function takes integers only, such as in `range` and in bit operations."""
+
+
 class NeedsTree(ScalarError):
     """A scalar function takes a parameter apart: read it again with the nesting of its parameters (`param_trees`)."""
 

@@ -139,13 +139,14 @@ def ignored_stream(name: str) -> str:
     return text(f"the stream of a launch of {name} is ignored", do="leave it out: a launch is a function of its arguments")
 
 
-def race(name: str, cell: Sequence[int], accesses: Sequence[str], phase: int, curable: bool) -> str:
+def race(name: str, cell: Sequence[int], accesses: Sequence[str], phase: int | None, curable: bool) -> str:
     """Two accesses to one cell that no barrier orders."""
     cure = "put syncthreads() between the two statements" if curable else "let each cell be written by one thread, or use atomics"
+    here = "" if phase is None else f" (here after barrier {phase})"
     return text(
         f"a race at cell {tuple(cell)} of {name}",
         given="; ".join(accesses),
-        expected=f"no thread touches a cell that another one writes between two barriers (here after barrier {phase})",
+        expected=f"no thread touches a cell that another one writes between two barriers{here}",
         do=cure,
     )
 

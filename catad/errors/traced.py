@@ -20,12 +20,12 @@ class TraceError(CatadError, TypeError):
     >>> import catad as ct, numpy as np
     >>> @ct.function
     ... def f(x):
-    ...     return x[: int(x.sum())]
+    ...     return np.zeros(int(x.sum()))
     >>> try:
     ...     f(np.ones(3))
     ... except ct.TraceError as error:
     ...     print(error.message.splitlines()[0])
-    int(x) needs a number, and this value is not known while the function is traced
+    an index or a size needs a number, and this value is not known while the function is traced
     """
 
 
@@ -117,11 +117,24 @@ def needs_a_number(stand_in: Any, what: str) -> str:
     static = 'make it a static parameter, ct.function(static=("n",)), or write it with array code (ct.index, np.where)'
     library = "give NumPy arrays to what meets it, df.to_numpy(): objects of other libraries do not know traced arrays"
     as_it_is = f"leave the call out: a traced array is computed with as it is, and float(x) is a traced number; or {static}"
+    if what == "an index or a size":
+        static = (
+            'make it a static parameter, ct.function(static=("n",)); or write x[k] of an array, np.stack(xs)[k] instead of the '
+            "list xs[k], for i in range(k), np.where(np.arange(n) < k, x, 0)"
+        )
     return text(
         f"{what} needs a number, and this value is not known while the function is traced",
         given=f"{named}a value of {var.space}" + (f", made at {made}" if made else ""),
         expected="a number that does not depend on the arrays",
         do=library if what == "a NumPy array" else as_it_is if what in ("x.item()", "x.tolist()") else static,
+    )
+
+
+def unsigned_number() -> str:
+    return text(
+        "an unsigned integer of 64 bits as a number of Python, which a traced program computes as int64",
+        given="int(x) of a value of uint64, which may be greater than all numbers of int64",
+        do="convert it, x.astype(np.int64), if it is less than 2**63; or compute with it as it is",
     )
 
 

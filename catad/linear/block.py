@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from catad.linear import by_parts
 from catad.linear import entries as matrix
+from catad.linear.apply import applying
 from catad.linear.columns import common_dtype
 from catad.linear.entries import Entries
 from catad.linear.patterns import Entry, Grid, chained, grid_of, union
@@ -396,7 +397,7 @@ def reached_by(structure: Structure, flags: Sequence[bool]) -> list[bool]:
     if isinstance(structure, Sum):
         return [any(line) for line in zip(*[reached_by(part, flags) for part, _ in structure.parts], strict=True)]
     if not isinstance(structure, Block):
-        return [True] * len(structure.cod)
+        return [True] if len(structure.cod) == 1 else list(applying(structure, tuple(flags))[1])
     reached: list[bool] = []
     for line, rows in zip(structure.grid, structure.groups(1), strict=True):
         own = [False] * (rows.stop - rows.start)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from catad.linear.delta import delta, identity
 from catad.linear.entries import Entries
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import Batched, carried
+from catad.linear.narrow import Flags, at_flags, narrow, narrow_spaces, reads
 from catad.linear.patterns import Grid, grid_of, union
 from catad.linear.recurrence import zeros
 from catad.linear.solver import Solver
@@ -93,12 +95,28 @@ class Choose(Nesting):
         first = np.unravel_index(int(xp.argmax(xp.reshape(live, (-1,)).astype(np.int8))), live.shape)
         return [leaf if i in self.shared else _where(xp, live, leaf, leaf[first]) for i, leaf in enumerate(leaves)]
 
+    def needs(self, read: Sequence[bool]) -> Sequence[bool]:
+        sides = [reads(side, self.dom, read) for side in (self.f, self.g)]
+        return (True, *[any(pair) for pair in zip(*sides, strict=True)])
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        live = self.needs(read)
+        f, g = [narrow(side, self.dom, live[1:], (read,)) for side in (self.f, self.g)]
+        shared = [i in self.shared for i in compress(range(len(ins) - 1), live[1:])]
+        (dom,) = narrow_spaces((self.dom,), (live[1:],))
+        made = iter(b.add(Choose(f, g, dom, self.lanes, tuple(compress(range(len(shared)), shared))), *compress(ins, live)))
+        return [next(made) if flag else None for flag in read]
+
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if self.lanes:
             return self._rule_of_lanes(ins, outs)
-        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
+        if not any(by) or not any(of):
             return None
-        sides = [late().linearised(side, self.dom) for side in (self.f, self.g)]
+        part = at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of)
+        sides = [late().linearised(side, self.dom, *part) for side in (self.f, self.g)]
         if all(structure.is_zero for _, structure in sides):
             return None
         found = [_shown(valued, self.dom, structure) for valued, structure in sides]
@@ -119,7 +137,7 @@ class Choose(Nesting):
             own = wires[0].builder.add(along, *wires) if any(made) else ()
             return [wires[0], *[wires[1 + at] for at in shown], *own]
 
-        return Rule(Either((parts[0], parts[1]), slots), coefficients)
+        return Rule(Either((parts[0], parts[1]), slots), coefficients, by, of)
 
     def _rule_of_lanes(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         """That of one lane, for each of them; what lanes share is spread first."""

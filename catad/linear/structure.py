@@ -337,8 +337,9 @@ class WeightedMove(NamedTuple):
 class Rule:
     """The derivative of a box: a structure, and how its slots follow from the wires of arguments and results.
 
-    `structure` goes from the tangents of the floating arguments to those of the floating results. `coefficients(ins, outs)` adds
-    boxes and returns the slots' wires, in their spaces; there are none where the map is constant.
+    `structure` goes from the tangents of the floating arguments to those of the floating results, or only of those that `by` and
+    `of` flag: the others are zero, or nobody asks for them. `coefficients(ins, outs)` adds boxes and returns the slots' wires, in
+    their spaces; there are none where the map is constant.
 
     >>> import catad as ct
     >>> rule = ct.primitive.Rule(ct.linear.identity(ct.f64[3]).structure)
@@ -348,6 +349,8 @@ class Rule:
 
     structure: Structure
     coefficients: Callable[[tuple[Wire, ...], tuple[Wire, ...]], Sequence[Wire]] = lambda ins, outs: ()
+    by: tuple[bool, ...] | None = None
+    of: tuple[bool, ...] | None = None
 
 
 def widest(*spaces: Tensor) -> np.dtype[Any]:

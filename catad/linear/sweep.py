@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from catad.linear.contract import contract
 from catad.linear.cut import Cut, cut
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import carried
+from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow, narrow_spaces
 from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
@@ -104,13 +106,20 @@ class Sweep(Nesting):
         return Kept(xp, self.sums.leaves, _stacked(self.output, self.n))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        if not any(s.is_float for s in ins) or not any(s.is_float for s in outs):
+        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
+        if not any(by) or not any(of):
             return None
-        valued, structure = late().linearised(self.body, self.dom)  # (s, g, u) to ((s', a, o), slots)
+        by, of, _ = differentiated(self.body, self.dom, sum([leaf.is_float for leaf in self.state.leaves]), by, of)
+        if not any(by) or not any(of):
+            return None
+        part = at_flags(self.dom, by), at_flags(self.body.spaces(self.dom), of)
+        valued, structure = late().linearised(self.body, self.dom, *part)  # (s, g, u) to ((s', a, o), slots)
         wiring = wire(valued, self.dom)
         slots = wiring.outputs[len(wiring.outputs) - len(structure.slots) :]
         k, g = len(self.state.leaves), len(self.given.leaves)
-        own = cached(self.body, ("kept", self.dom, self.n), self._kept)
+        own = cached(self.body, ("kept", self.dom, self.n, part), lambda: self._kept(*part))
         again = None if own == slots else cut(valued, self.dom, own, slots)
         varying = depending(wiring, [not k <= i < k + g for i in range(len(wiring.inputs))])
         stacked = dict(zip(wiring.inputs[k + g :], range(k + g, len(wiring.inputs)), strict=True))
@@ -129,11 +138,12 @@ class Sweep(Nesting):
             return [next(same) if j in fixed else shown[at] if at in shown else next(moving) for j, at in enumerate(own)]
 
         counts = [sum(leaf.is_float for leaf in space.leaves) for space in (self.state, self.given, self.sums)]
-        return Rule(SweepMap(structure, self.n, counts[0], counts[1], counts[2], self.reverse, fixed, again), coefficients)
+        states, reads, sums = sum(by[: counts[0]]), sum(by[counts[0] :][: counts[1]]), sum(of[counts[0] :][: counts[2]])
+        return Rule(SweepMap(structure, self.n, states, reads, sums, self.reverse, fixed, again), coefficients, by, of)
 
-    def _kept(self) -> tuple[int, ...]:
+    def _kept(self, by: Leaves, of: Leaves) -> tuple[int, ...]:
         """The wires of a step that its derivative keeps. The layout is looked up here, since it may depend on trip counts."""
-        valued, structure = late().linearised(self.body, self.dom)
+        valued, structure = late().linearised(self.body, self.dom, by, of)
         k, g = len(self.state.leaves), len(self.given.leaves)
         return late().kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
 
@@ -159,6 +169,39 @@ class Sweep(Nesting):
         """What belongs to the leaves of the argument of a step: of the state, of what is given, of the input."""
         k, g = len(self.state.leaves), len(self.given.leaves)
         return leaves[:k], leaves[k : k + g], leaves[k + g :]
+
+    def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
+        """Which results there are where some are read: with the states that these depend on; and which leaves a step reads."""
+        return loop_reads(self.body, self.dom, len(self.state.leaves), tuple(read))
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        there, live = self.live(read)
+        return None if all(there) else live
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        there, live = self.live(read)
+        wires = self.parted(ins)
+        own = [tuple(compress(part, flags)) for part, flags in zip(wires, self.parted(live), strict=True)]
+        if all(there[: len(wires[0])]):  # the same states, so it may become one with other sweeps
+            outs = b.add(self.narrower(there, live), *[w for part in own for w in part])
+        else:
+            body = narrow(self.body, self.dom, live, self.grouped(there))
+            ends = late().looped(b, body, self.n, (own[0], own[1], own[2]), self.reverse)
+            outs = tuple([w for part in ends for w in part])
+        made = iter(outs)
+        return [next(made) if flag else None for flag in there]
+
+    def grouped(self, flags: Flags) -> tuple[Flags, Flags, Flags]:
+        """What belongs to the leaves of the state, of the sums, of the output."""
+        k, m = len(self.state.leaves), len(self.state.leaves) + len(self.sums.leaves)
+        return flags[:k], flags[k:m], flags[m : m + len(self.output.leaves)]
+
+    def narrower(self, there: Flags, live: Flags) -> Sweep:
+        """The sweep with some of its results, of some of the leaves that a step reads."""
+        body = narrow(self.body, self.dom, live, self.grouped(there))
+        state, given, input_ = narrow_spaces((self.state, self.given, self.input), self.parted(live))
+        _, sums, output = narrow_spaces((self.state, self.sums, self.output), self.grouped(there))
+        return Sweep(body, self.n, state, input_, output, self.reverse, given, sums)
 
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(self.n, self.body, self.dom)]
@@ -205,12 +248,49 @@ def exchanged(b: Builder, wire: Wire) -> Wire:
     return contract(b, [axes], [wire], (1, 0, *axes[2:]), wire.shape)
 
 
+def differentiated(body: D, dom: Space, states: int, by: Flags, of: Flags) -> tuple[Flags, Flags, Flags]:
+    """The floating leaves of a step between which its derivative is needed, where some are differentiated and some asked for.
+
+    The first are the states, of which those are needed that both a tangent and a cotangent reach. The last flags are those of the
+    results that cotangents reach.
+    """
+    if len(by) == len(of) == 1:
+        return by, of, of
+    cod = body.spaces(dom)
+    while True:
+        _, step = late().linearised(body, dom, None, at_flags(cod, of))
+        starts = applying(step.T)[1]
+        more = (*[a or c for a, c in zip(of[:states], starts, strict=False)], *of[states:])
+        if more == of:
+            break
+        of = more
+    while True:
+        made = iter(applying(step, by)[1])
+        ends = [flag and next(made) for flag in of]
+        more = (*[a or c for a, c in zip(by[:states], ends, strict=False)], *by[states:])
+        if more == by:
+            break
+        by = more
+    both = [a and c for a, c in zip(by[:states], of, strict=False)]
+    return (*both, *[a and c for a, c in zip(by[states:], starts[states:], strict=True)]), (*both, *ends[states:]), of
+
+
+def present(step: Structure, states: int, there: Flags) -> Flags:
+    """Which leaves of the argument of a step are there at some step, where these are before the first one.
+
+    The others are zeros by structure. The first leaves are the states, which may be there once a step has made them.
+    """
+    made = applying(step, there)[1] if any(there) else there
+    more = (*[a or c for a, c in zip(there[:states], made, strict=False)], *there[states:])
+    return there if more == there else present(step, states, more)
+
+
 class Stepped(D):
     """A structure as the step of a loop: (states, (reads, fixed slots), (other slots, inputs)) to (states, sums, outputs).
 
     `ends` are how many leaves of its argument are states and reads, and of its result states and sums. The argument leaves
-    after the states are there where `present` says so; results that are zero by structure are left out. With `again`, what
-    takes the places of the slots is what they follow from.
+    are there where `present` says so, and so are the states after the step; other results that are zero by structure are left
+    out. With `again`, what takes the places of the slots is what they follow from.
     """
 
     __slots__ = ("again", "ends", "fixed", "present", "structure")
@@ -230,23 +310,23 @@ class Stepped(D):
 
     def made(self) -> tuple[bool, ...]:
         """Which result leaves after the states there are."""
-        states = self.ends[0]
-        return applying(self.structure, (*[True] * states, *self.present))[1][states:]
+        return applying(self.structure, self.present)[1][self.ends[0] :]
 
     def lay_out(self, b: Builder, x: Any) -> Any:
         states, reads, sums = self.ends
         state, given, inputs = [flatten(part) for part in x]
-        there = sum(self.present[:reads])
+        there = sum(self.present[states : states + reads])
         held, moving = iter(given[there:]), iter(inputs)
         count = len(self.structure.slots if self.again is None else self.again.ins)
         slots = [next(held) if j in self.fixed else next(moving) for j in range(count)]
         if self.again is not None:
             slots = self.again.lay_out(b, tuple(slots))
-        rest = iter((*given[:there], *moving))
-        outs = self.structure.apply(b, slots, [*state, *[next(rest) if there else None for there in self.present]])
-        after = [zeros(b, s) if y is None else y for y, s in zip(outs[:states], self.structure.cod, strict=False)]
+        xs = iter((*state, *given[:there], *moving))
+        outs = self.structure.apply(b, slots, [next(xs) if flag else None for flag in self.present])
+        after = compress(zip(outs, self.structure.cod, strict=True), self.present[:states])
         ends = outs[states : states + sums], outs[states + sums :]
-        return (tuple(after), *[tuple([y for y in own if y is not None]) for own in ends])
+        left = tuple([zeros(b, s) if y is None else y for y, s in after])
+        return (left, *[tuple([y for y in own if y is not None]) for own in ends])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         data = [name(self.structure, "structure"), repr(self.ends), repr(self.fixed), repr(self.present)]
@@ -296,14 +376,14 @@ class SweepMap(Structure):
         if all(x is None for x in xs):
             return [None] * len(self.cod)
         k, moving = self.states, [j for j in range(len(slots)) if j not in self.fixed]
-        state = [zeros(b, space) if x is None else x for x, space in zip(xs[:k], self.dom, strict=False)]
-        present = tuple([x is not None for x in xs[k:]])
-        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, present, self.again)
+        there = present(self.step, k, tuple([x is not None for x in xs]))
+        state = [zeros(b, s) if x is None else x for x, s in compress(zip(xs[:k], self.dom[:k], strict=True), there)]
+        stepped = Stepped(self.step, (k, self.reads, self.sums), self.fixed, there, self.again)
         reads, inputs = [[x for x in own if x is not None] for own in (xs[k : k + self.reads], xs[k + self.reads :])]
         given, each = [*reads, *[slots[j] for j in self.fixed]], [*[slots[j] for j in moving], *inputs]
         after, sums, outputs = late().looped(b, stepped, self.n, (state, given, each), self.reverse)
-        made = iter((*sums, *outputs))
-        return [*after, *[next(made) if there else None for there in stepped.made()]]
+        made = iter((*after, *sums, *outputs))
+        return [next(made) if flag else None for flag in (*there[:k], *stepped.made())]
 
     def patterns(self) -> Grid:
         """A loop that only hands a state on: a power of its step. With anything else at each step nothing is said."""

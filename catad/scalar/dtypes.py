@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import errors
-from ..errors import NumberRangeError, ScalarError, text
+from ..errors import NotAnInteger, NumberRangeError, ScalarError, text
 from .ir import Function, Loop, Node, param, postorder
 from .ops import OPS
 
@@ -115,11 +115,11 @@ def result_of(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
         return TRUTH
     if typing in ("bits", "shift"):
         if any(one.dtype.kind == "f" for one in args):
-            raise ScalarError(errors.bits_of_floats(node.op))
+            raise NotAnInteger(errors.bits_of_floats(node.op))
         if promote(args, real).dtype.kind == "f":
             raise ScalarError(errors.bits_without_a_dtype(node.op, [one.dtype for one in args]))
     if typing == "ldexp" and args[1].dtype.kind == "f":
-        raise ScalarError(errors.float_exponent(args[1].dtype))
+        raise NotAnInteger(errors.float_exponent(args[1].dtype))
     if typing == "exponent":
         return Type(INT, True)
     if typing == "int":
@@ -128,7 +128,7 @@ def result_of(node: Node, args: Sequence[Type], real: np.dtype) -> Type:
         return as_real(args[0], real)
     if typing == "index":
         if args[0].dtype.kind == "f":
-            raise ScalarError(errors.float_range(args[0].dtype))
+            raise NotAnInteger(errors.float_range(args[0].dtype))
         return as_number(args[0])
     if typing == "image":
         return _image(node.op, args[0])

@@ -189,6 +189,11 @@ def made_in(steps: tuple[Step, ...]) -> set[int]:
     return found
 
 
+def has_barriers(steps: tuple[Step, ...]) -> bool:
+    """Whether there are barriers among statements, those of loops included."""
+    return any(isinstance(step, Barrier) or (isinstance(step, Repeat) and has_barriers(step.body)) for step in steps)
+
+
 def touched(steps: tuple[Step, ...], written: bool) -> dict[Array, None]:
     """The arrays that statements write into, or all that they touch; those that they declare are left out."""
     found: dict[Array, None] = {}

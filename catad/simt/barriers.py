@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 def reached(low: Lowering, step: Barrier) -> None:
     """Raise where some threads of a block, or of a warp, do not come to a barrier."""
+    low.phase.end()
     path = low.normal(step.path)
     if not low.varying(path) or (step.warp and uniform(low, path)):
         return

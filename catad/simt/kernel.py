@@ -16,6 +16,7 @@ from catad import errors
 from catad.calls import integer
 from catad.engine.notices import notice
 from catad.frozen import Frozen
+from catad.late import late
 from catad.linear.contract import contract
 from catad.scalar.find_source import find_source
 from catad.simt.arrays import Barrier, Body, Declare, Repeat, Step, nodes_of
@@ -26,7 +27,7 @@ from catad.simt.loops import repeated
 from catad.simt.lower import Found, Lowering
 from catad.simt.races import count_of, guarded
 from catad.simt.read import Dims, read_kernel
-from catad.spaces import Space, Tensor, as_leaves, flatten, space_of
+from catad.spaces import Space, Tensor, as_leaves, flatten
 from catad.terms import D
 from catad.vector.constant import Constant
 from catad.wiring import Builder, share
@@ -90,21 +91,27 @@ class Kernel:
 class Launch(D):
     """A kernel at a launch: from all its parameters in order to the arrays that it writes, in order."""
 
-    __slots__ = ("block", "grid", "kernel", "made")
+    __slots__ = ("block", "grid", "kernel", "made", "weak")
 
     def __init__(
-        self, kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int], made: tuple[tuple[str, str], ...]
+        self,
+        kernel: Kernel,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        made: tuple[tuple[str, str], ...],
+        weak: tuple[str, ...] = (),
     ) -> None:
-        self.kernel, self.grid, self.block, self.made = kernel, grid, block, made
+        self.kernel, self.grid, self.block, self.made, self.weak = kernel, grid, block, made, weak
 
     def data(self) -> Hashable:
-        return (self.kernel.frozen.key, self.kernel.max_steps, self.grid, self.block, self.made)
+        return (self.kernel.frozen.key, self.kernel.max_steps, self.grid, self.block, self.made, self.weak)
 
     def recipe(self) -> tuple[Callable[..., D], tuple[Any, ...]]:
-        return Launch, (self.kernel, self.grid, self.block, self.made)
+        return Launch, (self.kernel, self.grid, self.block, self.made, self.weak)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         more = "".join([f".returning({n!r}, like={like!r})" for n, like in self.made])
+        more += f".with_numbers({', '.join(map(repr, self.weak))})" if self.weak else ""
         return f"{name(self.kernel, self.kernel.__name__)}[{_short(self.grid)}, {_short(self.block)}]{more}"
 
     def returning(self, name: str, like: str) -> Launch:
@@ -112,7 +119,11 @@ class Launch(D):
         for one in (name, like):
             if one not in self.kernel.names:
                 raise errors.ArgumentError(errors.no_such_parameter(self.kernel.__name__, one, self.kernel.names))
-        return Launch(self.kernel, self.grid, self.block, (*self.made, (name, like)))
+        return Launch(self.kernel, self.grid, self.block, (*self.made, (name, like)), self.weak)
+
+    def with_numbers(self, *names: str) -> Launch:
+        """The launch whose named parameters are Python's numbers, which take the dtype of what they meet in the kernel."""
+        return Launch(self.kernel, self.grid, self.block, self.made, names)
 
     def when_unread(self, where: str | None) -> str:
         """What a function of which nobody reads this launch is told."""
@@ -178,10 +189,12 @@ class Launch(D):
     def _run(self, b: Builder, body: Body, at: dict[str, Wire], found: list[Found] | None) -> list[Wire]:
         low = Lowering(b, self.lanes(body), repeated, found)
         for name, k in body.numbers:
-            low.bind(k, at[name])
+            own = low.bind(k, at[name])
+            low.weak.update([own] if name in self.weak else [])
         arrays = {array.name: array for array in body.arrays}
         low.versions.update({array: at[name] for name, array in arrays.items()})
         low.run(body.steps)
+        low.phase.end()
         return [low.versions[arrays[name]] for name in body.written]
 
     def lanes(self, body: Body) -> Lanes:
@@ -204,8 +217,9 @@ class Launch(D):
         x[i - 1]  line 5  read  shifted view; reverse: view, no atomics (index i - 1, one thread a cell)
         y[i]  line 5  store  plain stores; reverse: view, no atomics (index i, one thread a cell)
         """
-        space = args[0] if len(args) == 1 and isinstance(args[0], Space) else space_of(args if len(args) != 1 else args[0])
-        return explained(self.sites(space))
+        term, space = late().at_domain(self, args, {})
+        assert isinstance(term, Launch)
+        return explained(term.sites(space))
 
     def sites(self, spaces: Space) -> list[Found]:
         """What became of each site at a space of arguments."""

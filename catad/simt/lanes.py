@@ -138,6 +138,12 @@ class Lanes:
         sizes, order = self._apart()
         return reshaped(b, transposed(b, reshaped(b, wire, sizes), order), (math.prod(sizes),))
 
+    def place(self, position: int) -> tuple[int, ...]:
+        """The places on the axes of the thread at a position in linear order, trip after trip."""
+        numbers = np.arange(math.prod(self.sizes))
+        order = self.linear(numbers) if self._whole else numbers[self._order()]
+        return tuple([int(k) for k in np.unravel_index(order[position], self.sizes)]) if self.sizes else ()
+
     def linear(self, numbers: np.ndarray) -> np.ndarray:
         """The numbers of all threads in linear order, of an array of NumPy."""
         sizes, order = self._apart()

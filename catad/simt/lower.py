@@ -21,9 +21,10 @@ from catad.linear.reindex import axis, whole
 from catad.scalar import Function, Node, Type, apply, const, param
 from catad.scalar.simplify import FALSE, TRUE, replace
 from catad.simt.affine import Box, Form, Forms, both, boxed, conjuncts, injective
-from catad.simt.arrays import Array, Atomic, Barrier, Bounded, Declare, Load, Repeat, Site, Step, Store
+from catad.simt.arrays import Array, Atomic, Barrier, Bounded, Declare, Load, Repeat, Site, Step, Store, has_barriers
 from catad.simt.barriers import reached
 from catad.simt.lanes import Lanes
+from catad.simt.phases import Phase
 from catad.simt.python_numbers import adapted
 from catad.simt.stores import store
 from catad.simt.versions import Versions
@@ -76,7 +77,7 @@ class Lowering:
         self.wires += [coordinate(b, self.sizes, k) for k in range(len(self.sizes))]
         self.map: dict[Node, Node] = dict(lanes.coordinates)
         self.versions = Versions(b)
-        self.found = found
+        self.found, self.phase = found, Phase(self)
         self.views: dict[int, tuple[Wire, Sequence[Form]]] = {}  # wires that are arrays read at affine indices
 
     # -- expressions
@@ -198,6 +199,8 @@ class Lowering:
                     trips = apply("select", self.normal(path), scalar.cast(np.int64, self.normal(count)), const(0))
                     self.bind(step.out, self.b.add(Ended(step.most, step.where), self.computed(trips)[0])[0])
                 case Repeat():
+                    if has_barriers(step.body):
+                        self.phase.end()
                     self.repeated(self, step)
 
     def poisoned(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Wire:
@@ -320,6 +323,7 @@ class Lowering:
         if path is FALSE:
             self.bind(out, self.b.add(Constant(np.zeros((), dtype=self.versions.space(site.array)[1])))[0])
             return
+        self.phase.note("read", site, index, path)
         forms = self.view_of(site, index, path)
         if forms is not None:
             self.note_view(site, forms, path)
@@ -415,6 +419,7 @@ class Lowering:
         if path is FALSE:
             self.bind_if(step.out, lambda: self.b.add(Constant(np.zeros((), dtype=site.array.dtype)))[0])
             return
+        self.phase.note("atomic", site, index, path)
         old = self.versions[site.array]
         v = self.written(path, self.normal(step.value), old.dtype)
         forms = self.view_of(site, index, path)

@@ -19,6 +19,7 @@ import numpy as np
 from catad import errors, scalar
 from catad.boxes import box
 from catad.capture import check_not_captured
+from catad.engine.in_force import checks
 from catad.linear.gather import spread_over
 from catad.scalar import Function, Node, param
 from catad.scalar.simplify import replace
@@ -337,6 +338,8 @@ class Unraced(Waiting):
         return len(self.given)
 
     def check(self, xp: Any, *arrays: Any) -> None:
+        if checks.get() == "off":
+            return
         check_not_captured(xp, "indices of a kernel that are compared at the first call")
         numbers = [array if xp is np else array.get() for array in arrays]
         compare(self.dims, self.body, dict(zip(self.given, numbers, strict=True)))

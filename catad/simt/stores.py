@@ -16,6 +16,7 @@ from catad.scalar import Node, apply, param
 from catad.scalar.simplify import FALSE, TRUE
 from catad.simt.affine import Box, Form, both, boxed, injective
 from catad.simt.arrays import Array, Site
+from catad.simt.one_writer import OneWriter, Stored
 from catad.simt.versions import Piece
 from catad.simt.views import window
 from catad.vector.index import LastWriter
@@ -43,10 +44,11 @@ def store(low: Lowering, site: Site, value: Node) -> None:
             said = ", ".join(map(low.lanes.said, forms))
             low.note(site, "store", "plain stores", "view", True, f"index {said}, one thread a cell")
             if 0 not in box.sizes:
+                low.phase.note("store", site, index, path)
                 _plain(low, site.array, inner, box, both(rest), value)
             return
     low.note(site, "store", "last writer", "gather", True, "")
-    low.versions[site.array] = _last_written(low, low.versions[site.array], index, path, value)
+    low.versions[site.array] = _last_written(low, site, index, path, value)
 
 
 def _plain(low: Lowering, array: Array, forms: Sequence[Form], box: Box, path: Node, value: Node) -> None:
@@ -80,12 +82,16 @@ def _among_others(low: Lowering, old: Wire, forms: Sequence[Form], box: Box, pat
     return mapped(low.b, [apply("select", scalar.truth(param(0)), param(1), param(2))], [mask, new, old])[0]
 
 
-def _last_written(low: Lowering, old: Wire, index: Sequence[Node], path: Node, value: Node) -> Wire:
-    """A store at any indices: the last thread that comes to a cell wins."""
+def _last_written(low: Lowering, site: Site, index: Sequence[Node], path: Node, value: Node) -> Wire:
+    """A store at any indices, which must differ from thread to thread; of the trips of a thread the last one wins."""
+    old, array = low.versions[site.array], site.array
     size = math.prod(old.shape)
     at, v = low.computed(low.flat(index, old.shape, path), low.written(path, value, old.dtype))
     at, v = low.in_order(at), low.in_order(v)
-    (writer,) = low.b.add(LastWriter(size), at)
+    last = LastWriter(size)
+    one = OneWriter(last, Stored(low.lanes, array.name, old.shape, len(array.shape), site.where))
+    (writer,) = low.b.add(one if array.place in ("global", "shared") else last, at)  # others are those of one thread
+    low.phase.note("store", site, index, path, writer)
     (new,) = low.b.add(Gathered(rows_of(v.shape, (size,))), writer, v)
     chosen = apply("select", apply("ge", param(0), 0), param(1), param(2))
     return reshaped(low.b, mapped(low.b, [chosen], [writer, new, reshaped(low.b, old, (size,))])[0], old.shape)

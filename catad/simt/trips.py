@@ -8,7 +8,7 @@ threads on an axis, and all that is asked for, one axis has both.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -34,9 +34,11 @@ from catad.simt.arrays import (
     rewritten,
     touched,
 )
+from catad.simt.cells import carried
 from catad.simt.folds import contracted, folded, joined, neutral, recognised
 from catad.simt.lanes import Lanes, Trips
 from catad.simt.lower import Found, Lowering
+from catad.simt.phases import Phase
 from catad.spaces import Tensor
 from catad.vector.merge_axes import reshaped
 from catad.wiring import Builder
@@ -52,6 +54,28 @@ AT_ONCE = 1 << 24
 
 def at_once(low: Lowering, step: Repeat, trips: int) -> bool:
     """Add the boxes of a loop whose trips are done at once; False, and nothing has happened, where that is not proved."""
+    return _in_numbers(low, step, trips) or _done(low, step, trips)
+
+
+def _in_numbers(low: Lowering, step: Repeat, trips: int) -> bool:
+    """The same for the loop that carries as numbers the cells that it updates."""
+    cells = carried(low, step)
+    if cells.step == step or trips <= FEW:
+        return False
+    phase, low.phase = low.phase, Phase(low)
+    notes = 0 if low.found is None else len(low.found)
+    low.run(cells.before)
+    done = _done(low, cells.step, trips, cells.fits)
+    if done:
+        low.run(cells.behind)
+    elif low.found is not None:
+        del low.found[notes:]
+    low.phase = phase
+    return done
+
+
+def _done(low: Lowering, step: Repeat, trips: int, asked: Callable[[Mapping[int, Type]], bool] = lambda types: True) -> bool:
+    """The same for a loop as it is, where the types of the numbers that it carries are as asked."""
     operators = recognised(step)
     if operators is None or trips == 0 or (operators and trips <= FEW) or not _simple(step.body):
         return False
@@ -59,7 +83,7 @@ def at_once(low: Lowering, step: Repeat, trips: int) -> bool:
     for one in found[bool(operators) :]:
         if one is not None and one.apart():
             types = one.types()
-            if one.fits(operators, types):
+            if asked(types) and one.fits(operators, types):
                 one.run(operators, types)
                 return True
     return False

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad import errors
+from catad.arrays import is_weak
 from catad.simt.kernel import Launch
 from catad.simt.read import dtype_of
 from catad.simt.words import WARP, running
@@ -251,7 +252,9 @@ def recorded(launch: Launch, *args: Any) -> tuple[Any, list[Access]]:
     record: list[Access] = []
     given = arguments(launch, args, "ct.testing.threads")
     data = [arg.copy() for arg in given]
-    watched = [Watched(n, d, None, record) if d.ndim else d[()] for n, d in zip(launch.kernel.names, data, strict=False)]
+    numbers = [one if is_weak(one) else d[()] for one, d in zip(launch.filled(args), data, strict=True)]
+    named = zip(launch.kernel.names, data, numbers, strict=False)
+    watched = [Watched(name, d, None, record) if d.ndim else number for name, d, number in named]
     for number, index in enumerate(_indices(launch.grid)):
         _Block(launch, number, index, record).run(watched)
     written = launch.written(*given)

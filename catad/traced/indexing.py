@@ -18,6 +18,8 @@ from catad.terms import D
 from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked, same_mask
 from catad.traced.operators import assign, cast, fitted
+from catad.traced.ragged import Ragged
+from catad.traced.ragged_ops import entry_of, filled
 from catad.traced.recorder import Var
 from catad.traced.slicing import getitem as slice_of
 from catad.traced.slicing import has_traced_bounds
@@ -145,11 +147,32 @@ def getitem(x: Any, key: Any) -> Any:
         return _masked(x, key[0] if isinstance(key, tuple) else key)
     if has_traced_bounds(key):
         return slice_of(x, key)
+    parts = key if isinstance(key, tuple) else (key,)
+    slices = [part for part in parts if isinstance(part, Ragged)]
+    if len(slices) == 1 and all(part is slices[0] or _is_number(part) for part in parts):
+        rest = tuple([slice(None) if part is slices[0] else part for part in parts])
+        return _by_slice(x[rest] if len(rest) > 1 else x, slices[0])
     key = parsed(x, key)
     if key.is_basic and not key.is_number:
         return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
     args = (x.var_, *key.indices)
     return fresh(x.trace_, computed(x.trace_.region, key.read, args if key.indices else args[0]))
+
+
+def _is_number(part: Any) -> bool:
+    """True for an integer."""
+    if isinstance(part, (np.integer, Traced)):
+        return not part.ndim and part.dtype.kind in "iu"
+    return type(part) is int
+
+
+def _by_slice(x: Traced, key: Ragged) -> Any:
+    """`x[k[:i]]`: the entries at indices of which the number is not known. Outside of the slice the index is 0."""
+    if key.dtype.kind not in "iu" or not x.ndim or not x.shape[0] or len(key.axes) != 1 or key.ndim != 1:
+        key.unknown_("an index")
+    trace, at = x.trace_, entry_of(x.trace_, key)
+    whole = fresh(trace, x.var_)
+    return Ragged(whole[filled(key, 0)], key.axes, lambda k: whole[at(k)] if at else None)
 
 
 def _masked(x: Traced, mask: Traced) -> Masked:

@@ -7,7 +7,6 @@ Python things, short loops, and loops whose steps must be known as numbers run i
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +26,8 @@ from catad.traced.left import Leaving
 from catad.traced.merge import converted, is_numeric, joined, numeric_leaves
 from catad.traced.operators import weakened
 from catad.traced.outputs import Outputs
-from catad.traced.recorder import Region, Restart, Var
+from catad.traced.recorder import Region, Var
+from catad.traced.short import ShortLoop
 from catad.traced.stand_in import Buffer, Traced, computed, fresh, var_of
 from catad.traced.steps import Once, steps_of
 from catad.traced.unbound import UNBOUND
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from catad.traced.driver import Driver
 
 _PASSES = 8  # recordings of a body until its state is settled
-_NEST = 2  # times the steps of a short loop that short loops within each other take in Python together
 
 
 class Names(NamedTuple):
@@ -305,9 +304,9 @@ class ForLoop(Loop):
         steps = steps_of(self.trace, items) if self.simple and not kept else None
         can_roll = self.simple and site not in self.trace.findings.unrolled
         self.steps = steps if steps is not None and can_roll and self.is_long(steps.n) else None
-        self.depth = len(self.trace.short)
+        self.short = ShortLoop(self.trace, site)
         if steps is not None and can_roll and self.steps is None and self.names:
-            self.nested(steps.n)
+            self.short.begin(steps.n)
         if self.steps is not None and isinstance(items, Once):
             items.rolled(site)
         self.items: Iterator[Any] = iter(items)
@@ -317,21 +316,11 @@ class ForLoop(Loop):
         """Whether a loop of so many steps is recorded once."""
         return n > self.trace.unroll or (n > 1 and self.site in self.trace.findings.rolled)
 
-    def nested(self, n: int) -> None:
-        """A short loop, which runs in Python: where it is many steps with the short ones around it, all are recorded instead."""
-        self.trace.short.append((self.site, n))
-        rolled = self.trace.findings.rolled
-        if math.prod([steps for _, steps in self.trace.short]) > _NEST * self.trace.unroll:
-            before = len(rolled)
-            rolled.update([site for site, _ in self.trace.short])
-            if len(rolled) > before:
-                raise Restart
-
     def next(self, *stops: Any) -> bool:
         """Whether another step is to run. Flags end the loop where they are known to be set."""
         if self.state == "python":
             going = self.next_in_python(stops)
-            del self.trace.short[self.depth + going :]  # loops within have ended
+            self.short.step(going)
             return going
         if self.state == "roll":
             assert self.steps is not None

@@ -304,13 +304,20 @@ def _trace_of(*args: Any) -> Trace:
 
 def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        if not _operand(other):
+        if not _operand(other) or (ufunc is np.multiply and type(other) in (list, tuple) and _repeats(self)):
             return NotImplemented
         if ufunc is np.power and not swapped and type(other) is int and other == 2 and self.dtype == bool:
             return pointwise(self.trace_, np.square, self)  # so NumPy's operator, which gives another dtype than np.power
         return pointwise(self.trace_, ufunc, *((other, self) if swapped else (self, other)))
 
     return method
+
+
+def _repeats(x: Any) -> bool:
+    """True for an integer that repeats a list, `[0] * n`: Python asks for its number. An array without axes is multiplied."""
+    if not isinstance(x, Traced) or x.ndim or x.is_view or x.is_array:
+        return False
+    return x.dtype.kind in "iu" or x.var_.weak is bool
 
 
 _OPERANDS = (Traced, Masked, Ragged, bool, int, float, complex, np.ndarray, np.generic, list, tuple)

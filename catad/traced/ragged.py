@@ -8,7 +8,7 @@ loops on which it depends, or is an error where it depends on data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from catad.traced.affine import Affine
@@ -37,14 +37,18 @@ class Extent(NamedTuple):
 
 
 class Ragged:
-    """Of the array `full` the entries that are within the extents of some of its axes."""
+    """Of the array `full` the entries that are within the extents of some of its axes.
 
-    __slots__ = ("axes", "full")
+    `entry_` computes one of them by its number along the one axis with an extent, where `full` is more than a copy of another
+    array: sums over few entries then leave `full` out.
+    """
+
+    __slots__ = ("axes", "entry_", "full")
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, full: Traced, axes: Mapping[int, Extent]) -> None:
-        self.full, self.axes = full, dict(axes)
+    def __init__(self, full: Traced, axes: Mapping[int, Extent], entry: Callable[[Any], Any] | None = None) -> None:
+        self.full, self.axes, self.entry_ = full, dict(axes), entry
 
     if TYPE_CHECKING:  # `operators.py`, `slicing.py` and `protocols.py` set these
 

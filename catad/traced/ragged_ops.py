@@ -16,7 +16,7 @@ from catad import errors
 from catad.late import late
 from catad.linear.clear import ClearedWhere
 from catad.linear.dot_within import DotWithin
-from catad.traced.extents import common, mask_of, moved, value_of
+from catad.traced.extents import along, common, mask_of, moved, value_of
 from catad.traced.operators import cast, fitted, matmul, pointwise, resolved
 from catad.traced.ragged import Extent, Ragged
 from catad.traced.recorder import Trace
@@ -121,7 +121,32 @@ def elementwise(trace: Trace, fn: Callable[..., Any], args: Sequence[Any], dtype
         own = {-back: extent for back, (extent, _) in axes.items()}
         safe.append(selected(trace, _mask(trace, axes, operand, isinstance(arg, Ragged), own), operand, number))
     made = fn(*safe)
-    return tuple([_made(one, axes) for one in made]) if isinstance(made, tuple) else _made(made, axes)
+    if isinstance(made, tuple):
+        return tuple([_made(one, axes) for one in made])
+    shown = _made(made, axes)
+    parts = [entry_of(trace, arg) if isinstance(arg, Ragged) else _stretched(trace, arg, shown) for arg in args]
+    known = [part for part in parts if part is not None]
+    if len(shown.axes) == 1 and len(known) == len(parts):
+        shown.entry_ = lambda k: fn(*[part(k) for part in known])
+    return shown
+
+
+def entry_of(trace: Trace, x: Ragged) -> Callable[[Any], Any] | None:
+    """The function that gives an entry of a slice, as it is now, by its number; None where several axes are slices."""
+    if x.entry_ is not None or len(x.axes) != 1:
+        return x.entry_
+    ((axis, extent),) = x.axes.items()
+    whole = fresh(trace, x.full.var_)
+    return lambda k: whole[along(axis, k * extent.step + value_of(trace, extent.start))]
+
+
+def _stretched(trace: Trace, x: Any, shown: Ragged) -> Callable[[Any], Any] | None:
+    """The same for an operand that is stretched along a slice; None for one of which that is not known."""
+    rank = len(_shape(x))
+    if rank and (rank >= shown.ndim or 0 not in shown.axes):
+        return None
+    as_it_is = fresh(trace, x.var_) if isinstance(x, Traced) and rank else x
+    return lambda k: as_it_is
 
 
 def _mask(trace: Trace, axes: Mapping[int, tuple[Extent, int]], operand: Traced, is_slice: bool, own: Any) -> Traced | None:

@@ -156,6 +156,7 @@ class Region:
             leaves = (own,) if type(own) is Var else flatten(own)
             found = _mapped(lambda wire: self._written(wire, where, leaves), made)
             self.lines.append((term, own, found, where, self.trace.calls[self.depth :]))
+            self.trace.recorded += 1
             self.made[key] = found
         return found
 
@@ -269,7 +270,7 @@ class Trace:
         self.findings, self.unroll, self.outer = findings, unroll, outer
         self.short: list[tuple[Any, int]] = []  # the short loops that run in Python here, and their steps
         self.calls: Calls = ()  # of the user's functions that run now
-        self.call_count = 0
+        self.call_count = self.recorded = 0  # the second counts lines
         self.root = Region(self, None)
         self.region = self.root
         self.decisions: list[Any] = []

@@ -95,7 +95,6 @@ class Traced:
 
     __slots__ = ("__weakref__", "_name", "_seen", "_view", "buffer", "is_array", "owner_")
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
         self.owner_, self._view = trace, view  # the trace in which it was made
@@ -295,6 +294,11 @@ class Traced:
             return constant
         unroll_for(self.trace_, self.var_)
         raise errors.TraceError(errors.needs_a_number(self, what))
+
+    def __hash__(self) -> int:
+        if self.shape:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        return hash(self._number("a key of a dictionary or an element of a set").item())
 
     def __int__(self) -> int:
         return int(self._number("int(x)"))

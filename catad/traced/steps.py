@@ -181,6 +181,11 @@ class Once:
         self._rolled: Any = None  # the loop that goes through it
 
     @property
+    def is_even(self) -> bool:
+        """True where what is taken side by side has one length."""
+        return len({part.n for part in getattr(self._steps, "parts", ())}) < 2
+
+    @property
     def rest(self) -> Steps | None:
         """The steps, where none has been taken."""
         fresh = self._items is None and self._rolled is None and all(one.rest is not None for one in self._steps.inside)

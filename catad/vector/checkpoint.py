@@ -7,16 +7,18 @@ order. Forward mode takes value and tangent from one box, T[f], so nested checkp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.calls import constructor
 from catad.late import late
+from catad.linear.apply import applying
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
-from catad.linear.recurrence import zeros
+from catad.linear.narrow import Flags, Leaves, at_flags, narrow, narrow_spaces, reads
 from catad.linear.structure import Rule
-from catad.spaces import Product, Space, Tensor, flatten, rebuild, tangent_space
+from catad.spaces import Product, Space, Tensor, flatten, rebuild, some_tangents, tangent_space
 from catad.terms import D, MorphismLike, morphism
 from catad.wiring import share
 
@@ -41,21 +43,50 @@ class Call(Nesting):
         results = yield program, given.pop()
         return results[0] if len(results) == 1 else tuple(results)
 
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        return reads(self.f, self.dom, read)
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        live = reads(self.f, self.dom, read)
+        (dom,) = narrow_spaces((self.dom,), (live,))
+        made = iter(b.add(Call(narrow(self.f, self.dom, live, (read,)), dom), *compress(ins, live)))
+        return [next(made) if flag else None for flag in read]
+
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))
-        if not tangents.leaves or not cotangents.leaves:
+        return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
+        by, of = self.differentiated(by, of)
+        if not any(by) or not any(of):
             return None
-        forward, backward = Checkpoint(late().differential(self.f)), Checkpoint(late().reverse_differential(self.f))
-        return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires)
+        leaves = at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of)
+        tangents, cotangents = self.tangents(*leaves)
+        forward, backward = [Checkpoint(d(self.f, *leaves)) for d in (late().differential, late().reverse_differential)]
+        return Rule(MatrixFree(forward, backward, tangents, cotangents, self.dom), lambda wires, _: wires, by, of)
+
+    def tangents(self, by: Leaves, of: Leaves) -> tuple[Space, Space]:
+        """The spaces of the tangents of some leaves of the argument and of the result."""
+        return some_tangents(self.dom, by), some_tangents(self.f.spaces(self.dom), of)
+
+    def differentiated(self, by: Flags, of: Flags) -> tuple[Flags, Flags]:
+        """The floating leaves between which the derivative is not zero, of those that are differentiated and asked for."""
+        if len(by) == len(of) == 1 or not any(by) or not any(of):
+            return by, of
+        _, part = late().linearised(self.f, self.dom, at_flags(self.dom, by), at_flags(self.f.spaces(self.dom), of))
+        starts, ends = iter(applying(part.T)[1]), iter(applying(part)[1])
+        return tuple([flag and next(starts) for flag in by]), tuple([flag and next(ends) for flag in of])
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
     ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
         """T[f] in one box: D[f] computes f again, and so does each level of checkpoints within."""
-        space = tangent_space(self.dom)
-        filled = [zeros(b, leaf) if t is None else t for t, leaf in zip(tangents, space.leaves, strict=True)]
-        both = b.apply(Checkpoint(late().tangent(self.f)), (rebuild(self.dom, ins), rebuild(space, filled)))
-        return tuple(flatten(both[0])), list(flatten(both[1]))
+        cod = self.f.spaces(self.dom)
+        by, of = self.differentiated(tuple([t is not None for t in tangents]), (True,) * len(tangent_space(cod).leaves))
+        leaves = at_flags(self.dom, by), at_flags(cod, of)
+        v = rebuild(self.tangents(*leaves)[0], list(compress(tangents, by)))
+        y, dy = b.apply(Checkpoint(late().tangent(self.f, *leaves)), (rebuild(self.dom, ins), v))
+        made = iter(flatten(dy))
+        return tuple(flatten(y)), [next(made) if flag else None for flag in of]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]

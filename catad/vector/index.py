@@ -98,18 +98,23 @@ class LastWriter(Integers):
         return (Tensor((*shape[: self.axis], self.size, *shape[self.axis + 1 :]), np.int64),)
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        index = xp.moveaxis(arrays[0], self.axis, -1)
-        rows, m = index.shape[:-1], index.shape[-1]
-        count = math.prod(rows)
-        flat = index.reshape(count, m)
-        out = xp.full((count, self.size), -1, dtype=np.int64)
-        for i in range(count if m else 0):
-            order = xp.argsort(flat[i], kind="stable")
-            ordered = flat[i][order]
-            last = xp.concatenate([ordered[1:] != ordered[:-1], xp.ones(1, dtype=bool)])
-            valid = last & (ordered >= 0) & (ordered < self.size)
-            out[i, ordered[valid]] = order[valid]
-        return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis)
+        return self.written(xp, arrays[0])[0]
+
+    def written(self, xp: Any, index: Any) -> tuple[Any, int]:
+        """The result, and how many positions hold an index in range."""
+        index = xp.moveaxis(index, self.axis, -1)
+        rows, count = index.shape[:-1], 0
+        out = xp.full((math.prod(rows), self.size), -1, dtype=np.int64)
+        for row, flat in zip(out, index.reshape(len(out), -1) if index.size else (), strict=False):
+            (own,) = xp.nonzero((flat >= 0) & (flat < self.size))
+            at, count = flat[own], count + len(own)
+            if xp is not np:  # NumPy keeps the last of equal indices, other libraries any
+                order = xp.argsort(at, kind="stable")
+                at, own = at[order], own[order]
+                last = xp.concatenate([at[1:] != at[:-1], xp.ones(min(len(at), 1), dtype=bool)])
+                at, own = at[last], own[last]
+            row[at] = own
+        return xp.moveaxis(out.reshape(*rows, self.size), -1, self.axis), count
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(LastWriter(self.size, self.axis + 1), *ins)

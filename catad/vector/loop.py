@@ -8,7 +8,8 @@ the longest lane, and the other lanes keep their states when they are done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from catad.late import late
 from catad.linear.block import diagonal_block, grid
 from catad.linear.delta import delta, identity
 from catad.linear.gather import spread_over
+from catad.linear.narrow import Flags, loop_reads, narrow
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
 from catad.rearrange import it, proj
@@ -94,6 +96,10 @@ class Iterate(D):
             return b.apply(Revolved(self), (state, given) if self.inputs else state)
         return laid_out(b, self, found, state, given, share)
 
+    def of_step(self, dom: Any) -> Space:
+        """The space of the argument of a step, from that of the loop."""
+        return Product((dom.factors[0], element_of(dom.factors[1]))) if self.inputs else dom
+
     def of(self, f: D, n: int, memory: int | None) -> Iterate:
         """So many steps of another morphism, with inputs as here."""
         return Iterate(f, n, self.inputs, memory)
@@ -161,6 +167,24 @@ class Counted(Sweep):
         more = self.loop, self.exactness, lanes, test, step
         return Counted(body, self.n, state, self.input, output, False, given, sums, *more)
 
+    def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
+        k = len(self.state.leaves)
+        pair = fork(proj(0), proj(1))
+        whole = fork(self.body, pair >> self.step, pair >> self.test)
+        there, live = loop_reads(whole, self.dom, k, tuple(read[:-1]), lambda flags: (*flags, *flags[:k], True))
+        return (*there, True), live
+
+    def narrower(self, there: Flags, live: Flags) -> Sweep:
+        made, pair = super().narrower(there, live), Product((self.state, self.given))
+        ends = (self.step, self.grouped(there)[0]), (self.test, (True,))
+        step, test = [narrow(term, pair, live, (own,)) >> proj(0) for term, own in ends]
+        return self._like(made.body, made.state, made.output, made.given, made.sums, self.lanes, test, step)
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        there, live = self.live(read)
+        made = iter(b.add(self.narrower(there, live), *compress(ins, live)))
+        return [next(made) if flag else None for flag in there]
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*super().typed(ins), Tensor(self.lanes, "int64"))
 
@@ -206,11 +230,11 @@ class Counted(Sweep):
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(GUESS if self.exactness == "free" else self.n, self.body, self.dom)]
 
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if self.exactness == "free":
             raise TripCountChanged(self.loop, UNKNOWN)
         if self.n or self.output.leaves or self.sums.leaves:
-            return super().rule(ins, outs)
+            return super().rule_within(ins, outs, by, of)
         floats, held = [[space for space in part.leaves if space.is_float] for part in (self.state, self.given)]
         if not floats:
             return None
@@ -236,6 +260,13 @@ class After(Integers):
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
         return arrays[1] if len(arrays) == 2 else arrays[1:]
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool]:
+        return (True, *read)
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        made = iter(b.add(self, ins[0], *compress(ins[1:], read)))
+        return [next(made) if flag else None for flag in read]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Any:
         floats = [s for s in outs if s.is_float]

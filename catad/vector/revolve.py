@@ -13,22 +13,26 @@ the step T[f], so memory stays bounded at every order:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
 from catad.late import late
+from catad.linear.apply import applying
 from catad.linear.gather import spread_over
 from catad.linear.matrix_free import MatrixFree, carried
+from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
-from catad.linear.sweep import Sweep, exchanged
+from catad.linear.sweep import Sweep, differentiated, exchanged, present
 from catad.rearrange import exl, exr, it, proj
-from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
+from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
 from catad.terms import D, fork
 from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
+from catad.vector.stop_gradient import StoppedAt
 from catad.wiring import share
 
 if TYPE_CHECKING:
@@ -74,12 +78,38 @@ class BoundedLoop(Call):
 
     loop: Iterate
 
-    def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        tangents, cotangents = tangent_space(self.dom), tangent_space(self.f.spaces(self.dom))
-        if not tangents.leaves or not cotangents.leaves:
+    def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
+        """Which states there are where some are read after the loop, and which leaves a step reads."""
+        return loop_reads(self.loop.children[0], self.loop.of_step(self.dom), len(read), tuple(read))
+
+    def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
+        there, live = self.live(read)
+        return None if all(there) else live
+
+    def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
+        there, live = self.live(read)
+        step = narrow(self.loop.children[0], self.loop.of_step(self.dom), live, (there,)) >> proj(0)
+        wires, k = list(compress(ins, live)), sum(there)
+        loop = self.loop.of(step, self.loop.n, self.loop.memory)
+        made = iter(flatten(b.apply(loop, (tuple(wires[:k]), tuple(wires[k:])) if loop.inputs else tuple(wires))))
+        return [next(made) if flag else None for flag in there]
+
+    def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
+        if not any(by) or not any(of):
             return None
-        pushed, pulled = tangent_loop(self.loop) >> exr, Pulled(self.loop)
-        return Rule(MatrixFree(pushed, pulled, tangents, cotangents, self.dom), lambda wires, _: wires)
+        step, cod = self.loop.children[0], self.f.spaces(self.dom)
+        by, of, asked = differentiated(step, self.loop.of_step(self.dom), len(of), by, of)
+        if not any(by) or not any(of):
+            return None
+        constant = iter(asked)  # states on which nothing depends whose derivative is asked for
+        passed = StoppedAt(tuple([leaf.is_float and not next(constant) for leaf in cod.leaves]))
+        loop = self.loop.of(step >> passed, self.loop.n, self.loop.memory) if any(passed.flags) else self.loop
+        leaves = at_flags(self.dom, by), at_flags(cod, of)
+        forward: D = tangent_loop(loop) >> exr
+        backward: D = Pulled(loop)
+        if not all((*by, *of)):
+            forward, backward = Among(forward, self.dom, cod, *leaves), Among(backward, cod, self.dom, *leaves[::-1])
+        return Rule(MatrixFree(forward, backward, *self.tangents(*leaves), self.dom), lambda wires, _: wires, by, of)
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
@@ -128,6 +158,31 @@ class Pulled(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.reverse_differential({part(self.children[0])})"
+
+
+class Among(D):
+    """A derivative, from a point and the tangents of some leaves of a space to the tangents of some leaves of another one."""
+
+    __slots__ = ("by", "children", "cod", "dom", "of")
+    children: tuple[D, ...]
+
+    def __init__(self, whole: D, dom: Space, cod: Space, by: Leaves, of: Leaves) -> None:
+        self.children, self.dom, self.cod, self.by, self.of = (whole,), dom, cod, by, of
+
+    def data(self) -> Hashable:
+        return (self.dom, self.cod, self.by, self.of)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        point, some = x
+        floats = [[i for i, leaf in enumerate(space.leaves) if leaf.is_float] for space in (self.dom, self.cod)]
+        at = dict(zip(floats[0] if self.by is None else self.by, flatten(some), strict=True))
+        v = _filled(b, tangent_space(self.dom), [at.get(i) for i in floats[0]])
+        made = dict(zip(floats[1], flatten(b.apply(self.children[0], (point, v))), strict=True))
+        return rebuild(some_tangents(self.cod, self.of), [made[i] for i in (floats[1] if self.of is None else self.of)])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        data = part(self.children[0]), *map(repr, (self.dom, self.cod, self.by, self.of))
+        return f"{name(Among, 'Among')}({', '.join(data)})"
 
 
 @box
@@ -213,9 +268,23 @@ class BoundedPullback(Nesting):
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         cotangent, codomain = tangent_space(self.state), tangent_space(self.dom)
-        domain, coefficients = Product((codomain, cotangent)), Product((self.dom, cotangent))
-        structure = MatrixFree(Bent(self.loop), Bending(self.loop), domain, codomain, coefficients)
-        return Rule(structure, lambda wires, _: wires)
+        point, by = Product((self.dom, cotangent)), self.read
+        leaves = at_flags(point, by)
+        forward: D = Bent(self.loop)
+        backward: D = Bending(self.loop)
+        if leaves is not None:
+            forward, backward = Among(forward, point, self.dom, leaves, None), Among(backward, self.dom, point, None, leaves)
+        return Rule(MatrixFree(forward, backward, some_tangents(point, leaves), codomain, point), lambda wires, _: wires, by)
+
+    @cached_property
+    def read(self) -> Flags:
+        """The floating leaves of the point and of the cotangent on which the pullback depends."""
+        _, step = late().linearised(self.step, Product((self.state, self.input)))
+        _, pull = late().linearised(self.back.body, self.back.dom)
+        k, columns = len(tangent_space(self.state).leaves), applying(pull.T)[1]
+        states = present(step.T, k, columns[k : 2 * k])
+        inputs = zip(columns[2 * k :], applying(step.T, states)[1][k:], strict=True)
+        return (*states, *[a or c for a, c in inputs], *columns[:k])
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]

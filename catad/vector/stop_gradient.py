@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import box
@@ -42,6 +42,25 @@ class StopGradient(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return "ct.stop_gradient"
+
+
+class StoppedAt(D):
+    """`ct.stop_gradient` of the flagged leaves of a value."""
+
+    __slots__ = ("flags",)
+
+    def __init__(self, flags: tuple[bool, ...]) -> None:
+        self.flags = flags
+
+    def data(self) -> Hashable:
+        return self.flags
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        leaves = zip(flatten(x), self.flags, strict=True)
+        return rebuild(b.space(x), [b.add(Stopped(), wire)[0] if flag else wire for wire, flag in leaves])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(StoppedAt, 'StoppedAt')}({self.flags!r})"
 
 
 stop_gradient = documented(

@@ -3,7 +3,9 @@
 One thread, float64, processor time, the least of several runs of both in turn. Prints a table; the Black-Scholes price stands
 beside numba's `njit(parallel=True)` of the same body where numba is installed, both with as many threads as there are cores:
 
-    python examples/experiments/kernels.py [--lanes N] [--rounds N]
+    python examples/experiments/kernels.py [--lanes N] [--rounds N] [--checks]
+
+With `--checks` it prints instead what looking for races at every call costs: ratios of medians of wall time.
 """
 
 from __future__ import annotations
@@ -218,6 +220,50 @@ def greeks(n: int, rounds: int) -> tuple[float, float, float]:
     return value, both, theirs
 
 
+@ct.kernel
+def permuted(x, at, y):
+    i = grid(1)
+    if i < len(x):
+        y[at[i]] = x[i]
+
+
+@ct.kernel
+def updated(x, at, y):
+    i = grid(1)
+    if i < len(x):
+        y[at[i]] += x[i]
+
+
+@ct.kernel
+def read_before(x, at, y, z):
+    i = grid(1)
+    if i < len(x):
+        z[i] = y[i]
+        y[at[i]] = x[i]
+
+
+def checks(rounds: int) -> list[dict[str, Any]]:
+    """Medians of launches that look for races at every call, and of the same ones that do not, in turn; printed as ratios."""
+    rows = []
+    for kernel in (permuted, updated, read_before):
+        for engine in ("auto", "whole"):
+            for n in (1_000, 100_000, 1_000_000):
+                x = np.random.default_rng(3).normal(size=n)
+                at = np.arange(n) if kernel is read_before else np.random.default_rng(4).permutation(n)
+                args = (x, at, np.zeros(n), np.zeros(n))[: len(kernel.names)]
+                f, times = kernel.forall(n), {"late": list[float](), "off": list[float]()}
+                for k in range(2 + rounds * max(1, min(40, 1_000_000 // n))):
+                    for word, own in times.items():
+                        with ct.use_engine(engine, checks=word):
+                            begun = time.perf_counter()
+                            f(*args)
+                            own += [time.perf_counter() - begun] if k > 1 else []
+                checked, plain = (float(np.median(own)) for own in times.values())
+                rows.append({"kernel": kernel.__name__, "engine": engine, "n": n, "ratio": checked / plain})
+                print(f"{kernel.__name__:<12} {engine:<6} {n:>9,} threads: {1e6 * plain:10.1f} us, checked {checked / plain:5.2f}")
+    return rows
+
+
 def laid_out() -> float:
     """Seconds of reading a kernel of 50 lines and of laying out its value and its pullback."""
     lines = ["def long(x, w, y):", "    i = grid(1)", "    if i < len(x):", "        p = x[i]"]
@@ -245,7 +291,10 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--lanes", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--checks", action="store_true", help="only the cost of looking for races at every call")
     given = parser.parse_args(argv)
+    if given.checks:
+        return checks(given.rounds)
     rows = []
     print(f"reading and laying out a kernel of 50 lines, its value and its pullback: {laid_out():.2f} s")
     with ct.num_threads(1):

@@ -69,6 +69,14 @@ def permuted(x, at, y):
         y[at[i]] = x[i]
 
 
+@ct.kernel
+def swapped(x, at, y):
+    i = ct.simt.grid(1)
+    if i < len(x):
+        before = y[i]
+        y[at[i]] = x[i] + before
+
+
 @ct.kernel(max_steps=30)
 def halved(x, y):
     i = ct.simt.grid(1)
@@ -98,6 +106,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "Added": (Added(AXES), (X, X[:3])),
     "AddedAt": (AddedAt(ROWS), (INDEX, X, Y)),
     "After": (After(), (np.array(0), LINE)),
+    "Apart": (swapped.forall(6), (LINE, np.arange(6), np.zeros(6))),
     "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
     "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
     "BoundedLoop": (BOUNDED, (LINE,)),
@@ -134,6 +143,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "NumberedByFlags": (NumberedByFlags(), (INDEX > 1,)),
     "NumberedByLengths": (NumberedByLengths(6), (np.array([2, 0, 4]),)),
     "OneByOne": (ct.map(ct.primitive.function(lambda x: -x, lambda x: x)), (X,)),
+    "OneWriter": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Opaque": (ct.D(opaque, spaces=lambda x: (x, ct.scale(np.ones(x.shape)))), (LINE,)),
     "Origin": (Origin(0, 1), (LINE > 0,)),
     "Overwritten": (Overwritten(AXES), (X, X[:3])),
@@ -284,6 +294,31 @@ def test_loops_of_kernels_that_do_not_end_are_told_late_or_in_place() -> None:
         ct.synchronize()
     with ct.use_engine("cuda", checks="now"), pytest.raises(ct.ArgumentError, match="after 30 trips"):
         f(*bad)
+
+
+@pytest.mark.parametrize(
+    ("name", "index", "said"),
+    [
+        ("OneWriter", [3, 1, 1, 2, 5, 4], r"cell \(1,\) of y(?s:.*)store by thread \(1, 0, 0\)"),
+        ("Apart", [0, 1, 2, 3, 5, 4], r"cell \(4,\) of y(?s:.*)read by thread \(4, 0, 0\)"),
+    ],
+)
+def test_threads_that_meet_in_a_cell_are_told_late_or_in_place(name: str, index: list[int], said: str) -> None:
+    f, (x, good, y) = BOXES[name]
+    f(*there((x, good, y)))
+    bad = there((x, np.array(index), y))
+    ct.synchronize()
+    fake.late = True
+    f(*bad)
+    with pytest.raises(ct.ScalarError, match=said):
+        ct.synchronize()
+    with ct.use_engine("cuda", checks="now"), pytest.raises(ct.ScalarError, match="a race at cell"):
+        f(*bad)
+    for word in ("first", "off"):
+        with ct.use_engine("cuda", checks=word):
+            f(*bad)
+            assert not GPU._looks
+    fake.late = False
 
 
 def test_code_that_waits_is_refused_on_the_array_code_too() -> None:

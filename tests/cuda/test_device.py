@@ -57,7 +57,7 @@ def test_machine_code_is_made_once_and_then_read_from_disk() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "no driver": (lambda: setattr(fake, "version", 0), "CuPy finds no driver"),
     "an old driver": (lambda: setattr(fake, "version", 11080), r"a driver for CUDA 11\.8"),
-    "an old GPU": (lambda: setattr(fake, "current", 2), r"compute capability 6\.1"),
+    "an old GPU": (lambda: fake.cuda.runtime.setDevice(2), r"compute capability 6\.1"),
 }
 
 

@@ -131,7 +131,7 @@ def test_drawn_programs(data: Any) -> None:
 # -- planted bugs
 
 
-def test_a_missing_predicate_is_found_by_the_margins(anew: pytest.MonkeyPatch) -> None:
+def test_a_missing_predicate_is_found(anew: pytest.MonkeyPatch) -> None:
     whole = Points._piece
 
     def unguarded(self: Points, begin: str, n: str, bases: list[str], flags: list[str]) -> None:

@@ -408,7 +408,7 @@ def test_a_room_used_again_too_early(anew: pytest.MonkeyPatch) -> None:
 def test_too_little_shared_memory(anew: pytest.MonkeyPatch) -> None:
     real = rows.rooms_packed
     anew.setattr(rows, "rooms_packed", lambda *given: (real(*given)[0], real(*given)[1] - 64))
-    with pytest.raises(LawError, match="behind the memory that its block shares"):
+    with pytest.raises(LawError, match="outside of the memory that its block shares"):
         programs_anew(pytest.MonkeyPatch())
         on_gpu(SOFTMAX, RNG.normal(size=(4, 700)))
 

@@ -140,7 +140,7 @@ def test_a_state_that_is_not_carried(anew: pytest.MonkeyPatch) -> None:
 
 
 def test_one_lane_too_many(anew: pytest.MonkeyPatch) -> None:
-    """Blocks that miss the predicate on lanes write into the margins."""
+    """Blocks that miss the predicate on lanes go outside of arrays."""
     real = Coroutines.everywhere
 
     def later(self: Coroutines) -> tuple[str, str]:

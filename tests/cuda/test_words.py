@@ -222,3 +222,79 @@ def test_shared_memory_that_nobody_has_set_is_noise() -> None:
     for seed in range(2):
         run(write, found[seed], seed=seed)
     assert np.all(found[0] != found[1])
+
+
+WORDS: dict[str, tuple[Any, int]] = {
+    "load": (lambda w, simt, at: w.set(f"load i64, ptr {at}, align 8"), 8),
+    "vector": (lambda w, simt, at: w.set(f"load <2 x i32>, ptr {at}, align 4"), 8),
+    "store": (lambda w, simt, at: w.do(f"store i64 7, ptr {at}, align 8"), 8),
+    "atomic": (lambda w, simt, at: simt.atomic("add", at, "i64", "1"), 8),
+    "exchange": (lambda w, simt, at: simt.exchange(at, "i32", "0", "1"), 4),
+    "load_word": (lambda w, simt, at: simt.load_word(at), 8),
+    "store_word": (lambda w, simt, at: simt.store_word(at, "1"), 8),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_thread_that_goes_outside_of_an_array_is_stopped(word: str) -> None:
+    """Whatever lies there: memory of others, or none, where the process would end."""
+    use, size = WORDS[word]
+
+    def write(simt: Simt) -> None:
+        w = simt.w
+        start = w.set("getelementptr i8, ptr %p1, i64 8")
+        use(w, simt, w.set(f"getelementptr i8, ptr {start}, i64 {w.set('load i64, ptr %t')}"))
+
+    for byte in (0, 40 - size):
+        run(write, *np.zeros((2, 5), np.int64), numbers=(byte - 8,), blocks=1)
+    for byte in (-(2**45), -size, -4, 44 - size, 40, 2**45):
+        arrays = np.zeros((2, 5), np.int64)
+        with pytest.raises(LawError, match=f"outside of its arrays: to byte {byte} of array 1, which has 40"):
+            run(write, *arrays, numbers=(byte - 8,), blocks=1)
+        assert not arrays.any()
+
+
+def test_what_lies_between_the_ends_of_a_view_may_be_read() -> None:
+    whole = np.arange(3 * THREADS).reshape(THREADS, 3)
+    found = np.zeros(THREADS, np.int64)
+
+    def write(simt: Simt) -> None:
+        far = simt.w.set(f"mul i64 {simt.thread()}, -3")
+        store(simt, "%p1", simt.thread(), simt.w.set(f"load i64, ptr {simt.w.set(f'getelementptr i64, ptr %p0, i64 {far}')}"))
+
+    run(write, whole[::-1, 1], found, blocks=1)
+    assert np.array_equal(found, whole[::-1, 1])
+    with pytest.raises(LawError, match="outside of its arrays"):
+        run(write, whole[:0:-1, 1], found, blocks=1)
+
+
+def test_a_number_behind_the_table_is_found() -> None:
+    def write(simt: Simt) -> None:
+        w = simt.w
+        store(simt, "%p0", "0", w.set(f"load i64, ptr {w.set('getelementptr i64, ptr %t, i64 1')}"))
+
+    with pytest.raises(LawError, match="to byte 8 of the table of its numbers, which has 8"):
+        run(write, np.zeros(1, np.int64))
+
+
+def test_a_place_behind_what_a_block_shares_is_found() -> None:
+    for byte in (-8, 8 * THREADS):
+        with pytest.raises(LawError, match=f"outside of the memory that its block shares: to byte {byte} of {8 * THREADS}"):
+            run(lambda simt, i=byte // 8: store(simt, [simt.shared("i64", n) for n in (9, THREADS, 9)][1], str(i), "1"))
+
+
+def test_a_place_behind_the_numbers_of_a_thread_is_found() -> None:
+    def write(simt: Simt) -> None:
+        w = simt.w
+        own, i = w.slot("i64", 6), w.set("load i64, ptr %t")
+        for k in range(6):
+            store(simt, own, str(k), str(10 * k))
+        simt.barrier()
+        store(simt, "%p0", simt.thread(), w.set(f"load i64, ptr {w.set(f'getelementptr i64, ptr {own}, i64 {i}')}"))
+
+    found = np.zeros(THREADS, np.int64)
+    run(write, found, numbers=(5,), blocks=1)
+    assert np.all(found == 50)
+    for i in (-1, 6):
+        with pytest.raises(LawError, match=f"outside of the numbers that a thread has of its own: to byte {8 * i} of 48"):
+            run(write, found, numbers=(i,), blocks=1)

@@ -145,7 +145,7 @@ def test_the_least_position(anew: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_predicate(anew: pytest.MonkeyPatch) -> None:
-    """An index out of range writes outside of the result, into its margin."""
+    """An index out of range writes outside of the result."""
     from catad.scalar.llvm_writer import Writer
 
     real = Writer.when

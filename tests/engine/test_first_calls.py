@@ -12,7 +12,7 @@ import pytest
 
 import catad as ct
 from catad import calling
-from catad.engine.cpu.whole.text import Text
+from catad.engine.cpu.whole.text import INLINED, Text
 from catad.engine.program import program_of
 from catad.engine.stages.layout import FOLDS, LINE, Ready, layout, ready
 from catad.engine.stages.partition import MOST_ARRAYS
@@ -188,6 +188,32 @@ def test_what_is_called_often_is_not_inlined_and_what_is_called_rarely_is(ran: R
         assert {groups[k] for k, times in called.items() if times >= many - 1} == {how}
 
 
+def test_calls_that_are_inlined_make_the_text_little_longer(ran: Ran):
+    """Twelve long steps: inlined, they would be compiled twelve times."""
+
+    @ct.function
+    def stepped(x):
+        for _ in range(12):
+            y = x.copy()
+            x[1:-1] = 0.2 * (y[2:] + y[1:-1] + y[:-2]) / np.sqrt(1.0 + y[1:-1] ** 2) + 0.1 * np.sin(y[2:] * y[:-2])
+            x[0] = 0.5 * (x[1] + y[-1])
+        return x
+
+    x = np.random.default_rng(0).standard_normal(300)
+    with ct.use_engine("whole"):
+        got = ct.value_and_grad(stepped >> ct.sum())(x)
+    with ct.use_engine("reference"):
+        want = ct.value_and_grad(stepped >> ct.sum())(x)
+    assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(got, want, strict=True)) and not ran.instead
+    text = ran.programs[-1].printed
+    bodies = re.findall(r"^define internal void @(?:stage|row|box)(\d+)\([^\n]*{\n(.*?)^}", text, re.MULTILINE | re.DOTALL)
+    lines = {k: sum(body.count("\n") for number, body in bodies if number == k) for k, _ in bodies}
+    calls = Counter(re.findall(r"call void @(?:stage|box)(\d+)\(", text))
+    inlined = re.findall(r"attributes #(\d+) = { alwaysinline }", text)
+    assert len(inlined) > 5 and max(calls.values()) >= 11
+    assert sum((calls[k] - 1) * lines[k] for k in inlined) <= INLINED
+
+
 def test_equal_moves_in_place_and_elsewhere_are_different_functions(ran: Ran):
     @ct.function
     def moved(x):
@@ -220,6 +246,6 @@ def test_planted_functions_shared_whatever_their_sizes_are_are_caught(ran: Ran, 
     assert all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("whole", f, x), x, strict=True))
     anew(monkeypatch)
     original = Text.function
-    monkeypatch.setattr(Text, "function", lambda self, key, write, stage=False: original(self, "same", write, stage))
+    monkeypatch.setattr(Text, "function", lambda self, key, write: original(self, "same", write))
     x = (-np.arange(5.0), 1.0 - np.arange(9.0))  # what lies in memory from before is not right by chance
     assert not all(np.array_equal(a, np.cumsum(b)) for a, b in zip(on("whole", f, x), x, strict=True))

@@ -26,7 +26,7 @@ PLANNED = ct.CostProfile("example", (("others", (3e-6, 1e-10, 3e-10)), ("Reshape
 
 
 @pytest.fixture
-def experiment(monkeypatch: pytest.MonkeyPatch) -> Any:
+def experiment(process_settings: None, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(EXPERIMENTS))
     return importlib.import_module("drawn_matrices")
 

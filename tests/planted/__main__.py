@@ -36,7 +36,7 @@ def run(folder: Path, tests: list[str], processes: str) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-n", processes, "-p", "no:cacheprovider", *tests]
     env = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_PROFILE": "ci", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("CATAD_TESTS_CACHE", None)
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=3600)
     if done.returncode in (0, 5):
         return None
     found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)

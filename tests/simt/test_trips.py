@@ -20,7 +20,7 @@ from catad.spaces import flatten
 from catad.vector.shape import moved
 from tests.simt.against_threads import ENGINES, assert_gradients, assert_values
 from tests.simt.kernels import Case
-from tests.simt.trip_kernels import AT_ONCE, ONE_BY_ONE, matmul, saxpy
+from tests.simt.trip_kernels import AT_ONCE, ONE_BY_ONE, cut_cell, matmul, saxpy
 
 LOOPS = AT_ONCE | ONE_BY_ONE
 
@@ -70,6 +70,14 @@ def test_a_product_of_matrices_and_its_reverse_are_contractions_of_the_matrices(
         contractions = [box for box in wiring.boxes if type(box.primitive).__name__ == "Contract" and box.primitive.arity == 2]
         assert len(contractions) == products
         assert all(space.size <= 64 * 48 for box in wiring.boxes for space in wiring.spaces(box.outs))
+
+
+@pytest.mark.parametrize(("dtype", "by"), [("i8", "f8"), ("f4", "f8"), ("i1", "i1"), ("f4", "f4"), ("u8", "u8")])
+def test_each_store_into_a_cell_converts_to_its_dtype(dtype: str, by: str) -> None:
+    args = (np.linspace(0.6, 9.0, 120).reshape(6, 20).astype(by), np.arange(6).astype(dtype))
+    with np.errstate(over="ignore"):
+        assert_values(cut_cell[2, 3], args, rtol=1e-6)
+    assert ("Sweep" in boxes(cut_cell[2, 3], *args)) == (dtype != by)
 
 
 def test_a_loop_with_the_step_of_the_grid_is_a_map_without_masks():

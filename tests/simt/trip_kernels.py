@@ -260,6 +260,61 @@ def pairs(x, y):
 
 
 @ct.kernel
+def cell_sum(x, y, z):
+    """Cells of two arrays, one of them below a condition that trips decide."""
+    i = ct.simt.grid(1)
+    if i < len(y):
+        for k in range(x.shape[1]):
+            y[i] += 2.0 * x[i, k]
+            if i + k < x.shape[1]:
+                z[i, 1] *= x[i, k]
+
+
+@ct.kernel
+def cell_least(x, y):
+    i = ct.simt.grid(1)
+    for k in range(x.shape[1]):
+        if i < len(y) and x[i, k] < y[i]:
+            y[i] = x[i, k]
+
+
+@ct.kernel
+def running_least(x, y):
+    i = ct.simt.grid(1)
+    s = 1.2
+    for k in range(x.shape[1]):
+        if x[i, k] < s:
+            s = x[i, k]
+    y[i] = s
+
+
+@ct.kernel
+def cut_cell(x, y):
+    """Each store cuts the sum to an integer."""
+    i = ct.simt.grid(1)
+    for k in range(x.shape[1]):
+        y[i] += x[i, k]
+
+
+@ct.kernel
+def one_cell(x, y):
+    """Threads have no cells of their own, though only one of them comes there."""
+    i = ct.simt.grid(1)
+    for k in range(len(x)):
+        if i == 1:
+            y[0] += x[k]
+
+
+@ct.kernel
+def read_beside(x, y, z):
+    """The cell is read by itself, too."""
+    i = ct.simt.grid(1)
+    for k in range(x.shape[1]):
+        y[i] += x[i, k]
+        z[i, k] = y[i]
+
+
+@ct.kernel
 def recurrence(x, y):
     i = ct.simt.grid(1)
     if i < 2:
@@ -345,6 +400,9 @@ AT_ONCE = {
     "ranked": Loop(ranked[1, 8], (rng.integers(0, 4, (5, 12)), drawn(5, 12), drawn(5, 4), np.zeros((5, 12)))),
     "bounded": Loop(bounded[2, 3], (index, drawn(n), drawn(9), drawn(9))),
     "pairs": Loop(pairs[1, 2], (drawn(12), drawn(2, 24))),
+    "cell_sum": Loop(cell_sum[2, 4], (drawn(6, 20), drawn(6), drawn(6, 2)), ("Contract", "Fold")),
+    "cell_least": Loop(cell_least[2, 4], (drawn(6, 20), drawn(6)), ("Fold",)),
+    "running_least": Loop(running_least[2, 3], (drawn(6, 20), np.zeros(6)), ("Fold",)),
 }
 """Loops whose trips are done at once."""
 ONE_BY_ONE = {
@@ -355,5 +413,7 @@ ONE_BY_ONE = {
     "overwritten": Loop(overwritten[2, 4], (drawn(n), np.zeros(6))),
     "any_of": Loop(any_of[2, 4], (drawn(n), np.zeros(8))),
     "last_index": Loop(last_index[2, 4], (drawn(n), np.zeros(6))),
+    "one_cell": Loop(one_cell[1, 4], (drawn(n), drawn(3))),
+    "read_beside": Loop(read_beside[2, 3], (drawn(6, 20), drawn(6), np.zeros((6, 20)))),
 }
 """Loops in which trips depend on each other, or on what is carried."""

@@ -19,13 +19,13 @@ X = np.ones(3)
 
 def suppressed(x: Any) -> Any:
     with contextlib.suppress(TypeError):
-        x = x + int(x.sum())
+        x = x + x.sum().item()
     return x
 
 
 def suppressed_with_another(x: Any) -> Any:
     with contextlib.nullcontext(), suppress(Exception) as _:
-        x = x + int(x.sum())
+        x = x + x.sum().item()
     return x
 
 
@@ -40,14 +40,14 @@ class Swallow:
 def swallowed(x: Any) -> Any:
     with Swallow() as s:
         assert isinstance(s, Swallow)
-        x = x + int(x.sum())
+        x = x + x.sum().item()
     return x
 
 
 def on_a_stack(x: Any) -> Any:
     with contextlib.ExitStack() as stack:
         stack.enter_context(suppress(TypeError))
-        x = x + int(x.sum())
+        x = x + x.sum().item()
     return x
 
 
@@ -59,13 +59,13 @@ def own() -> Iterator[None]:
 
 def by_a_generator(x: Any) -> Any:
     with own():
-        x = x + int(x.sum())
+        x = x + x.sum().item()
     return x
 
 
 def finally_returned(x: Any) -> Any:
     try:
-        x = x + int(x.sum())
+        x = x + x.sum().item()
     finally:
         return x  # noqa: B012
 
@@ -73,7 +73,7 @@ def finally_returned(x: Any) -> Any:
 def finally_left(x: Any) -> Any:
     for _ in range(2):
         try:
-            x = x + int(x.sum())
+            x = x + x.sum().item()
         finally:
             break  # noqa: B012
     return x
@@ -81,7 +81,7 @@ def finally_left(x: Any) -> Any:
 
 def caught(x: Any) -> Any:
     try:
-        return x + int(x.sum())
+        return x + x.sum().item()
     except Exception:
         return x * 7
 
@@ -92,9 +92,9 @@ def caught(x: Any) -> Any:
     ids=lambda fn: fn.__name__,
 )
 def test_nothing_swallows_an_error_of_tracing(fn: Callable[[Any], Any]) -> None:
-    with pytest.raises(ct.TraceError, match=r"int\(x\) needs a number") as error:
+    with pytest.raises(ct.TraceError, match=r"x.item\(\) needs a number") as error:
         ct.function(fn)(X)
-    assert "int(x.sum())" in str(error.value)
+    assert "x.sum().item()" in str(error.value)
 
 
 def what_numpy_raises(x: Any) -> Any:

@@ -109,3 +109,26 @@ def test_outside_of_a_trace_it_does_nothing() -> None:
     with ct.unrolled():
         assert loops(helper) == 1
     np.testing.assert_allclose(plain(X), helper(X))
+
+
+def test_a_short_loop_of_a_long_step_is_recorded_once() -> None:
+    """Its text would grow with its trips; that of a short step may."""
+
+    def relaxed(n: int) -> Callable[..., Any]:
+        def fn(x: Any) -> Any:
+            for _ in range(n):
+                y = x.copy()
+                for k in (1, 2, 3, 4, 5):  # in Python: five parts of a long step
+                    x[k:-k] = (y[2 * k :] + y[: -2 * k]) * 0.4 + np.sin(y[k:-k]) * 0.1 * k
+                x[0] = x[1]
+            return x
+
+        return fn
+
+    def recorded(n: int) -> int:
+        return len(ct.function(relaxed(n)).at(ct.f64[15]).lines)
+
+    long, few = recorded(12), recorded(2)
+    assert few > recorded(1) and long < few
+    check(relaxed(12), np.linspace(0.1, 1.0, 15))
+    assert len(ct.function(relaxed(12), unroll=50).at(ct.f64[15]).lines) > 5 * few  # the limit grows with that of the steps

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,11 +21,10 @@ def lines_of(output: str) -> set[int]:
     return {int(parts[1]) for parts in found}
 
 
+@pytest.mark.usefixtures("process_settings")  # mypy raises the limit of recursion, and names the folder of its settings
 def test_mypy_finds_the_planted_mistakes_and_no_other() -> None:
     api = pytest.importorskip("mypy.api")
-    before = sys.getrecursionlimit()
     output, errors, _ = api.run(["--strict", "--show-absolute-path", str(PROGRAMS)])
-    sys.setrecursionlimit(before)  # mypy raises it
     assert not errors and lines_of(output) == marked(), output
 
 

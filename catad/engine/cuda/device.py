@@ -9,6 +9,7 @@ import ctypes
 import sys
 import threading
 from array import array
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -82,7 +83,8 @@ class CupyDevice(Device):
 
     def __init__(self) -> None:
         self._loaded: WeakKeyDictionary[Code, dict[Any, _Loaded]] = WeakKeyDictionary()
-        self._looks = list[tuple[Any, Any, Callable[[Sequence[int]], None]]]()
+        self._looks = deque[tuple[Any, Any, Callable[[Sequence[int]], None]]]()  # of all threads
+        self._looking = threading.RLock()
         self._bandwidth: dict[Any, float] = {}
 
     @property
@@ -125,14 +127,14 @@ class CupyDevice(Device):
             raise errors.EngineError(errors.gpu_failed(code.printer.__name__, str(error))) from None
 
     def _found(self, cupy: Any, code: Code, pointers: int) -> _Loaded:
-        """The kernel on the current device, loaded there once."""
+        """The kernel in the context of this thread, loaded there once."""
         there = self._loaded.setdefault(code, {})
-        where = cupy, cupy.cuda.runtime.getDevice()
+        where = cupy, _context(cupy)
         found = there.get(where)
         if found is None:
             module = cupy.cuda.function.Module()
-            module.load(_cubin(cupy, code, int(cupy.cuda.Device(where[1]).compute_capability)))
-            found = there[where] = _Loaded(module, pointers)
+            module.load(_cubin(cupy, code, int(cupy.cuda.Device().compute_capability)))
+            found = there.setdefault(where, _Loaded(module, pointers))  # another thread may have loaded it, and started it
         return found
 
     def words(self, values: Sequence[int]) -> Any:
@@ -167,18 +169,15 @@ class CupyDevice(Device):
         """Looks at the words that have arrived; with `wait`, at all of them."""
         if not self._looks or self.cupy.cuda.get_current_stream().is_capturing():
             return
-        looks, self._looks = self._looks, []
-        for k, (done, (room, words), look) in enumerate(looks):
-            if wait:
-                done.synchronize()
-            elif not done.done:
-                self._looks += looks[k:]
-                return
-            try:
+        with self._looking:
+            while self._looks:
+                done, (room, words), look = self._looks[0]
+                if wait:
+                    done.synchronize()
+                elif not done.done:
+                    return
+                self._looks.popleft()
                 look([int(word) for word in (ctypes.c_int64 * words.size).from_address(room.ptr)])
-            except BaseException:
-                self._looks += looks[k + 1 :]
-                raise
 
     def synchronize(self) -> None:
         """Wait for all that the current stream was given, and look at all words: raises what kernels have noted."""
@@ -216,6 +215,15 @@ class CupyDevice(Device):
                 del copy
             self._bandwidth[key] = 2 * COPIED / max(best, 1e-9)
         return self._bandwidth[key]
+
+
+def _context(cupy: Any) -> int:
+    """The context of this thread, whose kernels the driver starts. A new thread has none, and memory of the pool and array code
+    of CuPy that has run before need none either: the one of its device becomes current where the device is set (CUDA 12)."""
+    cuda = cupy.cuda
+    if not cuda.driver.ctxGetCurrent():
+        cuda.runtime.setDevice(cuda.runtime.getDevice())
+    return int(cuda.driver.ctxGetCurrent())
 
 
 def _cubin(cupy: Any, code: Code, capability: int) -> bytes:

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from catad.engine.cuda.checks import unnoted
 from catad.engine.cuda.kernel import Code, Device, code_of
 from catad.engine.cuda.simt import Simt
+from catad.engine.in_force import every_call
 from catad.engine.machine import Compiled
 from catad.engine.stages.bin_boxes import contiguous
 from catad.engine.text.binned import nth
@@ -22,6 +24,8 @@ from catad.engine.text.numbers import add, cast, load, store
 from catad.linear.clear import ClearedAt
 from catad.linear.gather import Indexing, positions
 from catad.scalar.llvm_writer import Writer
+from catad.simt.one_writer import OneWriter, Stored
+from catad.simt.phases import Apart
 from catad.spaces import Tensor
 from catad.vector.index import LastWriter
 from catad.vector.overwrite import LastOnly, OverwrittenAt
@@ -31,13 +35,14 @@ _INT = np.dtype(np.int64)
 
 
 class Moved(NamedTuple):
-    """What a kernel does ("put", "clear", "add", "note", "last", "position"), the dtype of the indices, the bytes of a number,
-    and the dtype of numbers that are added."""
+    """What a kernel does ("put", "clear", "add", "note", "last", "position", "alone"), the dtype of the indices, the bytes of a
+    number, the dtype of numbers that are added, and for "alone" how many positions in a row are different threads, 0 for all."""
 
     what: str
     by: str
     size: int
     number: str = ""
+    threads: int = 0
 
 
 class Written:
@@ -45,14 +50,15 @@ class Written:
 
     "put" writes numbers to their places, "clear" zeros, and "add" adds them to what is there. "note" raises the word of each
     place to 1 + the position of the element. "last" keeps the indices of those elements whose position their place has, -1 for
-    the others; "position" makes words positions.
+    the others; "position" makes words positions. "alone" notes, in two words of the goal, the least and the greatest of
+    position * places + place of the elements of other threads than those whose positions their places have, if they have one.
     """
 
     threads = 256
 
     def __init__(self, moved: Moved, words: type[Simt] = Simt) -> None:
         self.what, self.by, self.kind, self.size = moved.what, np.dtype(moved.by), f"i{8 * moved.size}", moved.size
-        self.number = np.dtype(moved.number or np.int64)
+        self.number, self.same = np.dtype(moved.number or np.int64), moved.threads
         self.w = Writer(gpu=True)
         self.simt = words(self.w, self.threads)
 
@@ -90,6 +96,8 @@ class Written:
                 self.simt.atomic("max", nth(w, "%goal", _INT, to), "i64", w.set(f"add i64 {i}, 1"))
             elif self.what == "last":
                 self._last(u, w.set(f"add i64 {i}, 1"), index, to)
+            elif self.what == "alone":
+                self._alone(i, place, to)
             elif self.what == "add":
                 self._add(u, to)
             else:
@@ -102,6 +110,22 @@ class Written:
         found = w.set(f"load i64, ptr {nth(w, '%source', _INT, to)}")
         stays = w.set(f"icmp eq i64 {found}, {position}")
         w.when(stays, lambda: store(w, index, nth(w, "%goal", self.by, u), self.by))
+
+    def _alone(self, i: str, place: str, to: str) -> None:
+        w = self.w
+        word = load(w, nth(w, "%source", _INT, to), _INT)
+        other = w.set(f"sub i64 {word}, 1")
+        own = i
+        if self.same:
+            own, other = (w.set(f"urem i64 {k}, {self.same}") for k in (own, other))
+        there = w.set(f"icmp ne i64 {word}, 0")
+        about = w.set(f"add i64 {w.set(f'mul i64 {i}, {self.fields[2]}')}, {place}")
+
+        def note() -> None:
+            for k, what in enumerate(("min", "max")):
+                self.simt.atomic(what, nth(w, "%goal", _INT, str(k)), "i64", about)
+
+        w.when(w.set(f"and i1 {there}, {w.set(f'icmp ne i64 {own}, {other}')}"), note)
 
     def _add(self, u: str, to: str) -> None:
         w, dtype = self.w, self.number
@@ -174,13 +198,17 @@ class WrittenFlat(WrittenAt):
 
 
 class Last(_Kernels):
-    """`LastOnly`, or `LastWriter`: the greatest position of each place, then what is asked of it."""
+    """`LastOnly`, or `LastWriter`: the greatest position of each place, then what is asked of it.
 
-    def __init__(self, device: Device, box: LastOnly | LastWriter, ins: tuple[Tensor, ...]) -> None:
+    For `OneWriter` words note which positions are not of one thread, and the host looks at them later.
+    """
+
+    def __init__(self, device: Device, box: LastOnly | LastWriter, ins: tuple[Tensor, ...], stored: Stored | None = None) -> None:
         self.then, self.size = "last" if isinstance(box, LastOnly) else "position", box.size
         by = ins[0].dtype
-        super().__init__(device, [Moved(what, by.str, by.itemsize) for what in ("note", self.then)])
-        shape = ins[0].shape
+        alone = [] if stored is None else [Moved("alone", by.str, by.itemsize, "", stored.threads)]
+        super().__init__(device, [*[Moved(what, by.str, by.itemsize) for what in ("note", self.then)], *alone])
+        shape, self.stored = ins[0].shape, stored
         first, end = (ins[0].ndim - box.axes, ins[0].ndim) if isinstance(box, LastOnly) else (box.axis, box.axis + 1)
         self.times, self.count, self.rest = math.prod(shape[:first]), math.prod(shape[first:end]), math.prod(shape[end:])
         self.space = box.typed(ins)[0]
@@ -190,9 +218,46 @@ class Last(_Kernels):
         words = device.zeros(self.times * self.size * self.rest)
         numbers = (index.size, self.count, self.size, self.rest)
         self.launch("note", (index, index, words), numbers)
+        if self.stored is not None and every_call():
+            noted = unnoted(device, 1)
+            self.launch("alone", (index, words, noted), numbers)
+            device.after(noted, self._look)
         out = device.empty(self.space.shape, self.space.dtype)
         self.launch(self.then, (index, words, out), (out.size, *numbers[1:]))
         return out
+
+
+    def _look(self, noted: Sequence[int]) -> None:
+        assert self.stored is not None
+        look(self.stored, self.size, noted)
+
+
+def look(stored: Stored, size: int, noted: Sequence[int]) -> None:
+    """Raise for what a kernel has noted."""
+    least, greatest = noted
+    if least <= greatest:  # some were noted
+        position, place = divmod(least, size)
+        raise stored.error(place, position)
+
+
+class ApartCheck(_Kernels):
+    """`Apart`: words note which positions are not of the thread that writes their place, and the host looks at them later."""
+
+    def __init__(self, device: Device, box: Apart, ins: tuple[Tensor, ...]) -> None:
+        super().__init__(device, [Moved("alone", ins[0].dtype.str, ins[0].dtype.itemsize)])
+        self.about, self.space, self.count, self.size = box.about, box.typed(ins)[0], ins[0].shape[-1], ins[1].shape[-1]
+
+    def __call__(self, xp: Any, index: Any, writer: Any) -> Any:
+        if every_call():
+            noted, index = unnoted(self.device, 1), contiguous(index)
+            self.launch("alone", (index, contiguous(writer + 1), noted), (index.size, self.count, self.size, 1))
+            self.device.after(noted, lambda words: look(self.about, self.size, words))
+        return self.device.zeros(self.space.size).reshape(self.space.shape)
+
+
+def one_writer(device: Device, box: OneWriter, ins: tuple[Tensor, ...]) -> Last:
+    """`OneWriter`."""
+    return Last(device, box.writer, ins, box.stored)
 
 
 def _at(what: str) -> Callable[..., Compiled]:
@@ -218,4 +283,6 @@ MAKERS: dict[type, Callable[..., Compiled | None]] = {
     ClearedAt: _at("clear"),
     LastOnly: Last,
     LastWriter: Last,
+    OneWriter: one_writer,
+    Apart: ApartCheck,
 }

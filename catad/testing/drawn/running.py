@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,6 +24,19 @@ class Tally:
 
 class TimeIsUp(BaseException):
     """The seconds are over; no check can catch it by `Exception`."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """What is inside can be interrupted, also where a shell has told the process to ignore Ctrl-C, as in its background."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 AGAIN = 5.0  # seconds after which what has not ended is interrupted once more
@@ -50,17 +64,18 @@ def within(seconds: float | None) -> Iterator[None]:
     timer = threading.Timer(max(seconds, 0.0), end)
     timer.daemon = True
     try:
-        try:
-            timer.start()
-            yield
-        finally:
-            with lock:
-                inside = False
-            timer.cancel()
-            for _ in range(100):  # an interruption that is on its way arrives here, and not behind
-                if not over.is_set():
-                    break
-                sleep(0.001)
+        with _interruptible():
+            try:
+                timer.start()
+                yield
+            finally:
+                with lock:
+                    inside = False
+                timer.cancel()
+                for _ in range(100):  # an interruption that is on its way arrives here, and not behind
+                    if not over.is_set():
+                        break
+                    sleep(0.001)
     except KeyboardInterrupt:
         if over.is_set():
             raise TimeIsUp from None

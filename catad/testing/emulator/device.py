@@ -1,34 +1,40 @@
-"""The emulator as a device: arrays of NumPy with guarded ends, kernels that run at once."""
+"""The emulator as a device: arrays of NumPy, kernels that run at once."""
 
 from __future__ import annotations
 
-import math
 import time
 from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from catad.engine import profile
 from catad.engine.backend import Engine, Step
 from catad.engine.cuda.kernel import Code
 from catad.engine.cuda.machine import GpuMachine
 from catad.engine.steps import steps
-from catad.errors import LawError
 from catad.testing.emulator.schedule import Emulator, noise
-from catad.testing.emulator.words import Coroutines
+from catad.testing.emulator.words import Coroutines, Ends
 from catad.wiring import Wiring
 
-MARGIN = 256  # bytes before and after each array that nobody may write to
-_MARK = 0xA5
+
+class Address(int):
+    """Where the first number of an array lies, or a pointer into it, and the ends of what a kernel may then read and write."""
+
+    ends: Ends
+
+    def __new__(cls, array: Any, pointer: int | None = None) -> Address:
+        made = super().__new__(cls, array.__array_interface__["data"][0] if pointer is None else pointer)
+        made.ends = Ends(int(made), *byte_bounds(array))
+        return made
 
 
 class EmulatedDevice:
     """Runs kernels in an emulator that draws its orders from a seed; `most` blocks at most share a launch.
 
-    Raises `LawError` where a kernel writes outside of an array that it was given.
+    Raises `LawError` where a kernel reads or writes outside of an array that it was given.
     """
 
     dialect = Coroutines
@@ -36,36 +42,27 @@ class EmulatedDevice:
     def __init__(self, seed: int = 0, most: int = 5) -> None:
         self.emulator, self.most = Emulator(seed), most
         self.launched: list[Code] = []
-        self._blocks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array between margins; it holds noise."""
-        size = math.prod(shape) * np.dtype(dtype).itemsize
-        whole = np.empty(size + 2 * MARGIN + 64, np.uint8)
-        first = -whole.ctypes.data % 64
-        whole[:] = _MARK
-        start = first + MARGIN
-        whole[start : start + size] = noise(self.emulator.rng, size)
-        self._blocks[id(whole)] = whole
-        return np.ndarray(shape, dtype, whole, start)
+        """An array that holds noise."""
+        made = np.empty(shape, dtype)
+        made.reshape(-1).view(np.uint8)[:] = noise(self.emulator.rng, made.nbytes)
+        return made
 
     def prepared(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Arrays of NumPy."""
         return [a if type(a) is np.ndarray and a.flags.aligned else np.array(a) for a in arrays]
 
-    def address(self, array: Any) -> int:
-        """Where the first number of an array lies."""
-        return int(array.__array_interface__["data"][0])
+    def address(self, array: Any) -> Address:
+        """Where the first number of an array lies, and how far the array goes."""
+        return Address(array)
 
-    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[int], shared: int = 0) -> None:
-        """Runs the kernel to its end, then looks at the margins."""
+    def launch(self, code: Code, blocks: int, numbers: array[int], addresses: Sequence[Any], shared: int = 0) -> None:
+        """Runs the kernel to its end. The addresses are those of `address`."""
         self.launched.append(code)
-        self.emulator.launch(code.llvm, blocks, code.threads, np.array(numbers), addresses, shared)
-        for whole in [found for ref in self._blocks.valuerefs() if (found := ref()) is not None]:  # other threads may add some
-            first = -whole.ctypes.data % 64
-            ends = whole[first : first + MARGIN], whole[len(whole) - MARGIN - (64 - first) : len(whole) - (64 - first)]
-            if any(np.any(end != _MARK) for end in ends):
-                raise LawError("a kernel wrote outside of its arrays")
+        table = np.array(numbers)
+        given = [one.ends for one in (Address(table), *addresses)]
+        self.emulator.launch(code.llvm, blocks, code.threads, given, shared)
 
     def words(self, values: Sequence[int]) -> Any:
         """An array of integers of 64 bits."""

@@ -18,50 +18,48 @@ import numpy as np
 from catad.engine.cpu.run import target
 from catad.engine.cuda.simt import WARP
 from catad.errors import LawError
-from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED
+from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED, Ends
 
 IN_FLIGHT = 40
-_Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-_STATUS, _SITE = AT["status"] // 8, AT["site"] // 8
+_Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+_STATUS, _SITE, _OUTSIDE = [AT[name] // 8 for name in ("status", "site", "outside")]
 
 
 class Emulator:
     """Runs compiled kernels whose words are `Coroutines`. `seed` draws the order, and what unset memory holds.
 
     `in_flight` blocks run at the same time. `steps` counts the resumptions of a warp.
-    Raises `LawError` for a kernel that breaks the rules of a GPU: "divergent barrier", "divergent warp operation", "hangs".
+    Raises `LawError` for a kernel that breaks the rules of a GPU: "divergent barrier", "divergent warp operation", "hangs",
+    "outside of its arrays", "outside of the memory that its block shares".
     """
 
     def __init__(self, seed: int = 0, in_flight: int = IN_FLIGHT) -> None:
         self.rng, self.in_flight = np.random.default_rng(seed), in_flight
         self.steps = 0
 
-    def launch(
-        self, text: str, blocks: int, threads: int, table: Any, addresses: Sequence[int], shared: int = 0
-    ) -> None:
-        """Run the module of a kernel on a table of integers and arrays at these addresses, on so many blocks.
+    def launch(self, text: str, blocks: int, threads: int, given: Sequence[Ends], shared: int = 0) -> None:
+        """Run the module of a kernel on a table of integers and arrays, on so many blocks.
 
-        The launch gives a block so many bytes to share; where it gives some, nothing may be written behind them.
+        The launch gives a block so many bytes to share; where it gives none, the text says how many a kernel takes.
         """
-        begin, resume, size = _compiled(text)
+        begin, resume = _compiled(text)
+        size = _bytes(begin, ends := np.array(given, np.int64))
         waiting = list(self.rng.permutation(blocks))
-        given = np.array(addresses, np.int64)
-        free = [_Slot(threads, size, self.rng) for _ in range(min(self.in_flight, blocks))]
+        free = [_Slot(threads, size, ends, self.rng) for _ in range(min(self.in_flight, blocks))]
         running: list[_Slot] = []
         moves = 0
         while waiting or running:
             while free and waiting:
                 slot = free.pop()
-                slot.start(int(waiting.pop()), blocks)
+                slot.start(int(waiting.pop()), blocks, shared or SHARED)
                 running.append(slot)
             able = [slot for slot in running if slot.idle != moves]
             if not able:
                 raise LawError(f"the kernel hangs: {len(running)} blocks wait for words that nobody writes")
             slot = able[_drawn(self.rng, np.array([slot.pace for slot in able]))]
-            moves += slot.step(begin, resume, table.ctypes.data, given.ctypes.data, moves)
+            moves += slot.step(begin, resume, moves)
             self.steps += 1
             if slot.done:
-                slot.check(shared)
                 running.remove(slot)
                 free.append(slot)
 
@@ -69,37 +67,31 @@ class Emulator:
 class _Slot:
     """A place for a block: the records of its threads, their coroutines, shared memory, the rows of its warps."""
 
-    def __init__(self, threads: int, size: int, rng: np.random.Generator) -> None:
-        self.threads, self.warps, self.rng = threads, threads // WARP, rng
+    def __init__(self, threads: int, size: int, given: Any, rng: np.random.Generator) -> None:
+        self.threads, self.warps, self.given, self.rng = threads, threads // WARP, given, rng
         self.records = np.zeros((threads, len(FIELDS)), np.int64)
         self.frames = np.empty((threads, (size + 63) // 64 * 64 + 64), np.uint8)
         self.shared = np.empty(SHARED + 64, np.uint8)
         self.rows = np.zeros((self.warps, 2 * ROW // 8), np.int64)
         self.where = self.records.ctypes.data + self.records.strides[0] * np.arange(threads)
 
-    def start(self, block: int, blocks: int) -> None:
-        """Make it ready for a block; what the block shares is noise."""
+    def start(self, block: int, blocks: int, shared: int) -> None:
+        """Make it ready for a block, whose threads share so many bytes of noise."""
         self.shared[:] = noise(self.rng, len(self.shared))
-        self.before = self.shared.copy()
         self.begun = np.zeros(self.warps, bool)
         self.able, self.met = np.ones(self.warps, bool), np.zeros(self.warps, bool)  # which go on, and those that do as a whole
         self.pace, self.paces = _pace(self.rng, 1)[0], _pace(self.rng, self.warps)
         made = dict.fromkeys(FIELDS, np.zeros(self.threads, np.int64))
         made["thread"] = np.arange(self.threads)
         made["block"], made["blocks"] = np.full(self.threads, block), np.full(self.threads, blocks)
-        made["shared"] = np.full(self.threads, _aligned(self.shared.ctypes.data))
+        made["shared"] = made["shared_low"] = np.full(self.threads, _aligned(self.shared.ctypes.data))
+        made["shared_high"] = made["shared"] + shared
         made["row"] = np.repeat(self.rows.ctypes.data + self.rows.strides[0] * np.arange(self.warps), WARP)
         made["room"] = _aligned(self.frames.ctypes.data + self.frames.strides[0] * np.arange(self.threads))
         self.records[:] = np.stack([made[name] for name in FIELDS], axis=1)
         self.done, self.idle, self.looked = False, -1, np.full(self.warps, -1)
 
-    def check(self, shared: int) -> None:
-        """Look behind what a launch has given the block to share."""
-        behind = _aligned(self.shared.ctypes.data) - self.shared.ctypes.data + shared
-        if shared and not np.array_equal(self.shared[behind:], self.before[behind:]):
-            raise LawError("a kernel wrote behind the memory that its block shares")
-
-    def step(self, begin: Callable[..., None], resume: Callable[..., None], table: int, given: int, moves: int) -> bool:
+    def step(self, begin: Callable[..., None], resume: Callable[..., None], moves: int) -> bool:
         """Let a warp go on that has not looked in vain since the last of so many moves; True where that is one more."""
         warp = self._pick(moves)
         if warp < 0:
@@ -109,7 +101,7 @@ class _Slot:
         own = self.records[first : first + WARP]
         if not self.begun[warp]:
             self.begun[warp] = True
-            self._call(begin, warp, np.arange(first, first + WARP), table, given)
+            self._call(begin, warp, np.arange(first, first + WARP))
             return True
         if self.met[warp]:
             self._call(resume, warp, np.arange(first, first + WARP))
@@ -124,12 +116,27 @@ class _Slot:
             self.looked[warp] = moves
         return moved
 
-    def _call(self, function: Callable[..., None], warp: int, who: Any, table: int = 0, given: int = 0) -> None:
+    def _call(self, function: Callable[..., None], warp: int, who: Any) -> None:
         order = self.where[self.rng.permutation(who)]
-        function(order.ctypes.data, len(order), table, given)
+        function(order.ctypes.data, len(order), self.given.ctypes.data)
+        left = self.records[who, _OUTSIDE].nonzero()[0]
+        if len(left):
+            raise LawError(self._outside(*self.records[who[left[0]], _OUTSIDE : _OUTSIDE + 2].tolist()))
         self._look(warp)
         if not self.able.any() and np.all(self.records[:, _STATUS] == DONE):
             self.done = True
+
+    def _outside(self, address: int, ends: int) -> str:
+        """What a thread did that was stopped at an address, which does not lie between these ends."""
+        low, high = (ctypes.c_int64 * 2).from_address(ends)
+        k = (ends - self.given.ctypes.data) // self.given.strides[0]
+        if 0 <= k < len(self.given):
+            whole = f"its arrays: to byte {{}} of {f'array {k - 1}' if k else 'the table of its numbers'}, which has {{}}"
+        elif 0 <= low - self.shared.ctypes.data < len(self.shared):
+            whole = "the memory that its block shares: to byte {} of {}"
+        else:
+            whole = "the numbers that a thread has of its own: to byte {} of {}"
+        return "a kernel goes outside of " + whole.format(address - low, high - low)
 
     def _pick(self, moves: int) -> int:
         """A warp that can go on, or -1 where all of them look in vain; a block that stands at its barrier passes it."""
@@ -187,15 +194,19 @@ def _aligned(address: Any) -> Any:
 
 
 @cache
-def _compiled(text: str) -> tuple[Callable[..., None], Callable[..., None], int]:
-    """The functions of a module, and the bytes of a coroutine."""
+def _compiled(text: str) -> tuple[Callable[..., None], Callable[..., None]]:
+    """The functions of a module."""
     module = target.compiled(text, ("begin", "resume"))
-    begin, resume = _Call(module.address("begin")), _Call(module.address("resume"))
-    record = np.zeros(len(FIELDS), np.int64)
-    at, nothing = np.array([record.ctypes.data]), np.zeros(64, np.int64)
-    begin(at.ctypes.data, 1, nothing.ctypes.data, nothing.ctypes.data)
     _kept.append(module)
-    return begin, resume, int(record[AT["bytes"] // 8])
+    return _Call(module.address("begin")), _Call(module.address("resume"))
+
+
+def _bytes(begin: Callable[..., None], given: Any) -> int:
+    """The bytes of a coroutine."""
+    record = np.zeros(len(FIELDS), np.int64)
+    at = np.array([record.ctypes.data])
+    begin(at.ctypes.data, 1, given.ctypes.data)
+    return int(record[AT["bytes"] // 8])
 
 
 _kept: list[Any] = []  # code stays while its functions may be called

@@ -23,6 +23,7 @@ _TOPICS = (
     "array_api",
     "along_axis",
     "ragged",
+    "entries",
     "hints",
 )
 

@@ -32,9 +32,9 @@ def is_data(value: Any) -> bool:
 def number(trace: Trace, x: Any, kind: type = float) -> Traced:
     """The number that `math` takes of an argument."""
     array = as_traced(trace, x)
-    if array.size != 1:
+    if array.ndim:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    return fresh(trace, cast(trace, (array.reshape(()) if array.ndim else array).var_, np.dtype(kind)))
+    return fresh(trace, cast(trace, array.var_, np.dtype(kind)))
 
 
 def plain(trace: Trace, x: Any) -> Any:

@@ -14,9 +14,10 @@ import numpy as np
 from catad import errors
 from catad.traced.branch import choose_values
 from catad.traced.masked import Masked
-from catad.traced.operators import cast, pointwise, weakened
+from catad.traced.names.mathematics import number, plain
+from catad.traced.operators import pointwise
 from catad.traced.ragged import Ragged
-from catad.traced.stand_in import Traced, fresh
+from catad.traced.stand_in import Traced
 from catad.traced.steps import TracedRange, backwards, enumerated, paired
 from catad.traced.table import python_meaning
 
@@ -27,22 +28,38 @@ def _is_data(*values: Any) -> bool:
 
 @python_meaning(float)
 def float_(driver: Any, x: Any = 0.0) -> Any:
-    return _number(driver, x, float) if _is_data(x) else float(x)
+    return _python_number(driver, x, float) if _is_data(x) else float(x)
+
+
+@python_meaning(int)
+def int_(driver: Any, x: Any = 0, *base: Any) -> Any:
+    """A float is cut towards zero. One that int64 cannot hold becomes the nearest number, NaN the least, as in `ct.astype`."""
+    if base or not _is_data(x):
+        return int(x, *base)
+    if x.dtype == np.uint64:
+        raise errors.TraceError(errors.unsigned_number())
+    return _python_number(driver, x, int)
+
+
+@python_meaning(operator.index)
+def index_(driver: Any, x: Any) -> Any:
+    if not _is_data(x):
+        return operator.index(x)
+    if x.ndim or (x.dtype.kind not in "iu" and x.var_.weak is not bool):
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    return int_(driver, x)
 
 
 @python_meaning(bool)
 def bool_(driver: Any, x: Any = False) -> Any:
     if _is_data(x) and x.size == 1:
-        return _number(driver, pointwise(driver.trace, np.not_equal, x, 0) if x.dtype.kind != "b" else x, bool)
+        x = pointwise(driver.trace, np.not_equal, x, 0) if x.dtype.kind != "b" else x
+        return _python_number(driver, x.reshape(()) if x.ndim else x, bool)
     return bool(x)
 
 
-def _number(driver: Any, x: Traced, kind: type) -> Traced:
-    """A number of Python."""
-    if x.size != 1:
-        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    var = x.reshape(()).var_ if x.ndim else x.var_
-    return fresh(driver.trace, weakened(driver.trace, cast(driver.trace, var, np.dtype(kind))))
+def _python_number(driver: Any, x: Traced, kind: type) -> Any:
+    return plain(driver.trace, number(driver.trace, x, kind))
 
 
 @python_meaning(len)
@@ -95,7 +112,7 @@ def round_(driver: Any, x: Any, ndigits: Any = None) -> Any:
     if not _is_data(x):
         return round(x, ndigits)
     if ndigits is None:
-        return driver.call(int, np.rint(x))
+        return int_(driver, x if x.dtype.kind in "iu" else np.rint(x))
     return np.round(x, ndigits)
 
 
@@ -116,7 +133,9 @@ def enumerate_(driver: Any, items: Any, start: int = 0) -> Any:
 
 @python_meaning(zip)
 def zip_(driver: Any, *items: Any, strict: bool = False) -> Any:
-    found = None if strict else paired(driver.trace, items)
+    found = paired(driver.trace, items)
+    if strict and found is not None and not found.is_even:
+        found = None  # Python says so where the shortest ends
     return zip(*items, strict=strict) if found is None else found
 
 

@@ -15,7 +15,7 @@ from catad.traced.names.products import dot, inner, matmul_, norm, outer, vdot
 from catad.traced.names.reductions import all_, any_, argmax, argmin, count_nonzero, maximum, mean, minimum, product, total
 from catad.traced.operators import matmul, pointwise
 from catad.traced.ragged import Extent, Ragged
-from catad.traced.ragged_ops import elementwise, filled, strong
+from catad.traced.ragged_ops import elementwise, entry_of, filled, strong
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced
 from catad.traced.table import FUNCTIONS, METHODS, PYTHON, RAGGED
@@ -232,7 +232,9 @@ for _name in ("clip", "round"):
 @on_slices(METHODS["astype"])
 def astype(trace: Trace, a: Ragged, dtype: Any, *args: Any, **options: Any) -> Ragged:
     # what stands outside may not be a number of the other dtype
-    return Ragged(filled(a, 1).astype(dtype, *args, **options), a.axes)
+    entry = entry_of(trace, a)
+    kept = None if entry is None else lambda k: entry(k).astype(dtype, *args, **options)
+    return Ragged(filled(a, 1).astype(dtype, *args, **options), a.axes, kept)
 
 
 @on_slices(FUNCTIONS[np.copy], METHODS["copy"])

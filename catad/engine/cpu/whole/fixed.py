@@ -89,7 +89,7 @@ def write_stage(
     if how.kernel.kind == FOLDS:
         how = how._replace(kernel=how.kernel._replace(kind=LINE))
     laid, shared = how, frozenset([*same, *same.values()])
-    number = text.function((laid, shared), lambda k: FixedNest(text, laid, shared, k).functions(), stage=True)
+    number = text.function((laid, shared), lambda k: FixedNest(text, laid, shared, k).functions())
     pointers = [one[0].pointer for one in [*read, *made] if one is not None]
     text.w.do(f"call void @stage{number}({', '.join([f'ptr {pointer}' for pointer in pointers])})")
 

@@ -10,9 +10,12 @@ import numpy as np
 
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
+from catad.engine.in_force import every_call
 from catad.engine.text.numbers import cast, load, store
 from catad.linear.previous_state import Origin, PreviousState
 from catad.scalar.llvm_writer import literal, llvm_type
+from catad.simt.one_writer import OneWriter
+from catad.simt.phases import Apart
 from catad.spaces import Tensor
 from catad.vector.array_operator import Lawful
 from catad.vector.bins import SortByBin
@@ -169,7 +172,14 @@ def sorted_positions(text: Text, box: SortedPositions, read: Sequence[Array], ma
     text.nest(many.shape, one)
 
 
-def last_writer(text: Text, box: LastWriter, read: Sequence[Array], made: Sequence[Array]) -> None:
+def one_writer(text: Text, box: OneWriter, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write a `OneWriter`: where another thread stands in a cell already, the array code runs, which raises."""
+    last_writer(text, box.writer, read, made, box.stored.threads if every_call() else None)
+
+
+def last_writer(
+    text: Text, box: LastWriter, read: Sequence[Array], made: Sequence[Array], threads: int | None = None
+) -> None:
     """Write a `LastWriter`: each position is noted at its index, so the last one stays."""
     w, m = text.w, read[0][1].shape[box.axis]
 
@@ -179,11 +189,50 @@ def last_writer(text: Text, box: LastWriter, read: Sequence[Array], made: Sequen
 
         def note(found: list[str]) -> None:
             at = index.integer(found[0])
-            w.when(w.set(f"icmp ult i64 {at}, {box.size}"), lambda: goal.store(found[0], at))
+            w.when(w.set(f"icmp ult i64 {at}, {box.size}"), lambda: write(found[0], at))
+
+        def write(position: str, at: str) -> None:
+            if threads is not None:
+                _one_thread(text, threads, goal.load(at), position)
+            goal.store(position, at)
 
         text.nest([m], note)
 
     _lines(text, box.axis, [read[0], made[0]], one)
+
+
+def _one_thread(text: Text, threads: int, before: str, position: str) -> None:
+    """Give up where another thread than that at a position stands in its cell."""
+    w = text.w
+    bad = w.set(f"icmp ne i64 {before}, -1")
+    if threads:
+        own, other = (w.set(f"urem i64 {k}, {threads}") for k in (position, before))
+        bad = w.set(f"and i1 {bad}, {w.set(f'icmp ne i64 {own}, {other}')}")
+    text.fail(bad)
+
+
+def apart(text: Text, box: Apart, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `Apart`; where another thread stands in a cell, the array code runs, which raises."""
+    w, size = text.w, read[1][1].shape[-1]
+    text.clear(made[0][0].pointer, made[0][1].nbytes)
+
+    def one(lines: list[_Line]) -> None:
+        index, writer = lines
+
+        def compare(found: list[str]) -> None:
+            at = index.integer(found[0])
+
+            def look() -> None:
+                other = writer.load(at)
+                bad = w.set(f"icmp ne i64 {other}, {found[0]}")
+                text.fail(w.set(f"and i1 {bad}, {w.set(f'icmp sge i64 {other}, 0')}"))
+
+            w.when(w.set(f"icmp ult i64 {at}, {size}"), look)
+
+        text.nest([read[0][1].shape[-1]], compare)
+
+    if every_call():
+        _lines(text, read[0][1].ndim - 1, read, one)
 
 
 def last_only(text: Text, box: LastOnly, read: Sequence[Array], made: Sequence[Array]) -> None:
@@ -366,6 +415,8 @@ WRITERS |= {
     StableOrder: stable_order,
     SortedPositions: sorted_positions,
     LastWriter: last_writer,
+    OneWriter: one_writer,
+    Apart: apart,
     LastOnly: last_only,
     NumberedByFlags: numbered_by_flags,
     NumberedByLengths: numbered_by_lengths,

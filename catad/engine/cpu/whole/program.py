@@ -72,7 +72,7 @@ WRITERS: dict[type[Primitive], Write] = {
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
-SHARED = (StridedCopy, Overwritten, Cleared, Concatenate)
+SHARED = (StridedCopy, Overwritten, Added, Cleared, Concatenate)
 """The kinds of boxes of which equal ones share a function, besides products that BLAS does not do."""
 
 CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from catad import scalar
 from catad.engine.cpu.whole.chosen import ADD, adding_sides, is_scattered, terms_of
 from catad.engine.stages.exactly import laid_out_exactly
+from catad.linear.cut import cut
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import StridedCopy
 from catad.scalar import Function, Node, param
 from catad.spaces import Product, Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
+from catad.vector.entry_sum import Summed
 from catad.vector.map import Map
 from catad.vector.overwrite import Added, AddedAt
 from catad.vector.shortcut import Shortcut
-from catad.wiring import Box, Builder, Wiring
+from catad.wiring import Box, Builder, Wiring, wire
 
 KEPT = (ArgExtremumByBin,)  # shortcuts that have code of their own
 
@@ -51,7 +55,7 @@ def accumulated(wiring: Wiring) -> Wiring:
 
     The same holds for what is moved into a small part of zeros, as the derivative of a slice is, and for sides of choices.
     """
-    wiring = adding_sides(wiring)
+    wiring = adding_sides(_onto(wiring))
     readers = Counter([*wiring.outputs, *[k for box in wiring.boxes for k in box.ins]])
     alone = [box for box in wiring.boxes if box.outs and readers[box.outs[0]] == 1]
     scattered = {box.outs[0]: box for box in alone if is_scattered(wiring, box)}
@@ -64,6 +68,53 @@ def accumulated(wiring: Wiring) -> Wiring:
         boxes += made
     kept = tuple([box for box in boxes if not (box.outs and box.outs[0] in gone)])
     return Wiring(wiring.dom, wiring.cod, tuple(wires), wiring.inputs, kept, wiring.outputs)
+
+
+def _onto(wiring: Wiring) -> Wiring:
+    """The wiring in which sums of entries give what somebody reads, and begin with what they are only added to."""
+    if not any(isinstance(box.primitive, Summed) for box in wiring.boxes):
+        return wiring
+    readers: dict[int, list[Box | None]] = {}
+    for box in wiring.boxes:
+        for k in box.ins:
+            readers.setdefault(k, []).append(box)
+    for k in wiring.outputs:
+        readers.setdefault(k, []).append(None)
+    there, boxes, gone = set(wiring.inputs), list[Box](), set[int]()
+    for box in wiring.boxes:
+        if gone.issuperset(box.outs) and box.outs:
+            continue
+        if isinstance(box.primitive, Summed) and not box.primitive.onto:
+            box, own = _of_what_is_read(box, box.primitive, readers)
+            found = [_added_to(k, readers[k], wiring.wires) for k in box.outs]
+            sums = [(total, made) for one in found if one is not None for total, made in [one] if total in there]
+            if len(sums) == len(box.outs) == len({made for _, made in sums}):
+                gone.update([made for _, made in sums])
+                ins = (*box.ins, *[total for total, _ in sums])
+                box = Box(Summed(own.f, own.x, True), ins, tuple([made for _, made in sums]))
+        boxes.append(box)
+        there.update(box.outs)
+    return Wiring(wiring.dom, wiring.cod, wiring.wires, wiring.inputs, tuple(boxes), wiring.outputs)
+
+
+def _of_what_is_read(box: Box, own: Summed, readers: Mapping[int, Sequence[Any]]) -> tuple[Box, Summed]:
+    """A sum of entries without the results that nobody reads."""
+    read = [j for j, k in enumerate(box.outs) if k in readers]
+    if len(read) == len(box.outs) or not read:
+        return box, own
+    inner = wire(own.f, own.dom)
+    own = Summed(cut(own.f, own.dom, inner.inputs, tuple([inner.outputs[j] for j in read])), own.x)
+    return Box(own, box.ins, tuple([box.outs[j] for j in read])), own
+
+
+def _added_to(k: int, readers: Sequence[Box | None], wires: Sequence[Tensor]) -> tuple[int, int] | None:
+    """The wire to which one is added, and that of the sum, where this is all that is done with it."""
+    (box,) = readers if len(readers) == 1 else (None,)
+    if box is None or not isinstance(box.primitive, Map) or len(box.outs) != 1 or len(box.ins) != 2:
+        return None
+    if sorted(terms_of(box.primitive.function.outputs[0]) or ()) != [0, 1] or any(wires[i] != wires[k] for i in box.ins):
+        return None
+    return box.ins[1 - box.ins.index(k)], box.outs[0]
 
 
 def _in_place(wires: list[Tensor], box: Box, scattered: dict[int, Box]) -> list[Box]:

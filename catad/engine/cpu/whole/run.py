@@ -17,11 +17,12 @@ from catad.engine.cpu.run.kernel import packed
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
 from catad.engine.cpu.whole import orders as orders
+from catad.engine.cpu.whole import summed as summed
 from catad.engine.cpu.whole.lanes import LanesSweep
 from catad.engine.cpu.whole.outside import raised
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
 from catad.engine.cpu.whole.program import write_program
-from catad.engine.cpu.whole.rewrite import accumulated
+from catad.engine.cpu.whole.rewrite import accumulated, adding_up
 from catad.engine.cpu.whole.text import BOXES, Buffer, Text
 from catad.engine.machine import Compiled, Known, constants, known
 from catad.engine.reference import REFERENCE
@@ -35,6 +36,7 @@ from catad.linear.sweep import Sweep
 from catad.spaces import Product, Tensor
 from catad.vector.arg_extremum import ArgExtremumByBin
 from catad.vector.by_bin import PrefixByBin
+from catad.vector.entry_sum import Summed
 from catad.vector.fold import Fold
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
@@ -151,7 +153,8 @@ def largest(primitive: Nesting) -> int:
     """The numbers that the largest pass within a box makes."""
     found = 0
     for _, term, dom in primitive.programs():
-        wiring = accumulated(late().program_of(term, dom)[0].wiring)
+        wiring = late().program_of(term, dom)[0].wiring
+        wiring = accumulated(adding_up(wiring, 0, len(wiring.outputs)) if isinstance(primitive, Summed) else wiring)
         for box in wiring.boxes:
             if isinstance(box.primitive, Nesting):
                 found = max(found, largest(box.primitive))

@@ -21,8 +21,7 @@ from catad.spaces import Tensor
 SMALL = 1024  # bytes of a buffer that lies on the stack
 STACK = 1 << 15  # bytes of all of them
 DEEP, MOST, BOXES = 16, 1000, 6000  # programs within each other, different stages, and boxes, of one function
-INLINED = 64  # calls of stages that are inlined, the first ones: LLVM takes more than twice the time for twice the length
-OFTEN = 16  # calls of one function from which on it is not inlined
+INLINED = 600  # lines that stand once more for calls that are inlined: LLVM's time grows with all lines that come of it
 FIXED = 16  # steps of a loop up to which its length is written into the text
 _ALIGNED = 64
 
@@ -53,7 +52,6 @@ class Text:
         self.functions: list[str] = []
         self._names: dict[Hashable, int] = {}  # the number of the function for what it does
         self._calls: list[int] = []  # of each function
-        self._stages: list[bool] = []  # whether it is a stage
         self.constants: list[Any] = []
         self.lengths: list[int] = []
         self.externals: list[str] = []
@@ -121,7 +119,7 @@ class Text:
 
     # -- functions
 
-    def function(self, key: Hashable, write: Callable[[int], str], stage: bool = False) -> int:
+    def function(self, key: Hashable, write: Callable[[int], str]) -> int:
         """The number of a function that is called once more. What has the same key is written once, given its number.
 
         The attributes of the function are the group of this number, which says whether it is inlined.
@@ -132,7 +130,6 @@ class Text:
                 raise CannotPrint(f"a program of more than {MOST} different stages", "it would take long to compile")
             k = self._names[key] = len(self._calls)
             self._calls.append(0)
-            self._stages.append(stage)
             self.functions.append(write(k))
         self._calls[k] += 1
         return k
@@ -156,12 +153,12 @@ class Text:
         self.w.do(f"call void @box{k}({', '.join([f'ptr {pointer}' for pointer in own])})")
 
     def _attributes(self) -> list[str]:
-        """What LLVM is told of each function: to inline it where it is called a few times, of stages the first ones."""
-        found, room = [], INLINED
-        for k, (calls, stage) in enumerate(zip(self._calls, self._stages, strict=True)):
-            inlined = calls < OFTEN and (not stage or calls <= room)
-            room -= calls * (stage and inlined)
-            found.append(f"attributes #{k} = {{ {'alwaysinline' if inlined else 'noinline'} }}")
+        """What LLVM is told of each function: to inline it where that makes the text little longer, the shortest ones first."""
+        more = [(calls - 1) * text.count("\n") for calls, text in zip(self._calls, self.functions, strict=True)]
+        found, room = [""] * len(more), INLINED
+        for k in sorted(range(len(more)), key=more.__getitem__):
+            found[k] = f"attributes #{k} = {{ {'alwaysinline' if more[k] <= room else 'noinline'} }}"
+            room -= min(room, more[k])
         return found
 
     # -- memory
