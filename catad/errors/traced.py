@@ -297,6 +297,16 @@ def too_many_branches(places: Sequence[Place | str | None]) -> str:
     )
 
 
+def asked_without_end(place: Place | None, times: int) -> str:
+    return text(
+        "a loop that cannot be recorded asks one thing of data without end",
+        given=f"the truth of one value, {times} times on one path",
+        expected="a condition that changes with the steps of the loop",
+        where=shown(place),
+        do="keep nonlocal, global and changes of Python objects out of functions with a while on data",
+    )
+
+
 def nested_too_deep(fn: Any, error: SyntaxError) -> str:
     return text(
         "the function nests its loops and branches too deep to be traced",

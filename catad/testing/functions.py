@@ -168,7 +168,7 @@ def _(c: _Case) -> None:
     except Exception as error:
         if c.raises is None:
             raise
-        if not isinstance(error, (errors.CatadError, type(c.raises))):
+        if not isinstance(error, (errors.CatadError, type(c.raises))) and not isinstance(c.raises, type(error)):
             c.fail(repr(error), repr(c.raises))
         return
     if c.raises is not None:

@@ -19,6 +19,7 @@ from catad.buffers import same_bits
 from catad.frozen import changes_itself, names_of, users_class, written_by_user
 from catad.terms import D
 from catad.traced.rewrite import has_source
+from catad.traced.unbound import Undecided
 from catad.traced.watched import Watch, is_closed
 from catad.trees import entries_of
 
@@ -162,8 +163,9 @@ def _with_helpers(functions: Iterable[FunctionType]) -> list[FunctionType]:
 
 
 def _content_of(cell: CellType) -> Any:
+    """What a cell holds; nothing where a trace has left open what that is, and looking at it would end the trace."""
     try:
-        return cell.cell_contents
+        return _MISSING if isinstance(cell.cell_contents, Undecided) else cell.cell_contents
     except ValueError:
         return _MISSING
 

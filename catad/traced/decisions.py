@@ -13,6 +13,7 @@ from catad.errors.places import Place, called
 from catad.traced.recorder import Region, Restart, Trace, Var, array_of
 
 MOST_DECISIONS = 64  # of one path: a loop on data that cannot be recorded would decide without end
+MOST_ASKED = 10_000  # times that one path may ask for answers it has: such a loop may ask without end
 
 
 class Decision(NamedTuple):
@@ -112,6 +113,9 @@ def decide(trace: Trace, var: Var) -> bool:
         give_up_merging(trace.region)
     known = decided(trace, var)
     if known is not None:
+        trace.asked += 1
+        if trace.asked == MOST_ASKED:
+            raise errors.TraceError(errors.asked_without_end(called(), MOST_ASKED))
         return known
     k = len(trace.decisions)
     answers = trace.findings.answers

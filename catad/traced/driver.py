@@ -103,7 +103,7 @@ class Driver:
 
     def aug(self, op: str, thing: Any, value: Any) -> Any:
         """`thing op= value`."""
-        if isinstance(thing, (Traced, Ragged)):
+        if isinstance(thing, (Traced, Ragged, Masked)):
             return in_place(getattr(operator, op), thing, value)
         if isinstance(thing, np.ndarray) and thing.ndim:
             raise errors.TraceError(errors.write_to_captured(_name_of(thing)))
@@ -114,10 +114,7 @@ class Driver:
     def aug_item(self, op: str, thing: Any, key: Any, value: Any) -> None:
         """`thing[key] op= value`."""
         old = self.getitem(thing, key)
-        if isinstance(old, Masked):
-            made = getattr(operator, op)(old, value)
-        else:
-            made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
+        made = self.aug(op, old, value) if not isinstance(thing, np.ndarray) else None
         shows = isinstance(old, Ragged) or (isinstance(old, Traced) and old.is_view)
         if made is old and (shows or not isinstance(thing, (Traced, Ragged))):
             return  # the array has been written into

@@ -329,6 +329,9 @@ def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
     if isinstance(target, Ragged):
         target.assign_(made, "same_kind")
         return target
+    if isinstance(target, Masked):
+        assign(target.full, made.full, "same_kind")
+        return target
     if not isinstance(target, Traced) or not target.ndim:
         return made
     assign(target, made, "same_kind")

@@ -274,6 +274,7 @@ class Trace:
         self.root = Region(self, None)
         self.region = self.root
         self.decisions: list[Any] = []
+        self.asked = 0  # times that answers were asked for which had been given
         self.iterators: dict[int, tuple[Any, Region]] = {}  # by their identity, with the region in which they were made
         self.suspects: dict[int, tuple[Any, Any]] = {}  # containers that may be others, and what to do when one is changed
         self.captured: dict[int, str] = {}  # by the identity of an array outside of the function: its name there

@@ -304,6 +304,18 @@ BUGS = [
         "core/test_numbers.py",
     ),
     Bug(
+        "what a mask reads is not changed in place",
+        "traced/operators.py",
+        'assign(target.full, made.full, "same_kind")\n        return target',
+        "return made",
+        "traced/test_aliases.py",
+    ),
+    Bug(
+        "differences are trusted at kinks",
+        "testing/drawn/slopes.py",
+        "return value, bool(meets and",
+        "return value, bool(",
+        "drawn/test_drawn_functions.py",
         "a state is needed only where it is read after the loop",
         "linear/narrow.py",
         "more = (*[a or c for a, c in zip(there[:states], ins, strict=False)], *there[states:])",

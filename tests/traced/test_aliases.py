@@ -7,6 +7,7 @@ import textwrap
 import numpy as np
 import pytest
 
+import catad as ct
 from tests.traced.programs import compare, module
 
 PROGRAMS = {
@@ -393,3 +394,23 @@ def test_names_of_one_array_stay_so(name: str) -> None:
     made = module(textwrap.dedent(PROGRAMS[name]))
     x, a = np.array([0.5, -0.3, 0.2]), np.arange(60.0).reshape(20, 3) / 30
     assert compare(made.f, x, a) == ("refused" if name in REFUSED else "equal")
+
+
+def test_what_is_read_by_a_mask_is_changed_in_place() -> None:
+    def shared(x):
+        a = x[x > 0]
+        b = a
+        a -= 0.5
+        return b.sum()
+
+    def written(x):
+        x[x > 0] -= 0.5
+        return x
+
+    for dtype in (np.float64, np.float32):
+        x = np.array([1.0, -1.0, 2.0], dtype)
+        assert ct.function(shared)(x) == shared(x) == 2.0
+        assert ct.function(written)(x).tolist() == [0.5, -1.0, 1.5]
+    assert np.array_equal(ct.grad(shared)(np.array([1.0, -1.0, 2.0])), [1.0, 0.0, 1.0])
+    with pytest.raises(ct.SpaceError, match="in place"):  # NumPy raises, too
+        ct.function(written)(np.array([1, -1, 2]))

@@ -492,3 +492,19 @@ def test_a_stand_in_of_another_trace_is_refused() -> None:
     ct.function(f)(X)
     with pytest.raises(ct.TraceError, match="after its trace"):
         ct.function(lambda x: x + kept[0])(X)
+
+
+def test_an_inner_function_may_read_a_name_that_a_branch_leaves_open_where_it_does_not_use_it() -> None:
+    def f(x):
+        if x > 0:
+            y = [x]
+        else:
+            y = x
+
+        def inner(a, never=False):
+            return y if never else a * 2
+
+        return inner(x)
+
+    assert ct.function(f)(2.0) == f(2.0) == 4.0
+    assert ct.grad(f)(-1.0) == 2.0

@@ -456,3 +456,19 @@ def test_derivatives_follow_the_path_that_is_taken(name: str) -> None:
     f = ct.function(lambda x: fn(x, 2.0, np.int64(7)))
     for x in SMOOTH:
         check_grads(f, x, order=1)
+
+
+def test_a_loop_that_asks_one_thing_of_data_without_end_is_refused() -> None:
+    def f(s, t):
+        while s > 1e9:
+            t = t * 2.0
+
+        def inner(a):
+            nonlocal t
+            t = t * 0.5 + a
+            return t
+
+        return inner(s)
+
+    with pytest.raises(ct.TraceError, match="asks one thing of data without end"):
+        ct.function(f)(1.0, 2.0)

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import catad as ct
 from tests.traced.cases_texts import PROGRAMS
-from tests.traced.drawn import programs
 from tests.traced.programs import module
-from tests.traced.test_drawn import POINT
 from tests.traced.texts import check_point_free, check_program, check_record, check_texts, traced_again
 
 F3 = ct.f64[3]
@@ -296,21 +293,6 @@ def program(name: str) -> Any:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_texts_records_and_pictures_keep_the_program(name: str) -> None:
     check_program(program(name))
-
-
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=10)
-@given(programs())
-def test_drawn_programs_keep_their_laws(text: str) -> None:
-    try:
-        p = ct.function(module(text).f).at(*POINT)
-    except Exception:
-        return  # another test says which errors may be
-    try:
-        check_texts(p)
-        check_record(p)
-        check_point_free(p)
-    except AssertionError as error:
-        raise AssertionError(f"{error}\n{text}") from None
 
 
 def test_a_text_in_a_file_traces_to_the_program() -> None:

@@ -7,8 +7,9 @@ differences (L. Richardson 1911), pushed basis vectors, and JAX where it is inst
 
     python -m catad.testing.drawn --seconds 600 --seed 1
 
-With `--functions` it draws plain Python functions on arrays instead, as text, and checks the laws of `check_function`:
-`draw_function` draws one, `run_functions` runs them.
+With `--functions` it draws plain Python functions on arrays instead, as text. NumPy, which runs the same text, and differences of
+its results are the oracles, on every engine. `draw_function` draws one, `run_functions` runs them. What fails is made short, and
+printed as a script.
 
 The idea of checking a compiler on drawn programs against a second meaning is that of X. Yang, Y. Chen, E. Eide and J. Regehr,
 *Finding and Understanding Bugs in C Compilers*, 2011.

@@ -40,9 +40,9 @@ def functions(given: argparse.Namespace) -> int:
     """The same for drawn Python functions."""
     if given.program is not None:
         drawn = draw_function(given.seed, given.program)
-        failures, said = examined(drawn)
-        print("\n".join(drawn.described()))
-        print("\n\n".join(failure.report() for failure in failures) or said)
+        failures, count = examined(drawn)
+        print(drawn.script())
+        print("\n\n".join(failure.report() for failure in failures) or shares(count))
         return bool(failures)
     progress = Progress()
     tally = run_functions(given.seed, given.programs, given.seconds, seen=progress)

@@ -1,30 +1,38 @@
-"""Drawn Python functions: what `ct.function` makes of each obeys all laws of `check_function`, or a `TraceError` refuses it."""
+"""Drawn Python functions: on every engine what `ct.function` makes of each has NumPy's values and the slopes of differences, it
+obeys the other laws of `check_function`, or a `TraceError` refuses it."""
 
 from __future__ import annotations
 
-import ast
 import itertools
 import linecache
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+import catad as ct
 from catad import errors
+from catad.testing.drawn.checks import Disagreement
 from catad.testing.drawn.running import Tally, TimeIsUp, repeated, within
-from catad.testing.drawn.sources import draw_source
+from catad.testing.drawn.shorter import shortened
+from catad.testing.drawn.slopes import slopes, weighed
+from catad.testing.drawn.sources import Writer
 from catad.testing.functions import LAWS_OF_FUNCTIONS, check_function
 from catad.traced.function import function
 
+ENGINES = ("reference", "cpu", "whole", "auto")
 LIMIT = 120.0  # seconds that all checks of one function may take
-REDUCING = 60.0  # seconds for making a failure short
+AGAIN = 10.0  # and those of a shorter text
+REDUCING = 120.0  # seconds for making a failure short
 UNROLL = (16, 16, 2, 0)  # options of ct.function
-DTYPES = ("float64", "float64", "float64", "float32", "int64")
-LARGE = 1e6  # results beyond are those of programs that diverge
-STEADY = 1e-11  # by how much rounding may change results, relative to the largest entry
-_NEAR = (0.0, 0.013, -0.029)  # where derivatives are compared: a function that is wrong at all of them is at no kink
+DTYPES = ("float64",) * 9 + ("float32",) * 3 + ("int64",)
+OTHER_LAWS = tuple([law for law in LAWS_OF_FUNCTIONS if law not in ("value", "derivatives")])
+COMPARED = "slopes compared"  # with those of differences; the others are at kinks, or rounding hides them
+SLOPES = "slopes"
+_MOVES = 4  # points some units in the last place away, which say what rounding may do
 
 
 @dataclass(frozen=True)
@@ -36,16 +44,20 @@ class DrawnFunction:
     text: str
     dtype: str
     unroll: int
+    arrays: bool = False  # whether the numbers are arrays of no axes
+    said: frozenset[str] = field(default=frozenset(), compare=False)  # what the text is made of
 
-    def arguments(self, moved: float = 0.0) -> tuple[Any, ...]:
-        """Two numbers, two vectors of 3 and a matrix of 3 x 3."""
-        rng, ways = (np.random.default_rng([self.seed, self.number, k]) for k in (1, 2))
-        numbers = [
-            rng.normal(size=shape) * 0.6 + moved * ways.uniform(0.5, 1.5, size=shape) for shape in ((), (), 3, 3, (3, 3))
-        ]  # not all by the same: two numbers that a kink compares do not stay as near
+    def arguments(self, moved: int = 0) -> tuple[Any, ...]:
+        """Two numbers, two vectors of 3, a matrix of 3 x 3, and an integer; or a point some units in the last place away."""
+        rng = np.random.default_rng([self.seed, self.number, 1])
+        numbers = [np.round(rng.normal(size=shape) * 0.6, 3) for shape in ((), (), 3, 3, (3, 3))]
         if self.dtype == "int64":
-            return tuple([np.rint(3 * x).astype(np.int64) if x.ndim else int(3 * x) for x in map(np.asarray, numbers)])
-        return tuple([x.astype(self.dtype) if np.ndim(x) else float(x) for x in numbers])
+            numbers = [np.rint(3 * x) for x in numbers]
+        elif moved:
+            ways, eps = np.random.default_rng(moved), float(np.finfo(self.dtype).eps)
+            numbers = [x * (1.0 + eps * ways.integers(-2, 3, np.shape(x))) for x in numbers]
+        given = [np.asarray(x).astype(self.dtype) if np.ndim(x) or self.arrays else _plain(x, self.dtype) for x in numbers]
+        return *given, int(rng.integers(4))
 
     def load(self) -> Callable[..., Any]:
         """The function; its source is found as that of any other one."""
@@ -57,16 +69,46 @@ class DrawnFunction:
         made: Callable[..., Any] = scope["f"]
         return made
 
-    def described(self) -> list[str]:
-        """How to read it and how to run it again."""
-        return [
-            f"  at:    arrays of {self.dtype}, unroll={self.unroll}",
-            *["  " + line for line in self.text.splitlines()],
-            f"  again: python -m catad.testing.drawn --functions --seed {self.seed} --program {self.number}",
+    def script(self, check: str = "") -> str:
+        """The text of a module that prints what NumPy and catad make of the function, and its gradient, or checks a law."""
+        engine = next((name for name in ENGINES if check.endswith(f" on {name}")), "auto")
+        traced = f"ct.function(f, unroll={self.unroll})"
+        lines = [
+            'print("NumPy:   ", f(*copy.deepcopy(args)))',
+            f"value, pullback = ct.vjp({traced}, *args)",
+            'print("catad:   ", value)',
+            'print("gradient:", pullback(tuple(np.ones_like(y) if y.dtype.kind == "f" else () for y in value)))',
         ]
+        if check in OTHER_LAWS:
+            lines = [f'ct.testing.check_function({traced}, *args, only=["{check}"])']
+        shown = "\n".join(["    " + line for line in lines])
+        return f"""\
+# python -m catad.testing.drawn --functions --seed {self.seed} --program {self.number}
+import copy
+import math
+import numpy as np
+import catad as ct
+
+
+{self.text}
+
+args = ({", ".join([_literal(x) for x in self.arguments()])})
+with ct.use_engine("{engine}"), np.errstate(all="ignore"):
+{shown}
+"""
 
 
 _loaded = itertools.count()
+
+
+def _plain(x: Any, dtype: str) -> int | float:
+    return int(x) if dtype == "int64" else float(x)
+
+
+def _literal(x: Any) -> str:
+    if not isinstance(x, np.ndarray):
+        return str(x)
+    return f"np.array({np.array2string(x, separator=', ')}, np.{x.dtype})".replace("\n", "")
 
 
 def draw_function(seed: int, number: int) -> DrawnFunction:
@@ -76,162 +118,198 @@ def draw_function(seed: int, number: int) -> DrawnFunction:
     def choose(options: Any) -> Any:
         return options[int(rng.integers(len(options)))]
 
-    return DrawnFunction(seed, number, draw_source(choose), choose(DTYPES), choose(UNROLL))
+    writer = Writer(choose)
+    text = writer.module()
+    return DrawnFunction(seed, number, text, choose(DTYPES), choose(UNROLL), choose([False, True]), frozenset(writer.said))
 
 
 @dataclass(frozen=True)
 class FunctionFailure:
-    """A function, the law that does not hold, and how."""
+    """A function, what does not hold, and how."""
 
     program: DrawnFunction
     check: str
     error: Exception
+    beside: tuple[str, ...] = ()  # what else does not hold
 
     def report(self) -> str:
         p = self.program
         said = f"  {type(self.error).__name__}: {self.error}".replace("\n", "\n  ")
-        return "\n".join([f"function {p.number} of seed {p.seed} fails: {self.check}", said, *p.described()])
+        title = f"function {p.number} of seed {p.seed} fails: {', '.join([self.check, *self.beside])}"
+        return "\n".join([title, said, *["  " + line for line in p.script(self.check).splitlines()]])
 
 
-def outcome(drawn: DrawnFunction, only: str | None = None) -> str:
-    """Check a function: "equal" where all laws hold, or the one that `only` names, "refused: ..." with what a `TraceError` says,
-    "both raise" where NumPy raises, too. Raises what is wrong."""
-    fn, args = drawn.load(), drawn.arguments()
-    f = function(fn, unroll=drawn.unroll)
-    try:
-        with np.errstate(all="ignore"):
-            fn(*drawn.arguments())
-    except Exception:
-        check_function(f, *args, only=["value"])
-        return "both raise"
-    with np.errstate(all="ignore"):
+Law = Callable[[], None]
+
+
+class _Examination:
+    """One function at its point, by NumPy and by catad."""
+
+    def __init__(self, drawn: DrawnFunction) -> None:
+        self.drawn, self.fn = drawn, drawn.load()
+        self.f = function(self.fn, unroll=drawn.unroll)
+        self.count: Counter[str] = Counter()
+        self.same = "equal"
+
+    def numpys(self, moved: int = 0) -> Any:
+        return self.fn(*self.drawn.arguments(moved))
+
+    def laws(self) -> Iterator[tuple[str, Law]]:
+        """What has to hold, by name."""
+        args = self.drawn.arguments()
         try:
-            f.at(*args)
-        except errors.TraceError as error:
-            return f"refused: {error.message.splitlines()[0]}"
-        laws = [only] if only in LAWS_OF_FUNCTIONS else LAWS_OF_FUNCTIONS
-        same = "equal"
-        if "value" in laws and _is_promoted(fn(*drawn.arguments()), f(*args)):
-            same = "equal, in a dtype that holds both sides of a branch"
-        left_out = {"derivatives"} | ({"value"} if same != "equal" else set())
-        if drawn.dtype != "float64":
-            left_out.add("control flow")  # dtypes of paths meet in loops, too
-        check_function(f, *args, only=[law for law in laws if law not in left_out])
-        results = fn(*drawn.arguments())
-        if "derivatives" in laws and drawn.dtype == "float64" and _is_moderate(results) and _is_steady(drawn, fn, results):
-            _check_derivatives(drawn, f)  # differences of steep functions of float32 say nothing
-    return same
-
-
-def _is_moderate(results: Any) -> bool:
-    """True for finite numbers that are not very large, so that differences say something."""
-    return all(np.all(np.abs(np.asarray(one, dtype=np.float64)) < LARGE) for one in results)
-
-
-def _is_steady(drawn: DrawnFunction, fn: Callable[..., Any], results: Any) -> bool:
-    """True where rounding hardly changes the results: in more digits they are nearly the same ones."""
-    wide = [np.asarray(x, np.longdouble) if np.ndim(x) else x for x in drawn.arguments()]
-    try:
-        longer = fn(*wide)
-    except Exception:  # another path
-        return True
-    return all(
-        np.allclose(np.asarray(b, np.float64), a, rtol=0, atol=STEADY * max(1.0, float(np.max(np.abs(a), initial=0.0))))
-        for a, b in zip(results, longer, strict=True)
-        if np.shape(a) == np.shape(b)
-    )
-
-
-def _is_promoted(expected: Any, got: Any) -> bool:
-    """True for equal arrays of which some have another dtype: where data choose, a result has the dtype of all paths, as in
-    `np.where`."""
-    pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(expected, got, strict=True)]
-    if all(a.dtype == b.dtype for a, b in pairs) or any(a.shape != b.shape for a, b in pairs):
-        return False
-    eps = max(1e-12 if a.dtype == b.dtype == np.float64 else 1e-5 for a, b in pairs)
-    return all(
-        (a.dtype == b.dtype or b.dtype.kind == "f")
-        and np.allclose(a, b, rtol=eps, atol=eps * float(np.max(np.abs(a), initial=0.0)), equal_nan=True)
-        for a, b in pairs
-    )
-
-
-def _check_derivatives(drawn: DrawnFunction, f: Any) -> None:
-    """Derivatives are those of differences, at one of some points near by: not all of them are at kinks."""
-    for k, moved in enumerate(_NEAR):
-        try:
-            check_function(f, *drawn.arguments(moved), only=["derivatives"])
-        except errors.LawError:
-            if k == len(_NEAR) - 1:
-                raise
-        else:
+            self.expected = self.numpys()
+        except Exception:
+            self.same = "both raise"
+            yield "value", partial(check_function, self.f, *args, only=["value"])
             return
+        try:
+            self.f.at(*args)
+        except errors.TraceError as error:
+            self.same = f"refused: {error.message.splitlines()[0]}"
+            return
+        for engine in ENGINES:
+            yield f"value on {engine}", partial(self.value, engine)
+        if self.drawn.dtype != "int64" and all(np.isfinite(np.asarray(y, np.float64)).all() for y in self.expected):
+            yield from self.derivatives()
+        for law in OTHER_LAWS:
+            if law != "control flow" or self.drawn.dtype == "float64":  # dtypes of paths meet in loops, too
+                yield law, partial(check_function, self.f, *args, only=[law])
+
+    def value(self, engine: str) -> None:
+        """The values are those of NumPy, as near as rounding explains, in its dtypes or one that holds all sides of a branch."""
+        with ct.use_engine(engine):
+            got = self.f(*self.drawn.arguments())
+        for k, (a, b) in enumerate(zip(got, map(np.asarray, self.expected), strict=True)):
+            if a.dtype != b.dtype and a.dtype.kind == "f":
+                self.same = "equal, in a dtype that holds both sides of a branch"
+            elif a.dtype != b.dtype:
+                raise Disagreement(f"result {k} has dtype {a.dtype}, and NumPy's has {b.dtype}")
+            if a.shape != b.shape:
+                raise Disagreement(f"result {k} has shape {a.shape}, and NumPy's has {b.shape}")
+            single = np.float32 in (a.dtype, b.dtype) or self.drawn.dtype == "float32"
+            if not _near(a, b, 1e-5 if single else 1e-12) and not self.is_rounding(k, a, b):
+                raise Disagreement(f"result {k} is {a!r}, and NumPy's {b!r}")
+
+    def is_rounding(self, k: int, a: Any, b: Any) -> bool:
+        """Whether NumPy's own result moves as far when the arguments do by some units in the last place."""
+        moved = [np.asarray(self.numpys(move)[k], np.float64) for move in range(1, _MOVES + 1)]
+        spread = np.max([np.abs(one - b) for one in moved], axis=0)
+        return bool(np.all((np.abs(a - b) <= 1024 * spread) | (a == b) | np.isnan(spread) | (np.isnan(a) & np.isnan(b))))
+
+    def derivatives(self) -> Iterator[tuple[str, Law]]:
+        """Gradients are the slopes of differences, where these are known, and tangents have the inner products of gradients."""
+        drawn = self.drawn
+        rng = np.random.default_rng([drawn.seed, drawn.number, 2])
+        with ct.use_engine("reference"):
+            results = self.f(*drawn.arguments())
+        weights = tuple([_direction(rng, y) for y in results])
+        along = tuple([_direction(rng, x) for x in drawn.arguments()])
+        found = slopes(self.fn, drawn.arguments(), weights)
+        self.count[SLOPES] += sum([known.size for known in found.known])
+        self.count[COMPARED] += sum([int(known.sum()) for known in found.known])
+        for engine in ENGINES:
+            yield f"gradient on {engine}", partial(self.gradient, engine, weights, found)
+            yield f"tangent on {engine}", partial(self.tangent, engine, along, weights, found)
+
+    def gradient(self, engine: str, weights: Any, found: Any) -> None:
+        with ct.use_engine(engine):
+            pulled = ct.vjp(self.f, *self.drawn.arguments())[1](weights)
+        scale = max([1.0, *[float(np.max(np.abs(v[k]), initial=0.0)) for v, k in zip(*found, strict=True)]])
+        for got, value, known in zip(pulled, *found, strict=False):
+            off = np.abs(got - value)
+            if not np.all(~known | (off <= self.allowed * scale)) and not self.is_steep(weights, found):
+                said = np.where(known, value, np.nan)
+                raise Disagreement(f"the gradient is {got!r}, and differences of NumPy's results say {said!r}")
+
+    @property
+    def allowed(self) -> float:
+        return 1e-5 if self.drawn.dtype == "float64" else 2e-3
+
+    def is_steep(self, weights: Any, found: Any) -> bool:
+        """Whether the slopes themselves move so far when the arguments do by some units in the last place."""
+        moved = slopes(self.fn, self.drawn.arguments(1), weights)
+        pairs = zip(moved.value, found.value, strict=True)
+        return any(bool(np.any(np.abs(a - b) > self.allowed * np.maximum(1.0, np.abs(b)))) for a, b in pairs)
+
+    def tangent(self, engine: str, along: Any, weights: Any, found: Any) -> None:
+        """The inner product of the weights with the tangent is that of the direction with the slopes."""
+        if not all(known.all() for known in found.known):
+            return
+        with ct.use_engine(engine):
+            pushed = ct.jvp(self.f, self.drawn.arguments(), along)[1]
+        terms = [v * g for v, g in zip(along, found.value, strict=False)]
+        got = weighed(weights, pushed)
+        expected = float(sum([np.sum(term) for term in terms]))
+        size = max([1.0, *[float(np.max(np.abs(term), initial=0.0)) for term in terms]])
+        if not abs(got - expected) <= 10 * self.allowed * size and not self.is_steep(weights, found):
+            raise Disagreement(f"the weighed tangent is {got!r}, and differences of NumPy's results say {expected!r}")
 
 
-def examined(drawn: DrawnFunction, only: str | None = None) -> tuple[list[FunctionFailure], str]:
-    """What is wrong with a function, and the outcome; of all laws or of one."""
+def _direction(rng: np.random.Generator, x: Any) -> Any:
+    """A tangent at a result or an argument; `()` for one of integers."""
+    x = np.asarray(x)
+    return rng.normal(size=x.shape).astype(x.dtype) if x.dtype.kind == "f" else ()
+
+
+def _near(a: Any, b: Any, tolerance: float) -> bool:
+    """Numbers up to rounding of the largest one, or of 1, of which what is small may be left; NaN and infinities in the same
+    places."""
+    if b.dtype.kind != "f" and a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    largest = float(np.max(np.abs(b[np.isfinite(b)]), initial=1.0))
+    return bool(np.allclose(a, b, rtol=tolerance, atol=tolerance * largest, equal_nan=True))
+
+
+def examined(drawn: DrawnFunction, only: str | None = None, limit: float = LIMIT) -> tuple[list[FunctionFailure], Counter[str]]:
+    """What is wrong with a function, and counts: of its outcome, and of its slopes. All is checked, or what `only` names."""
+    failures: list[FunctionFailure] = []
+    found = _Examination(drawn)
+
     try:
-        with within(LIMIT):
-            return [], outcome(drawn, only)
+        with within(limit), np.errstate(all="ignore"):
+            for name, law in found.laws():
+                if only in (None, name):
+                    try:
+                        law()
+                    except Exception as error:  # whatever it is, it is a finding
+                        failures.append(FunctionFailure(drawn, name, error))
     except TimeIsUp:
-        late = TimeoutError(f"the checks do not end in {LIMIT:.0f} seconds")
-        return [FunctionFailure(drawn, "time", late)], "failed"
-    except Exception as error:  # whatever it is, it is a finding
-        return [FunctionFailure(drawn, _law(error), error)], "failed"
-
-
-def _law(error: Exception) -> str:
-    if not isinstance(error, errors.LawError):
-        return type(error).__name__
-    name = str(error).split(" does not hold")[0].removeprefix("the law ")
-    return "derivatives" if name.startswith("derivative") else name
+        failures.append(FunctionFailure(drawn, "time", TimeoutError(f"the checks do not end in {limit:.0f} seconds")))
+    except Exception as error:
+        failures.append(FunctionFailure(drawn, type(error).__name__, error))
+    return failures, found.count + Counter(["failed" if failures else found.same])
 
 
 def smaller(failure: FunctionFailure) -> FunctionFailure:
-    """The same failure with fewer statements, as far as that is found in time."""
-    found, changed = failure, failure.check != "time"
+    """The same failure of a shorter text, as far as that is found in time."""
+    found = failure
+
+    def holds(text: str) -> bool:
+        nonlocal found
+        shorter = replace(failure.program, text=text)
+        try:
+            shorter.load()
+        except (KeyError, SyntaxError):  # without `f`, or with a `break` outside of a loop
+            return False
+        again, _ = examined(shorter, failure.check, AGAIN)
+        if again and again[0].check == failure.check and _kind(again[0]) == _kind(failure):
+            found = again[0]
+            return True
+        return False
+
     try:
         with within(REDUCING):
-            while changed:
-                changed = False
-                for text in _shorter(found.program.text):
-                    again, _ = examined(replace(found.program, text=text), found.check)
-                    if again and again[0].check == found.check:
-                        found, changed = again[0], True
-                        break
+            for _ in () if failure.check == "time" else shortened(failure.program.text, holds):
+                pass
     except TimeIsUp:
         pass
-    return found
+    return replace(found, beside=failure.beside)
 
 
-def _shorter(text: str) -> Iterator[str]:
-    """The text without one of its statements, or with the body of one in its place."""
-    count = sum(isinstance(node, ast.stmt) for node in ast.walk(ast.parse(text)))
-    for k in range(count):
-        for unwrapped in (False, True):
-            tree = ast.parse(text)
-            cut = _Cut(k, unwrapped)
-            cut.visit(tree)
-            if cut.done and any(isinstance(node, ast.FunctionDef) and node.name == "f" for node in tree.body):
-                yield ast.unparse(tree) + "\n"
-
-
-class _Cut(ast.NodeTransformer):
-    """Takes one statement away, or puts its body in its place."""
-
-    def __init__(self, number: int, unwrapped: bool) -> None:
-        self.left, self.unwrapped, self.done = number, unwrapped, False
-
-    def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, ast.stmt):
-            if self.left == 0:
-                self.left, body = -1, getattr(node, "body", None)
-                if self.unwrapped and (body is None or isinstance(node, ast.FunctionDef)):
-                    return node
-                self.done = not isinstance(node, ast.Return)
-                return (body if self.unwrapped else ast.Pass()) if self.done else node
-            self.left -= 1
-        return self.generic_visit(node)
+def _kind(failure: FunctionFailure) -> Any:
+    """What kind of error it is: of a law that does not hold, whether by NaN."""
+    return type(failure.error), "nan" in str(failure.error).split(", and")[0]
 
 
 def run_functions(
@@ -239,15 +317,15 @@ def run_functions(
 ) -> Tally:
     """Draw functions 0, 1, 2, ... of a seed and check each, up to a number of functions or of seconds.
 
-    `seen` is called after each function. The words of the tally are the outcomes.
+    `seen` is called after each function. The words of the tally are the outcomes, and slopes.
     """
 
     def one(number: int, tally: Tally) -> None:
-        failures, said = examined(draw_function(seed, number))
-        for failure in failures:
-            tally.failures.append(failure)
-            tally.failures[-1] = smaller(failure)
-        tally.words.update([said])
+        failures, count = examined(draw_function(seed, number))
+        if failures:
+            tally.failures.append(replace(failures[0], beside=tuple([other.check for other in failures[1:]])))
+            tally.failures[-1] = smaller(tally.failures[-1])
+        tally.words.update(count)
 
     return repeated(one, programs, seconds, seen)
 
