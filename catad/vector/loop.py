@@ -9,6 +9,8 @@ the longest lane, and the other lanes keep their states when they are done.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from catad.linear.delta import delta, identity
 from catad.linear.gather import spread_over
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
-from catad.rearrange import it, proj
+from catad.rearrange import Flagged, exl, exr, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D, MorphismLike, fork, morphism
@@ -33,8 +35,7 @@ from catad.vector.choose import Chosen
 from catad.vector.index import Integers
 from catad.vector.looped import looped
 from catad.vector.map import mapped
-from catad.vector.revolve import Revolved
-from catad.vector.segments import laid_out, segments, share_of
+from catad.vector.rooms import alone
 from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Iterate(D):
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
-            return self._bounded(b, state, given, step)
+            return b.apply(alone(Iterate(f, self.n, self.inputs, None), b, x, self.memory), x)
         dom = Product((space, Unit, input_))
         with at_point(dom, lambda: _first_step(b, state, given)):
             body = fork(fork(proj(0), proj(2)) >> step, it, it)
@@ -84,19 +85,6 @@ class Iterate(D):
         if any(w.ndim == 0 or w.shape[0] != self.n for w in flatten(x[1])):
             raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[1]), self))
         return x
-
-    def _bounded(self, b: Builder, state: Any, given: Any, step: D) -> Any:
-        """In bounded memory: in segments, or as one box."""
-        assert self.memory is not None
-        share = share_of(step, Product((b.space(state), element_of(b.space(given)))), self.n)
-        found = None if share is None else segments(self.n, self.memory, share)
-        if share is None or found is None:
-            return b.apply(Revolved(self), (state, given) if self.inputs else state)
-        return laid_out(b, self, found, state, given, share)
-
-    def of(self, f: D, n: int, memory: int | None) -> Iterate:
-        """So many steps of another morphism, with inputs as here."""
-        return Iterate(f, n, self.inputs, memory)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(iterate, name, part(self.children[0]), n=self.n, inputs=self.inputs, memory=self.memory)
@@ -132,7 +120,8 @@ class Counted(Sweep):
 
     It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes
     over which the loop is mapped; `state` has them. `test` and `step` are the condition, and a step that gives nothing but the
-    next state: both from the state and what is given.
+    next state: both from the state and what is given. An `exactness` beside those of `trip_counts` is "open": no derivative of it
+    depends on the number, since a loop in bounded memory is made of it (`rooms.py`).
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes
@@ -144,7 +133,10 @@ class Counted(Sweep):
     @property
     def must_run(self) -> bool:
         """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
-        return (self.n == 0 and self.exactness not in ("free", "assumed")) or super().must_run
+        return (self.n == 0 and self.exactness not in ("free", "open", "assumed")) or super().must_run
+
+    def opened(self) -> Sweep:
+        return replace(self, n=0, exactness="open")
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
@@ -161,8 +153,19 @@ class Counted(Sweep):
         more = self.loop, self.exactness, lanes, test, step
         return Counted(body, self.n, state, self.input, output, False, given, sums, *more)
 
+    @property
+    def counts(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.lanes, "int64"),)
+
+    @cached_property
+    def tangent(self) -> Sweep:
+        first, both = fork(proj(0) >> exl, proj(1) >> exl), fork(*[fork(proj(0) >> h, proj(1) >> h) for h in (exl, exr)])
+        own = super().tangent
+        test, step = first >> self.test, both >> late().tangent(self.step)
+        return self._like(own.body, own.state, own.output, own.given, own.sums, self.lanes, test, step)
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (*super().typed(ins), Tensor(self.lanes, "int64"))
+        return (*super().typed(ins), *self.counts)
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         pair = Product((self.state, self.given))
@@ -195,7 +198,7 @@ class Counted(Sweep):
 
     def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
-        if self.exactness == "free":
+        if self.exactness in ("free", "open"):
             return
         if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
             raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
@@ -204,7 +207,7 @@ class Counted(Sweep):
             raise TripCountChanged(self.loop, taken)
 
     def programs(self) -> list[tuple[int, D, Space]]:
-        return [(GUESS if self.exactness == "free" else self.n, self.body, self.dom)]
+        return [(min(GUESS, self.loop[0].max_steps) if self.exactness in ("free", "open") else self.n, self.body, self.dom)]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if self.exactness == "free":
@@ -305,24 +308,6 @@ class Whole(D):
         return f"{name(Whole, 'Whole')}({self.space!r}, {self.changes!r})"
 
 
-class Moving(D):
-    """The leaves of a state that change."""
-
-    __slots__ = ("changes",)
-
-    def __init__(self, changes: tuple[bool, ...]) -> None:
-        self.changes = changes
-
-    def data(self) -> Hashable:
-        return self.changes
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        return tuple([w for w, flag in zip(flatten(x), self.changes, strict=True) if flag])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Moving, 'Moving')}({self.changes!r})"
-
-
 class WhileLoop(D):
     """`ct.while_loop(...)`."""
 
@@ -349,7 +334,7 @@ class WhileLoop(D):
         if not any(changes):  # it ends before the first step, or never
             changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
-        holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
+        holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Flagged(changes)
         one = kind in ("free", "assumed", "exact")
         step = moved if one else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]

@@ -16,7 +16,8 @@ from catad.late import late
 from catad.planner.live import peak_of
 from catad.testing import check_laws
 from catad.vector import revolve as module
-from catad.vector.revolve import BoundedPullback, Revolved, revolve
+from catad.vector.revolve import BoundedLoop, BoundedPullback, Pulled, revolve
+from catad.vector.rooms import loops_of
 from catad.vector.segments import Segments, segments
 
 STEP = ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
@@ -193,17 +194,18 @@ def test_memory_is_counted() -> None:
     assert sizes[0] <= 8 * 8 * n
 
 
-def compiled(loop: ct.D, space: Any) -> Whole:
-    """The pullback of a loop through an array, as one function."""
-    (box,) = [one for one in boxes(ct.reverse_differential(Revolved(loop)), space * space) if type(one) is BoundedPullback]
-    return Whole(box_as_program(box, (space, space)), box.evaluate)
+def compiled(n: int, memory: int, space: Any) -> Whole:
+    """The pullback of a loop through an array by Revolve's schedule, as one function."""
+    ((sweep, _),) = loops_of(ct.iterate(STEP, n), space)
+    (box,) = ct.wire(Pulled(BoundedLoop(sweep, ct.Product((space,)), memory, (True,))), ct.Product((ct.Product((space,)),) * 2)).boxes
+    return Whole(box_as_program(box.primitive, (space, space)), box.primitive.evaluate)
 
 
 @pytest.mark.parametrize("memory", [1, 3, 10])
 def test_a_compiled_pullback_has_room_for_the_states_alone(memory: int) -> None:
     """Kept states, the present one in two places, and no more for a longer loop, whose text is the same."""
     size = 500
-    short, long = [compiled(ct.iterate(STEP, n, memory=memory), ct.f64[size]) for n in (50, 5000)]
+    short, long = [compiled(n, memory, ct.f64[size]) for n in (50, 5000)]
     assert short.room == long.room <= (memory + 4) * 8 * size + 1024
     assert short.printed == long.printed
 
@@ -225,11 +227,10 @@ def test_each_step_is_pulled_back_at_its_own_state(n: int, memory: int) -> None:
 def test_a_wrong_schedule_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: the state is not gone back to; no state is kept."""
     x = np.linspace(0.1, 1.0, 3)
-    loop = ct.iterate(STEP, 40, memory=4)
     expected = ct.vjp(ct.iterate(STEP, 40), x)[1](np.ones(3))[0]
 
     def pulled() -> Any:
-        return compiled(loop, ct.f64[3])(np, x, np.ones(3))
+        return compiled(40, 4, ct.f64[3])(np, x, np.ones(3))
 
     np.testing.assert_allclose(pulled(), expected, rtol=1e-13)
     for name, fault in (("_restore", lambda *_: None), ("_keep", lambda self, top, goal: None)):
