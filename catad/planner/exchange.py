@@ -11,13 +11,16 @@ import numpy as np
 from catad import errors
 from catad.planner import brackets
 from catad.planner.cost import is_amount
-from catad.planner.recompute import boxes
+from catad.planner.loop_rooms import loops_in
+from catad.planner.recompute import boxes, parts_of
 from catad.planner.request import COSTS, MODES, RESULTS, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
 from catad.planner.schedule import Runs
 from catad.planner.strategy import Runnable, Strategy
+from catad.vector.rooms import Rooms
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan
+    from catad.spaces import Space
     from catad.terms import D
 
 VERSION = 1  # of the text
@@ -25,7 +28,7 @@ VERSION = 1  # of the text
 _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 
 
-WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed")  # the fields of "request"
+WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed", "rooms")  # the fields of "request"
 
 
 class Written(NamedTuple):
@@ -43,6 +46,7 @@ class Written(NamedTuple):
     memory: float | None
     budget: int | None
     recomputed: Runs | None
+    rooms: Rooms | None
 
     @property
     def is_chain(self) -> bool:
@@ -66,14 +70,24 @@ class Written(NamedTuple):
         result = base.result if self.result is None else self.result
         return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit, result)
 
-    def runs(self, source: D | None) -> Runs:
-        """The runs of boxes of a program that the text recomputes; only a program has some."""
-        found = self.recomputed or ()
-        if found and source is None:
-            raise errors.PlanError(errors.text_recomputes())
-        if source is not None and found and max(end for _, end in found) > boxes(source):
-            raise errors.PlanError(errors.bad_field("request.recomputed", found, f"boxes 0 to {boxes(source)}"))
-        return found
+    def again(self, source: D | None, dom: Space | None, base: tuple[Runs, Rooms] = ((), ())) -> tuple[Runs, Rooms]:
+        """The runs of boxes that the text recomputes, and the rooms of loops; only a program has some.
+
+        `base` has what the text does not say.
+        """
+        runs = base[0] if self.recomputed is None else self.recomputed
+        rooms = base[1] if self.rooms is None else self.rooms
+        if source is None or dom is None:
+            if runs or rooms:
+                raise errors.PlanError(errors.text_recomputes())
+            return (), ()
+        if runs and max(end for _, end in runs) > boxes(source):
+            raise errors.PlanError(errors.bad_field("request.recomputed", runs, f"boxes 0 to {boxes(source)}"))
+        loops = loops_in(parts_of(source), dom) if rooms else []
+        _check("request.rooms", [*rooms], len(rooms) == len(loops), f"a room for each loop, {len(loops)} of them")
+        for k, (room, found) in enumerate(zip(rooms, loops, strict=True)):
+            _check(f"request.rooms[{k}]", room, room is not None or not found.sweep.counts, "a number for a while loop")
+        return runs, rooms
 
 
 def to_json(plan: Plan) -> str:
@@ -89,6 +103,7 @@ def to_json(plan: Plan) -> str:
         "memory": _number(request.memory),
         "budget": _number(request.budget),
         "recomputed": [] if program is None else program.recomputed,
+        "rooms": [] if program is None else program.rooms,
     }
     name, parts = own.records()
     listed = ",\n    ".join([json.dumps(part) for part in parts])
@@ -127,7 +142,13 @@ def read(text: str) -> Written:
     _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")
     if "recomputed" in asked:
         recomputed = _runs(recomputed)
-    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed)
+    rooms = asked.get("rooms")
+    if "rooms" in asked:
+        _check("request.rooms", rooms, isinstance(rooms, list), "a list with a number of states, or null, for each loop")
+        for k, room in enumerate(rooms):
+            _check(f"request.rooms[{k}]", room, room is None or (type(room) is int and room > 0), "a number of states, or null")
+        rooms = tuple(rooms)
+    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed, rooms)
 
 
 def _check(key: str, value: Any, holds: bool, expected: str) -> None:

@@ -120,8 +120,8 @@ class Counted(Sweep):
 
     It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes
     over which the loop is mapped; `state` has them. `test` and `step` are the condition, and a step that gives nothing but the
-    next state: both from the state and what is given. An `exactness` beside those of `trip_counts` is "open": no derivative of it
-    depends on the number, since a loop in bounded memory is made of it (`rooms.py`).
+    next state: both from the state and what is given. One for `any_number` of steps is a part of a loop in bounded memory, which
+    has the derivatives (`rooms.py`).
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes
@@ -129,28 +129,37 @@ class Counted(Sweep):
     lanes: tuple[int, ...] = ()
     test: D = it
     step: D = it
+    any_number: bool = False
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether the number of steps is only counted."""
+        return self.any_number or self.exactness == "free"
 
     @property
     def must_run(self) -> bool:
         """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
-        return (self.n == 0 and self.exactness not in ("free", "open", "assumed")) or super().must_run
+        return (self.n == 0 and not self.unchecked and self.exactness != "assumed") or super().must_run
 
     def opened(self) -> Sweep:
-        return replace(self, n=0, exactness="open")
+        return replace(self, n=0, any_number=True)
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
         if self.exactness in ("free", "assumed", "exact"):
-            raise TripCountChanged(self.loop, None)
+            if not self.any_number:
+                raise TripCountChanged(self.loop, None)
+            step = Chosen(self.test, self.step, proj(0))
+            return replace(self, body=_without_results(step), step=step, exactness="lanes").mapped(size, flags)
         body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
         state, output, sums = [wider(space, size) for space in (self.state, self.output, self.sums)]
         return self._like(body, state, output, given, sums, (size, *self.lanes), test, step)
 
     def _like(self, body: D, state: Space, output: Space, given: Space, sums: Space, lanes: Any, test: D, step: D) -> Sweep:
-        more = self.loop, self.exactness, lanes, test, step
+        more = self.loop, self.exactness, lanes, test, step, self.any_number
         return Counted(body, self.n, state, self.input, output, False, given, sums, *more)
 
     @property
@@ -160,9 +169,9 @@ class Counted(Sweep):
     @cached_property
     def tangent(self) -> Sweep:
         first, both = fork(proj(0) >> exl, proj(1) >> exl), fork(*[fork(proj(0) >> h, proj(1) >> h) for h in (exl, exr)])
-        own = super().tangent
-        test, step = first >> self.test, both >> late().tangent(self.step)
-        return self._like(own.body, own.state, own.output, own.given, own.sums, self.lanes, test, step)
+        own, test, step = super().tangent, first >> self.test, both >> late().tangent(self.step)
+        spaces = {name: getattr(own, name) for name in ("state", "given", "input", "sums", "output")}
+        return replace(self, body=own.body, test=test, step=step, **spaces)
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return (*super().typed(ins), *self.counts)
@@ -198,7 +207,7 @@ class Counted(Sweep):
 
     def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
-        if self.exactness in ("free", "open"):
+        if self.unchecked:
             return
         if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
             raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
@@ -207,7 +216,7 @@ class Counted(Sweep):
             raise TripCountChanged(self.loop, taken)
 
     def programs(self) -> list[tuple[int, D, Space]]:
-        return [(min(GUESS, self.loop[0].max_steps) if self.exactness in ("free", "open") else self.n, self.body, self.dom)]
+        return [(min(GUESS, self.loop[0].max_steps) if self.unchecked else self.n, self.body, self.dom)]
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         if self.exactness == "free":
@@ -219,6 +228,11 @@ class Counted(Sweep):
             return None
         parts = [[identity(s) if r == c else None for c in range(len(floats) + len(held))] for r, s in enumerate(floats)]
         return Rule(grid(parts, [*floats, *held], floats))
+
+
+def _without_results(step: D) -> D:
+    """A step from a state and what is given as the body of a sweep."""
+    return fork(fork(proj(0), proj(1)) >> step, it, it)
 
 
 def _holds(xp: Any, live: Any) -> bool:
@@ -339,7 +353,7 @@ class WhileLoop(D):
         step = moved if one else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
         spaces = [Product([w.space for w in part]) for part in (state, given)]
-        body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)
+        body, more = _without_results(step), ((self, space), kind, (), holds, step)
         loop = Counted(body, n, spaces[0], Unit, Unit, False, spaces[1], Unit, *more)
         *states, count = b.add(loop, *state, *given)
         ends, same = iter(b.add(After(), count, *states)), iter(given)

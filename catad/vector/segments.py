@@ -55,15 +55,21 @@ def segments(n: int, memory: int, share: float) -> Segments | None:
     best, found = revolve(n, memory)[0], None
     for count in _counts(min(memory - BESIDE, n)):
         length, kept = n // count, memory - BESIDE - count
-        steps = count * again(length, kept, share) + again(n % count, kept, share)
+        tried = Segments(count, length, n % count, kept)
+        steps = taken_again(tried, share)
         if steps < best:
-            best, found = steps, Segments(count, length, n % count, kept)
+            best, found = steps, tried
     return found
+
+
+def taken_again(found: Segments, share: float) -> int:
+    """The steps that are taken again to reverse all segments."""
+    return found.parts * again(found.length, found.kept, share) + again(found.head, found.kept, share)
 
 
 def again(n: int, kept: int, share: float) -> int:
     """The steps that are taken again to reverse some, with room for so many states beside the first one."""
-    return 0 if n * share <= kept else revolve(n, kept + 1)[0]
+    return 0 if n <= 1 or n * share <= kept else revolve(n, kept + 1)[0]
 
 
 def _counts(most: int) -> Iterator[int]:
