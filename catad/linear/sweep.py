@@ -201,6 +201,9 @@ class Sweep(Nesting):
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(self.n, self.body, self.dom)]
 
+    def held(self) -> int:
+        return sum([space.nbytes for space in (*self.sums.leaves, *stacked(self.output, self.n))])
+
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return super().cost(ins, outs) + self.n * self.sums.size
 

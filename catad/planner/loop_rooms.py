@@ -119,15 +119,17 @@ def menu(loops: Sequence[Found], measure: Callable[[Rooms], Stage]) -> list[tupl
 
 
 def _size(stage: Stage) -> int:
-    return max(stage.tape, stage.taped, stage.backward, stage.alone)
+    """What a stage keeps, and what it takes where that is most."""
+    return stage.tape + max(stage.taped, stage.backward, stage.alone)
 
 
-def _better(found: Iterable[tuple[Rooms, Stage]]) -> Iterator[tuple[Rooms, Stage]]:
-    """Those that take less memory than each that takes no more seconds."""
-    least = math.inf
-    for rooms, stage in sorted(found, key=lambda one: (one[1].reversing, _size(one[1]))):
-        if _size(stage) < least:
-            least = _size(stage)
+def _better(found: Sequence[tuple[Rooms, Stage]]) -> Iterator[tuple[Rooms, Stage]]:
+    """Those of which no other one takes neither more seconds nor more memory at any time, the fastest first."""
+    order = sorted(found, key=lambda one: (one[1].reversing, *one[1].sizes))
+    kept = list[Stage]()
+    for rooms, stage in order:
+        if not any(all(a <= b for a, b in zip(other.sizes, stage.sizes, strict=True)) for other in kept):
+            kept.append(stage)
             yield rooms, stage
 
 

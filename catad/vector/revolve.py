@@ -242,7 +242,8 @@ class BoundedPullback(Nesting):
         return [(taken, self.ahead.body, self.ahead.dom), (self.steps, self.back.body, self.back.dom)]
 
     def held(self) -> int:
-        return self.memory * sum([leaf.nbytes for leaf in self.loop.sweep.state.leaves])
+        place = 8  # bytes that say at which step a state stands
+        return self.memory * (place + sum([leaf.nbytes for leaf in self.loop.sweep.state.leaves])) + self.back.held()
 
     def parted(self, read: Sequence[Any]) -> tuple[Sequence[Any], ...]:
         """What belongs to the argument: state, given, inputs, the number of steps, and cotangents of state, sums and outputs."""
