@@ -11,7 +11,7 @@ import numpy as np
 from catad import errors
 from catad.planner import brackets
 from catad.planner.cost import is_amount
-from catad.planner.loop_rooms import loops_in
+from catad.planner.loop_rooms import loops_in, records
 from catad.planner.recompute import boxes, parts_of
 from catad.planner.request import COSTS, MODES, RESULTS, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
 from catad.planner.schedule import Runs
@@ -28,7 +28,7 @@ VERSION = 1  # of the text
 _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 
 
-WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed", "rooms")  # the fields of "request"
+WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed", "loops")  # the fields of "request"
 
 
 class Written(NamedTuple):
@@ -46,7 +46,12 @@ class Written(NamedTuple):
     memory: float | None
     budget: int | None
     recomputed: Runs | None
-    rooms: Rooms | None
+    loops: list[dict[str, int | None]] | None
+
+    @property
+    def rooms(self) -> Rooms | None:
+        """How many states each loop may keep."""
+        return None if self.loops is None else tuple([record["states"] for record in self.loops])
 
     @property
     def is_chain(self) -> bool:
@@ -83,10 +88,12 @@ class Written(NamedTuple):
             return (), ()
         if runs and max(end for _, end in runs) > boxes(source):
             raise errors.PlanError(errors.bad_field("request.recomputed", runs, f"boxes 0 to {boxes(source)}"))
-        loops = loops_in(parts_of(source), dom) if rooms else []
-        _check("request.rooms", [*rooms], len(rooms) == len(loops), f"a room for each loop, {len(loops)} of them")
-        for k, (room, found) in enumerate(zip(rooms, loops, strict=True)):
-            _check(f"request.rooms[{k}]", room, room is not None or not found.sweep.counts, "a number for a while loop")
+        known = records(loops_in(parts_of(source), dom), rooms) if rooms else []
+        if self.loops is not None and known != self.loops:
+            raise errors.PlanError(errors.other_program(f"the loops are {known} in the program, {[*self.loops]} in the text"))
+        for k, record in enumerate(known):
+            whole = record["states"] is not None or record["steps"] is not None
+            _check(f"request.loops[{k}].states", None, whole, "a number of states, since the steps of a while loop are not known")
         return runs, rooms
 
 
@@ -103,7 +110,7 @@ def to_json(plan: Plan) -> str:
         "memory": _number(request.memory),
         "budget": _number(request.budget),
         "recomputed": [] if program is None else program.recomputed,
-        "rooms": [] if program is None else program.rooms,
+        "loops": [] if program is None else records(loops_in(parts_of(program.source), program.dom), program.rooms),
     }
     name, parts = own.records()
     listed = ",\n    ".join([json.dumps(part) for part in parts])
@@ -142,18 +149,25 @@ def read(text: str) -> Written:
     _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")
     if "recomputed" in asked:
         recomputed = _runs(recomputed)
-    rooms = asked.get("rooms")
-    if "rooms" in asked:
-        _check("request.rooms", rooms, isinstance(rooms, list), "a list with a number of states, or null, for each loop")
-        for k, room in enumerate(rooms):
-            _check(f"request.rooms[{k}]", room, room is None or (type(room) is int and room > 0), "a number of states, or null")
-        rooms = tuple(rooms)
-    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed, rooms)
+    loops = asked.get("loops")
+    if "loops" in asked:
+        _check_loops(loops)
+    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed, loops)
 
 
 def _check(key: str, value: Any, holds: bool, expected: str) -> None:
     if not holds:
         raise errors.PlanError(errors.bad_field(key, value, expected))
+
+
+def _check_loops(value: Any) -> None:
+    expected = "loops with steps, bytes and states: a number of states at least 1, or null"
+    _check("request.loops", value, isinstance(value, list), f"a list of {expected}")
+    for k, record in enumerate(value):
+        whole = isinstance(record, dict) and record.keys() == {"steps", "bytes", "states"}
+        _check(f"request.loops[{k}]", record, whole, expected)
+        states = record["states"]
+        _check(f"request.loops[{k}].states", states, states is None or (type(states) is int and states > 0), expected)
 
 
 def _runs(value: Any) -> Runs:
@@ -183,11 +197,23 @@ def chosen(written: Written, base: Plan) -> Plan:
     own = base.strategy
     if own.kind not in data:
         raise errors.PlanError(errors.missing_field(own.kind))
+    if written.loops and base.runs_alone and _other_rooms(data, own):
+        return base
     _check_parts(data, own)
     choice = own.read(data[own.kind])
     edited = base.edited(choice)
     same = mode != "by hand" or base.mode == mode
     return base if same and base.kind == edited.kind and own.text == edited.strategy.text else edited
+
+
+def _other_rooms(data: dict[str, Any], own: Strategy) -> bool:
+    """Whether a text lists other factors between the same spaces: its loops had other rooms, from which factors follow."""
+    name, expected = own.records()
+    listed = data.get(name)
+    if listed == expected or not isinstance(listed, list) or not all(isinstance(part, dict) for part in listed):
+        return False
+    ends = [(parts[0].get("dom"), parts[-1].get("cod")) for parts in (listed, expected) if parts]
+    return len(ends) == 2 and ends[0] == ends[1]
 
 
 def _fields(text: str) -> dict[str, Any]:

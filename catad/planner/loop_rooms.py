@@ -141,7 +141,7 @@ def roomier(loops: Sequence[Found], rooms: Rooms, fits: Callable[[Rooms], bool])
         if low is None or again(sweep, low) == 0:
             continue
         high = math.ceil(low * max(RATIO, 4.0)) + 1
-        while high - low > max(1, low // 32):
+        while high - low > 1:
             middle = (low + high) // 2
             tried = (*rooms[:k], middle, *rooms[k + 1 :])
             if again(sweep, middle) <= again(sweep, low) and fits(tried):
@@ -149,6 +149,20 @@ def roomier(loops: Sequence[Found], rooms: Rooms, fits: Callable[[Rooms], bool])
             else:
                 high = middle
     return rooms
+
+
+def records(loops: Sequence[Found], rooms: Rooms) -> list[dict[str, int | None]]:
+    """Loops with their rooms as data: their steps (None: a while loop), the bytes of a state, and how many states they keep."""
+    pairs = zip(loops, rooms, strict=False)
+    return [{"steps": _steps(found), "bytes": _bytes(found), "states": room} for found, room in pairs]
+
+
+def _steps(found: Found) -> int | None:
+    return None if found.sweep.counts else found.sweep.n
+
+
+def _bytes(found: Found) -> int:
+    return sum([leaf.nbytes for leaf in found.sweep.state.leaves])
 
 
 def lines(loops: Sequence[Found], rooms: Rooms) -> list[str]:
@@ -162,6 +176,6 @@ def _line(k: int, found: Found, room: int | None) -> str:
     here = f"loop {k}, {steps}" + (f", within {found.depth} loop{'s' * (found.depth > 1)}" if found.depth else "")
     if room is None:
         return f"{here}: keeps what each step needs"
-    state = sum([leaf.nbytes for leaf in sweep.state.leaves])
     taken = steps_of(sweep) + again(sweep, room)
-    return f"{here}: keeps at most {room:,} states of {state:,} bytes, takes {taken:,} steps again"
+    kept = "keeps one state" if room == 1 else f"keeps at most {room:,} states"
+    return f"{here}: {kept} of {_bytes(found):,} bytes, takes {taken:,} steps again"

@@ -46,7 +46,10 @@ def explain(plan: Plan) -> str:
 
 def _notes(plan: Plan) -> list[str]:
     own = plan.program
-    loops = lines(loops_in(parts_of(own.source), own.dom), own.rooms) if own is not None and own.rooms else []
+    loops = []
+    if own is not None and own.rooms:
+        most = f"value and pullback: at most {plan.cost.peak:,} bytes alive at a time"
+        loops = [most, *lines(loops_in(parts_of(own.source), own.dom), own.rooms)]
     return [*loops, *(notes(plan.strategy, plan.request) if isinstance(plan.strategy, Runnable) else [])]
 
 

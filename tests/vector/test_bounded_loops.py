@@ -16,7 +16,7 @@ from catad.late import late
 from catad.planner.live import peak_of
 from catad.testing import check_laws
 from catad.vector import revolve as module
-from catad.vector.revolve import BoundedLoop, BoundedPullback, Pulled, revolve
+from catad.vector.revolve import BoundedLoop, Pulled, revolve
 from catad.vector.rooms import loops_of
 from catad.vector.segments import Segments, segments
 
@@ -197,8 +197,8 @@ def test_memory_is_counted() -> None:
 def compiled(n: int, memory: int, space: Any) -> Whole:
     """The pullback of a loop through an array by Revolve's schedule, as one function."""
     ((sweep, _),) = loops_of(ct.iterate(STEP, n), space)
-    (box,) = ct.wire(Pulled(BoundedLoop(sweep, ct.Product((space,)), memory, (True,))), ct.Product((ct.Product((space,)),) * 2)).boxes
-    return Whole(box_as_program(box.primitive, (space, space)), box.primitive.evaluate)
+    box = BoundedPullback(BoundedLoop(sweep, ct.Product((space,)), memory, (True,)))
+    return Whole(box_as_program(box, (space, space)), box.evaluate)
 
 
 @pytest.mark.parametrize("memory", [1, 3, 10])
