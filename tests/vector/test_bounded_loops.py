@@ -16,7 +16,7 @@ from catad.late import late
 from catad.planner.live import peak_of
 from catad.testing import check_laws
 from catad.vector import revolve as module
-from catad.vector.revolve import BoundedLoop, Pulled, revolve
+from catad.vector.revolve import BoundedLoop, BoundedPullback, revolve
 from catad.vector.rooms import loops_of
 from catad.vector.segments import Segments, segments
 
