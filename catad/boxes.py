@@ -143,7 +143,7 @@ class Nesting(Primitive):
         raise errors.ExtensionError(errors.missing_method("primitive", self, "programs"))
 
     def held(self) -> int:
-        """The bytes that it holds itself while programs run, beside its arguments and results."""
+        """The bytes that it holds itself while programs run, beside its arguments: results that it fills meanwhile, too."""
         return 0
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from catad import errors
 from catad.calls import constructor, integer
 from catad.documented import documented
+from catad.spaces import flatten
 from catad.terms import D
 from catad.terms import identity as _identity
 
@@ -50,6 +51,24 @@ class Structural(D):
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return f"ct.{self.name}"
+
+
+class Flagged(D):
+    """The flagged leaves of a value, as a flat tuple."""
+
+    __slots__ = ("flags",)
+
+    def __init__(self, flags: tuple[bool, ...]) -> None:
+        self.flags = flags
+
+    def data(self) -> Hashable:
+        return self.flags
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        return tuple([w for w, flag in zip(flatten(x), self.flags, strict=True) if flag])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Flagged, 'Flagged')}({self.flags!r})"
 
 
 class Proj(D):

@@ -118,6 +118,7 @@ class Run:
                 at[k] = None
             result = yield from inner
             del inner
+            yield None, ()  # nobody but this holds the result then
             _through([(partial(_given, result), (), outs, dead)], xp, at)
             del result
         _through(self._rest, xp, at)
@@ -133,12 +134,13 @@ def _through(steps: Sequence[_Step], xp: Any, at: list[Any]) -> None:
     kernel: Any = None
     try:
         for kernel, ins, outs, dead in steps:
-            result = kernel(xp, *[at[k] for k in ins])
             if len(outs) == 1:
-                at[outs[0]] = result
+                at[outs[0]] = kernel(xp, *[at[k] for k in ins])
             else:
-                for k, part in zip(outs, result, strict=True):
+                part: Any = None
+                for k, part in zip(outs, kernel(xp, *[at[k] for k in ins]), strict=True):
                     at[k] = part
+                del part  # nothing but the registers holds a result
             for k in dead:
                 at[k] = None
     except RuntimeError as error:
@@ -187,6 +189,9 @@ def finished(running: Running, xp: Any) -> Any:
                 return stop.value
             sent.append(stop.value)
             continue
+        if program is None:
+            sent.append(None)
+            continue
         run = program.ready(xp, leaves)
         if run.nesting:
             stack.append(run.running(xp, leaves))
@@ -196,3 +201,4 @@ def finished(running: Running, xp: Any) -> Any:
             at = run.registers(xp, leaves)
             del leaves
             sent.append(run.from_registers(xp, at))
+            del at  # the results are theirs who asked for them

@@ -14,6 +14,7 @@ with its coefficients, applying the result n applications of J.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad import buffers
-from catad.boxes import Nesting, Running, box
+from catad.boxes import Nesting, Primitive, Running, box
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import depending
@@ -33,8 +34,8 @@ from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow, nar
 from catad.linear.patterns import Grid, grid_of, product
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure, family
-from catad.rearrange import exl, it, proj
-from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
+from catad.rearrange import exl, exr, it, proj
+from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, tangent_space
 from catad.term_cache import cached
 from catad.terms import D, fork
 from catad.wiring import wire
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 LONGEST = 64  # steps of a loop whose pattern is followed
 
 
-def _stacked(space: Space, n: int) -> tuple[Tensor, ...]:
+def stacked(space: Space, n: int) -> tuple[Tensor, ...]:
+    """The spaces of the leaves of n values of a space, with an axis for the steps."""
     return tuple([carried(leaf, n) for leaf in space.leaves])
 
 
@@ -79,15 +81,42 @@ class Sweep(Nesting):
         """The sweep through the same states with other results at each step."""
         return Sweep(body, self.n, self.state, self.input, output, self.reverse, self.given, sums)
 
+    @property
+    def counts(self) -> tuple[Tensor, ...]:
+        """The spaces of the results that say how many steps were taken, where that is found out while they are."""
+        return ()
+
+    @cached_property
+    def tangent(self) -> Sweep:
+        """T[sweep]: each part of its argument, and of its results, is the pair of what it was and of its tangent."""
+        state, given, input_, sums, output = [
+            Product((space, tangent_space(space))) for space in (self.state, self.given, self.input, self.sums, self.output)
+        ]
+        body = UNPAIRED >> late().tangent(self.body) >> PAIRED
+        return Sweep(body, self.n, state, input_, output, self.reverse, given, sums)
+
     def results(self, outs: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         """The sums and the outputs of what the box gives: what is before and after them does not depend on these."""
         start = len(self.state.leaves)
         end = start + len(self.sums.leaves)
         return outs[start:end], outs[end : end + len(self.output.leaves)]
 
+    def nested(self, outs: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+        """What the box gives, as (state, sums, outputs)."""
+        sums, outputs = self.results(outs)
+        return tuple(outs[: len(self.state.leaves)]), tuple(sums), tuple(outputs)
+
+    def over_steps(self, change: Callable[[D, int, int], D]) -> Sweep:
+        """The sweep with other steps, made of a step, of the number of leaves that it reads and of those that it gives."""
+        return replace(self, body=change(self.body, len(self.dom.leaves), len(self.body.spaces(self.dom).leaves)))
+
+    def opened(self) -> Sweep:
+        """The same, where no derivative depends on the number of steps."""
+        return self
+
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        assert ins == (*self.state.leaves, *self.given.leaves, *_stacked(self.input, self.n))
-        return (*self.state.leaves, *self.sums.leaves, *_stacked(self.output, self.n))
+        assert ins == (*self.state.leaves, *self.given.leaves, *stacked(self.input, self.n))
+        return (*self.state.leaves, *self.sums.leaves, *stacked(self.output, self.n))
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         program, _ = late().program_of(self.body, self.dom)
@@ -103,7 +132,7 @@ class Sweep(Nesting):
 
     def kept(self, xp: Any) -> Kept:
         """Room for the sums and the outputs."""
-        return Kept(xp, self.sums.leaves, _stacked(self.output, self.n))
+        return Kept(xp, self.sums.leaves, stacked(self.output, self.n))
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
         return self.rule_within(ins, outs, *[(True,) * sum([s.is_float for s in own]) for own in (ins, outs)])
@@ -148,12 +177,26 @@ class Sweep(Nesting):
         return late().kept_of_step(wire(valued, self.dom), structure, self.n, k, g)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        """The state and the results get the axis; what is given, and inputs, only where they have it."""
+        return self.over_lanes(b, ins, flags, size, lambda sweep, _: sweep)
+
+    def over_lanes(
+        self,
+        b: Builder,
+        ins: tuple[Wire, ...],
+        flags: tuple[bool, ...],
+        size: int,
+        box_of: Callable[[Sweep, Sequence[Tensor]], Primitive],
+    ) -> tuple[Wire, ...]:
+        """Mapped, as a box of the mapped sweep and the spaces of its argument.
+
+        The state and the results get the axis; what is given, and inputs, only where they have it.
+        """
         k, g = len(self.state.leaves), len(self.given.leaves)
         flags = (*[True] * k, *flags[k:])
         state = [w if w.space != leaf else spread_over(b, w, size) for w, leaf in zip(ins[:k], self.state.leaves, strict=True)]
         inputs = [exchanged(b, w) if flag else w for w, flag in zip(ins[k + g :], flags[k + g :], strict=True)]
-        outs = b.add(self.mapped(size, flags), *state, *ins[k : k + g], *inputs)
+        wires = (*state, *ins[k : k + g], *inputs)
+        outs = b.add(box_of(self.mapped(size, flags), [w.space for w in wires]), *wires)
         stacked = {w.number for w in self.results(outs)[1]}
         return tuple([exchanged(b, w) if w.number in stacked else w for w in outs])
 
@@ -206,8 +249,17 @@ class Sweep(Nesting):
     def programs(self) -> list[tuple[int, D, Space]]:
         return [(self.n, self.body, self.dom)]
 
+    def held(self) -> int:
+        return sum([space.nbytes for space in (*self.sums.leaves, *stacked(self.output, self.n))])
+
     def cost(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> int:
         return super().cost(ins, outs) + self.n * self.sums.size
+
+
+UNPAIRED = fork(*[fork(*[proj(k) >> half for k in range(3)]) for half in (exl, exr)])
+"""((s, ds), (g, dg), (u, du)) to ((s, g, u), (ds, dg, du))."""
+PAIRED = fork(*[fork(exl >> proj(k), exr >> proj(k)) for k in range(3)])
+"""((s, a, o), (ds, da, do)) to ((s, ds), (a, da), (o, do))."""
 
 
 class Kept:

@@ -11,13 +11,16 @@ import numpy as np
 from catad import errors
 from catad.planner import brackets
 from catad.planner.cost import is_amount
-from catad.planner.recompute import boxes
+from catad.planner.loop_rooms import loops_in, records
+from catad.planner.recompute import boxes, parts_of
 from catad.planner.request import COSTS, MODES, RESULTS, UNWRITTEN, WANTS, CostGiven, Request, Want, model_of, name_of
 from catad.planner.schedule import Runs
 from catad.planner.strategy import Runnable, Strategy
+from catad.vector.rooms import Rooms
 
 if TYPE_CHECKING:
     from catad.planner.plan import Plan
+    from catad.spaces import Space
     from catad.terms import D
 
 VERSION = 1  # of the text
@@ -25,7 +28,7 @@ VERSION = 1  # of the text
 _BRACKETING = re.compile(r'"bracketing"\s*:\s*(?=[\[\d-])')
 
 
-WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed")  # the fields of "request"
+WRITTEN = ("cost", "value", "explicit", "result", "want", "memory", "budget", "recomputed", "loops")  # the fields of "request"
 
 
 class Written(NamedTuple):
@@ -43,6 +46,12 @@ class Written(NamedTuple):
     memory: float | None
     budget: int | None
     recomputed: Runs | None
+    loops: list[dict[str, int | None]] | None
+
+    @property
+    def rooms(self) -> Rooms | None:
+        """How many states each loop may keep."""
+        return None if self.loops is None else tuple([record["states"] for record in self.loops])
 
     @property
     def is_chain(self) -> bool:
@@ -66,14 +75,26 @@ class Written(NamedTuple):
         result = base.result if self.result is None else self.result
         return Request(self.mode if self.mode in MODES else "auto", model, memory, budget, explicit, result)
 
-    def runs(self, source: D | None) -> Runs:
-        """The runs of boxes of a program that the text recomputes; only a program has some."""
-        found = self.recomputed or ()
-        if found and source is None:
-            raise errors.PlanError(errors.text_recomputes())
-        if source is not None and found and max(end for _, end in found) > boxes(source):
-            raise errors.PlanError(errors.bad_field("request.recomputed", found, f"boxes 0 to {boxes(source)}"))
-        return found
+    def again(self, source: D | None, dom: Space | None, base: tuple[Runs, Rooms] = ((), ())) -> tuple[Runs, Rooms]:
+        """The runs of boxes that the text recomputes, and the rooms of loops; only a program has some.
+
+        `base` has what the text does not say.
+        """
+        runs = base[0] if self.recomputed is None else self.recomputed
+        rooms = base[1] if self.rooms is None else self.rooms
+        if source is None or dom is None:
+            if runs or rooms:
+                raise errors.PlanError(errors.text_recomputes())
+            return (), ()
+        if runs and max(end for _, end in runs) > boxes(source):
+            raise errors.PlanError(errors.bad_field("request.recomputed", runs, f"boxes 0 to {boxes(source)}"))
+        known = records(loops_in(parts_of(source), dom), rooms) if rooms else []
+        if self.loops is not None and known != self.loops:
+            raise errors.PlanError(errors.other_program(f"the loops are {known} in the program, {[*self.loops]} in the text"))
+        for k, record in enumerate(known):
+            whole = record["states"] is not None or record["steps"] is not None
+            _check(f"request.loops[{k}].states", None, whole, "a number of states, since the steps of a while loop are not known")
+        return runs, rooms
 
 
 def to_json(plan: Plan) -> str:
@@ -89,6 +110,7 @@ def to_json(plan: Plan) -> str:
         "memory": _number(request.memory),
         "budget": _number(request.budget),
         "recomputed": [] if program is None else program.recomputed,
+        "loops": [] if program is None else records(loops_in(parts_of(program.source), program.dom), program.rooms),
     }
     name, parts = own.records()
     listed = ",\n    ".join([json.dumps(part) for part in parts])
@@ -127,12 +149,25 @@ def read(text: str) -> Written:
     _check("request.budget", budget, budget is None or (is_amount(budget) and budget > 0), "null, or a number above 0")
     if "recomputed" in asked:
         recomputed = _runs(recomputed)
-    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed)
+    loops = asked.get("loops")
+    if "loops" in asked:
+        _check_loops(loops)
+    return Written(data, mode, cost, explicit, result, want, memory, budget, recomputed, loops)
 
 
 def _check(key: str, value: Any, holds: bool, expected: str) -> None:
     if not holds:
         raise errors.PlanError(errors.bad_field(key, value, expected))
+
+
+def _check_loops(value: Any) -> None:
+    expected = "loops with steps, bytes and states: a number of states at least 1, or null"
+    _check("request.loops", value, isinstance(value, list), f"a list of {expected}")
+    for k, record in enumerate(value):
+        whole = isinstance(record, dict) and record.keys() == {"steps", "bytes", "states"}
+        _check(f"request.loops[{k}]", record, whole, expected)
+        states = record["states"]
+        _check(f"request.loops[{k}].states", states, states is None or (type(states) is int and states > 0), expected)
 
 
 def _runs(value: Any) -> Runs:
@@ -162,11 +197,23 @@ def chosen(written: Written, base: Plan) -> Plan:
     own = base.strategy
     if own.kind not in data:
         raise errors.PlanError(errors.missing_field(own.kind))
+    if written.loops and base.runs_alone and _other_rooms(data, own):
+        return base
     _check_parts(data, own)
     choice = own.read(data[own.kind])
     edited = base.edited(choice)
     same = mode != "by hand" or base.mode == mode
     return base if same and base.kind == edited.kind and own.text == edited.strategy.text else edited
+
+
+def _other_rooms(data: dict[str, Any], own: Strategy) -> bool:
+    """Whether a text lists other factors between the same spaces: its loops had other rooms, from which factors follow."""
+    name, expected = own.records()
+    listed = data.get(name)
+    if listed == expected or not isinstance(listed, list) or not all(isinstance(part, dict) for part in listed):
+        return False
+    ends = [(parts[0].get("dom"), parts[-1].get("cod")) for parts in (listed, expected) if parts]
+    return len(ends) == 2 and ends[0] == ends[1]
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Gradients within a limit of memory: which stages of a program are checkpoints, so that value and pullback fit together.
+"""Gradients within a limit of memory: which stages of a program are checkpoints, and how many states its loops keep.
 
 The limit is on all that is alive while the gradient runs: arguments, the tape, and what runs (`live.py`). The sizes of the
-stages give schedules (`schedule.py`); each that is tried is laid out as a program and counted, so a plan that fits fits.
+stages, with several ways for those with loops (`loop_rooms.py`), give schedules (`schedule.py`); each that is tried is laid out
+as a program and counted, so a plan that fits fits.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -22,12 +22,14 @@ from catad.planner.cost import Model, short_of_memory
 from catad.planner.cost_profile import CostProfile
 from catad.planner.factors import work_of
 from catad.planner.live import peak_of, peak_of_wiring
+from catad.planner.loop_rooms import fastest, loops_in, menu, roomier, with_rooms
 from catad.planner.recompute import parts_of, with_checkpoints
 from catad.planner.request import Request
 from catad.planner.schedule import Runs, Schedule, Stage, every, least, price, schedule, shorter
 from catad.spaces import Product, Space, Tensor, Value, tangent_space
 from catad.term_cache import cached
 from catad.terms import D, compose, fork
+from catad.vector.rooms import Rooms
 from catad.wiring import Box, Wiring, point_of, wire
 
 TRIED = 7  # schedules that are laid out and counted
@@ -36,10 +38,25 @@ COUNTED, IMPROVED = 100, 20  # more are counted: sizes that are joined tell less
 
 
 class Counted(NamedTuple):
-    """The runs of boxes that are computed again, and the peak of value and pullback in bytes."""
+    """The runs of boxes that are computed again, the rooms of all loops, and the peak of value and pullback in bytes."""
 
     runs: Runs
+    rooms: Rooms
     peak: int
+
+
+class Stages(NamedTuple):
+    """The stages of a program, their first boxes and the end, and the rooms of their loops in each way to tape them."""
+
+    stages: tuple[Stage, ...]
+    starts: tuple[int, ...]
+    rooms: tuple[tuple[Rooms, ...], ...]
+
+    def of_boxes(self, one: Schedule) -> tuple[Runs, Rooms]:
+        """The runs of boxes of a schedule, and the rooms of all loops."""
+        ways = (*one.ways, *[0] * len(self.stages))
+        rooms = tuple([room for own, way in zip(self.rooms, ways, strict=False) for room in own[way]])
+        return tuple([(self.starts[first], self.starts[end]) for first, end in one.runs]), rooms
 
 
 def is_limited(f: D, dom: Space, request: Request) -> bool:
@@ -56,75 +73,90 @@ def within(f: D, dom: Space, memory: float, model: Model) -> Counted:
 
     A cost function knows products only, so there schedules are compared by operations.
     """
+    loops = loops_in(parts_of(f), dom)
     free = counted(f, dom, ())
     if free.peak <= memory:
         return free
-    stages, starts = stages_of(f, dom, model if isinstance(model, CostProfile) else None)
-    lowest, found = _least(f, dom, stages, starts, memory)
+    found = _within(f, dom, memory, stages_of(f, dom, model if isinstance(model, CostProfile) else None))
+
+    def fits(rooms: Rooms) -> bool:
+        return counted(f, dom, found.runs, rooms).peak <= memory
+
+    return counted(f, dom, found.runs, roomier(loops, found.rooms, fits))
+
+
+def _within(f: D, dom: Space, memory: float, made: Stages) -> Counted:
+    """The fastest schedule of those that fit, each loop with one of the rooms that were measured."""
+    stages = made.stages
+    lowest, found = _least(f, dom, made, memory)
     low, high = float(lowest.peak), float(price(stages, ()).peak)
-    best = (lowest.seconds, found) if found.peak <= memory else (math.inf, found)
+    enough = found.peak  # what is tried whatever the limit is
+    best = (lowest.seconds, lowest, found) if found.peak <= memory else None
     given = min(max(low, memory), high)  # what the sizes alone say first; then between what fits and what does not
     for _ in range(TRIED):
         tried = schedule(stages, given)
-        found = counted(f, dom, _of_boxes(tried.runs, starts))
+        found = counted(f, dom, *made.of_boxes(tried))
         if found.peak <= memory:
-            low, best = given, min(best, (tried.seconds, found))
+            low = given
+            best = (tried.seconds, tried, found) if best is None or tried.seconds < best[0] else best
             following = (low + high) / 2
         else:
             high = given
             following = max(low, high * memory / found.peak)
-            best = best if best[0] < math.inf else min(best, (math.inf, found), key=lambda one: one[1].peak)
         if high - low <= 0.02 * high:
             break
         given = following
-    if best[0] == math.inf and len(stages) <= FEW:
-        best = min(best, (0.0, _fitting(f, dom, stages, starts, memory)), key=lambda one: one[1].peak)
-    if best[1].peak > memory:
-        raise short_of_memory(memory, best[1].peak, False)
-    return _improved(f, dom, stages, starts, best[1], memory) if len(stages) <= FEW else best[1]
+    if best is None and len(stages) <= FEW:
+        best = 0.0, *_fitting(f, dom, made, memory)
+        enough = min(enough, best[2].peak)
+    if best is None or best[2].peak > memory:
+        raise short_of_memory(memory, enough, False)
+    return _improved(f, dom, made, *best[1:], memory) if len(stages) <= FEW else best[2]
 
 
-def _least(f: D, dom: Space, stages: Sequence[Stage], starts: Sequence[int], memory: float) -> tuple[Schedule, Counted]:
+def _least(f: D, dom: Space, made: Stages, memory: float) -> tuple[Schedule, Counted]:
     """The schedule that takes the least memory: the first that fits, else that which is nearer.
 
     Stages that were joined into one program take less than their sizes say, and more so where more is computed again.
     """
     tried = []
     for again in (False, True):
-        lowest = least(stages, again)
-        tried.append((lowest, counted(f, dom, _of_boxes(lowest.runs, starts))))
+        lowest = least(made.stages, again)
+        tried.append((lowest, counted(f, dom, *made.of_boxes(lowest))))
         if tried[-1][1].peak <= memory:
             return tried[-1]
     return min(tried, key=lambda one: one[1].peak)
 
 
-def _fitting(f: D, dom: Space, stages: Sequence[Stage], starts: Sequence[int], memory: float) -> Counted:
+def _fitting(f: D, dom: Space, made: Stages, memory: float) -> tuple[Schedule, Counted]:
     """A schedule that fits where by the sizes none does: of one run, or of those that take the least by the sizes.
 
-    If none of them fits, the one that takes the least.
+    If none of them fits, the one that takes the least. Loops keep as few states as they can.
     """
-    known = sorted([price(stages, runs) for runs in every(0, len(stages) - 1)], key=lambda one: (one.peak, one.runs))
-    nearest = [one.runs for one in known if len(one.runs) == 1] + [one.runs for one in known[:COUNTED]]
-    least_of_all: Counted | None = None
-    for runs in dict.fromkeys(nearest):
-        found = counted(f, dom, _of_boxes(runs, starts))
-        if least_of_all is None or found.peak < least_of_all.peak:
-            least_of_all = found
+    stages, ways = made.stages, [len(stage.others) for stage in made.stages]
+    priced = [price(stages, runs, ways) for runs in every(0, len(stages) - 1)]
+    known = sorted(priced, key=lambda one: (one.peak, one.runs))
+    nearest = [one for one in known if len(one.runs) == 1] + known[:COUNTED]
+    least_of_all: tuple[Schedule, Counted] | None = None
+    for one in dict.fromkeys(nearest):
+        found = counted(f, dom, *made.of_boxes(one))
+        if least_of_all is None or found.peak < least_of_all[1].peak:
+            least_of_all = one, found
         if found.peak <= memory:
             break
     assert least_of_all is not None
     return least_of_all
 
 
-def _improved(f: D, dom: Space, stages: Sequence[Stage], starts: Sequence[int], found: Counted, memory: float) -> Counted:
+def _improved(f: D, dom: Space, made: Stages, one: Schedule, found: Counted, memory: float) -> Counted:
     """A schedule that fits, or one that takes fewer seconds and fits, too: step by step, each counted, while one is found."""
-    left, number = IMPROVED, {box: k for k, box in enumerate(starts)}
+    left = IMPROVED
     while left > 0:
-        for better in shorter(stages, tuple([(number[first], number[end]) for first, end in found.runs])):
+        for better in shorter(made.stages, one.runs, one.ways):
             left -= 1
-            tried = counted(f, dom, _of_boxes(better.runs, starts))
+            tried = counted(f, dom, *made.of_boxes(better))
             if tried.peak <= memory:
-                found = tried
+                one, found = better, tried
                 break
             if left <= 0:
                 break
@@ -149,17 +181,16 @@ def _row(leaf: Tensor, one: Tensor) -> Structure:
     return delta((), axes, axes, leaf.shape, leaf.dtype, one.dtype, leaf.dtype)
 
 
-def counted(f: D, dom: Space, runs: Runs) -> Counted:
-    """What the gradient of a program with checkpoints takes."""
-    return Counted(runs, peak_of(grad(with_checkpoints(f, runs)), dom))
+def counted(f: D, dom: Space, runs: Runs, rooms: Rooms = ()) -> Counted:
+    """What the gradient of a program with checkpoints, and with rooms for its loops, takes.
+
+    Without rooms, loops have the largest ones.
+    """
+    rooms = rooms or fastest(loops_in(parts_of(f), dom))
+    return Counted(runs, rooms, peak_of(grad(with_checkpoints(f, runs, dom, rooms)), dom))
 
 
-def _of_boxes(runs: Runs, starts: Sequence[int]) -> Runs:
-    """Runs of stages as runs of boxes, from the first boxes of the stages and the end."""
-    return tuple([(starts[first], starts[end]) for first, end in runs])
-
-
-def stages_of(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stage, ...], tuple[int, ...]]:
+def stages_of(f: D, dom: Space, profile: CostProfile | None) -> Stages:
     """The stages of a program with their seconds by a profile, else their operations; their first boxes, and the end.
 
     A stage ends where its result is an array that is kept in any case. It is none where a pointwise box follows in one loop, so
@@ -168,8 +199,18 @@ def stages_of(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stag
     return cached(f, ("stages", dom, profile), lambda: _stages(f, dom, profile))
 
 
-def _stages(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stage, ...], tuple[int, ...]]:
-    parts, made, starts = parts_of(f), list[Stage](), [0]
+def _stages(f: D, dom: Space, profile: CostProfile | None) -> Stages:
+    parts, made, starts, rooms = parts_of(f), list[Stage](), [0], list[tuple[Rooms, ...]]()
+
+    def ended(own: list[D], dom: Space, cod: Space) -> None:
+        def measure(one: Rooms) -> Stage:
+            return _stage(compose(*with_rooms(own, dom, one)), dom, cod, profile, not made)
+
+        loops = loops_in(own, dom)
+        ways = menu(loops, measure) if loops else [((), measure(()))]
+        rooms.append(tuple([one for one, _ in ways]))
+        made.append(ways[0][1]._replace(others=tuple([stage for _, stage in ways[1:]])))
+
     own, end = [parts[0]], wire(parts[0], dom)
     for k, part in enumerate(parts[1:], 1):
         cod = end.cod
@@ -177,11 +218,11 @@ def _stages(f: D, dom: Space, profile: CostProfile | None) -> tuple[tuple[Stage,
         if _holds_constants(end) or _loops(joined, dom) < _loops(compose(*own), dom) + _loops(part, cod):
             own, end = [*own, part], wire(joined, dom)
             continue
-        made.append(_stage(compose(*own), dom, cod, profile, not made))
+        ended(own, dom, cod)
         starts.append(k)
         dom, own, end = cod, [part], wire(part, cod)
-    made.append(_stage(compose(*own), dom, end.cod, profile, not made))
-    return tuple(made), (*starts, len(parts))
+    ended(own, dom, end.cod)
+    return Stages(tuple(made), (*starts, len(parts)), tuple(rooms))
 
 
 def _loops(f: D, dom: Space) -> int:

@@ -34,17 +34,19 @@ from catad.recent import remembered
 from catad.spaces import Space, Value
 from catad.term_cache import cached
 from catad.terms import D, MorphismLike, morphism
+from catad.vector.rooms import Rooms
 from catad.wiring import Wiring
 
 
 class PlannedMorphism(NamedTuple):
     """The morphism that a plan is for."""
 
-    term: D  # whose derivative is planned: `source` with the boxes of `recomputed` as checkpoints
+    term: D  # whose derivative is planned: `source` with the boxes of `recomputed` as checkpoints, and its loops in `rooms`
     dom: Space
     source: D  # what was given, for a Hessian its gradient
     want: Want
     recomputed: Runs = ()
+    rooms: Rooms = ()  # of its loops, where they were planned
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +82,8 @@ class Plan(Reports):
     @property
     def recomputes(self) -> bool:
         """True where parts of the program compute their coefficients again instead of keeping them."""
-        return self.program is not None and bool(self.program.recomputed)
+        own = self.program
+        return own is not None and bool(own.recomputed or any(room is not None for room in own.rooms))
 
     @property
     def runs_alone(self) -> bool:
@@ -389,17 +392,17 @@ def _source(f: D, dom: Space, want: Want, request: Request) -> D:
     return source if request.memory is None else staged(source, dom)
 
 
-def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = ()) -> Plan:
-    """The plan for the derivative of a term; one that recomputes some runs of boxes is not known to be the best."""
-    term = with_checkpoints(source, runs) if runs else source
+def _planned(source: D, dom: Space, want: Want, request: Request, runs: Runs = (), rooms: Rooms = ()) -> Plan:
+    """The plan for the derivative of a term; one that recomputes something is not known to be the best."""
+    term = with_checkpoints(source, runs, dom, rooms) if runs or rooms else source
     made = plan_structure(derivative(term, dom), request=request)
-    made = replace(made, program=PlannedMorphism(term, dom, source, want, runs))
-    return replace(made, strategy=replace(made.strategy, exact=False)) if runs else made
+    made = replace(made, program=PlannedMorphism(term, dom, source, want, runs, rooms))
+    return replace(made, strategy=replace(made.strategy, exact=False)) if made.recomputes else made
 
 
 def _gradient(source: D, dom: Space, request: Request, found: Counted) -> Plan:
     """The plan for a gradient within a limit of memory: its peak is that of value and pullback."""
-    made = _planned(source, dom, "jacobian", replace(request, memory=None), found.runs)
+    made = _planned(source, dom, "jacobian", replace(request, memory=None), found.runs, found.rooms)
     return replace(made, strategy=with_peak(made._multiplied, found.peak), request=replace(made.request, memory=request.memory))
 
 
@@ -413,11 +416,11 @@ def plan_at(sizes: Sizes, dom: Space, structure: Structure, request: Request, la
     return Plan(sizes.plan_at(dom, structure, request, lay_out), replace(request, mode="auto"), structure)
 
 
-def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs) -> Plan:
-    """The plan with the runs of a text; it must fit the memory."""
+def _as_written(source: D, dom: Space, want: Want, request: Request, runs: Runs, rooms: Rooms) -> Plan:
+    """The plan with the runs and the rooms of a text; it must fit the memory."""
     if want != "jacobian" or not is_limited(source, dom, request):
-        return _planned(source, dom, want, request, runs)
-    found = counted(source, dom, runs)
+        return _planned(source, dom, want, request, runs, rooms)
+    found = counted(source, dom, runs, rooms)
     if found.peak > (request.memory or 0):
         raise short_of_memory(request.memory, found.peak, False)
     return _gradient(source, dom, request, found)
@@ -432,16 +435,13 @@ def _asked_again(base: Plan, written: exchange.Written, cost: CostGiven | None) 
     program = base.program
     if program is not None and written.want not in (None, program.want):
         raise errors.PlanError(errors.bad_field("request.want", written.want, f'"{program.want}", as of the plan given'))
-    runs = (
-        program.recomputed
-        if program is not None and written.recomputed is None
-        else written.runs(program and program.source)
-    )
+    known: tuple[Runs, Rooms] = ((), ()) if program is None else (program.recomputed, program.rooms)
+    again = written.again(program and program.source, program and program.dom, known)
     same_mode = written.mode in (base.mode, "by hand")
-    if same_mode and base.request == replace(request, mode="auto") and runs == (program.recomputed if program else ()):
+    if same_mode and base.request == replace(request, mode="auto") and again == known:
         return base
     if program is not None:
-        return _as_written(program.source, program.dom, program.want, request, runs)
+        return _as_written(program.source, program.dom, program.want, request, *again)
     return _plan_factors(base.chain, request) if base.structure is None else plan_structure(base.structure, request=request)
 
 
@@ -458,8 +458,8 @@ def _asked_anew(subject: Any, primals_or_spaces: Sequence[Any], written: exchang
         want = written.want or "jacobian"
         term, dom = subject_at(subject, primals_or_spaces)
         source = _source(term, dom, want, request)
-        return _as_written(source, dom, want, request, written.runs(source))
-    written.runs(None)
+        return _as_written(source, dom, want, request, *written.again(source, dom))
+    written.again(None, None)
     given: CostGiven = "operations" if request.model is None else request.model
     asked = {name: getattr(request, name) for name in ("mode", "memory", "budget", "explicit", "result")}
     return plan(subject, *primals_or_spaces, cost=given, **asked)

@@ -15,11 +15,13 @@ from typing import Protocol, TypeVar
 from catad import errors
 from catad.linear.products import cost_of_wiring
 from catad.planner.cost import Cost, least_of, short_of_memory
+from catad.planner.loop_rooms import with_rooms
 from catad.planner.request import Request
 from catad.planner.schedule import Runs
 from catad.spaces import Space
 from catad.terms import D, compose
 from catad.vector.checkpoint import checkpoint
+from catad.vector.rooms import Rooms
 from catad.wiring import wire
 
 MOST_KEPT = 4  # runs at the end that may be kept as they are
@@ -51,12 +53,13 @@ def boxes(f: D) -> int:
     return max(len(f), 1)
 
 
-def with_checkpoints(f: D, runs: Runs) -> D:
+def with_checkpoints(f: D, runs: Runs, dom: Space | None = None, rooms: Rooms = ()) -> D:
     """The program with some runs of its boxes as checkpoints; runs within runs are checkpoints within checkpoints.
 
-    Runs are in order, each before those within it.
+    Runs are in order, each before those within it. At a space, its loops may have rooms.
     """
-    return _built(parts_of(f), list(runs), 0, boxes(f))
+    parts = parts_of(f)
+    return _built(parts if dom is None else with_rooms(parts, dom, rooms), list(runs), 0, boxes(f))
 
 
 def _built(parts: Sequence[D], runs: Sequence[tuple[int, int]], first: int, end: int) -> D:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from catad.planner.compare import notes
 from catad.planner.cost import Cost, Model, amount
 from catad.planner.cost_profile import CostProfile
+from catad.planner.loop_rooms import lines, loops_in
+from catad.planner.recompute import parts_of
 from catad.planner.strategy import Runnable, Strategy
 
 if TYPE_CHECKING:
@@ -43,7 +45,12 @@ def explain(plan: Plan) -> str:
 
 
 def _notes(plan: Plan) -> list[str]:
-    return notes(plan.strategy, plan.request) if isinstance(plan.strategy, Runnable) else []
+    own = plan.program
+    loops = []
+    if own is not None and own.rooms:
+        most = f"value and pullback: at most {plan.cost.peak:,} bytes alive at a time"
+        loops = [most, *lines(loops_in(parts_of(own.source), own.dom), own.rooms)]
+    return [*loops, *(notes(plan.strategy, plan.request) if isinstance(plan.strategy, Runnable) else [])]
 
 
 def table(plan: Plan) -> str:

@@ -9,6 +9,8 @@ the longest lane, and the other lanes keep their states when they are done.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +27,7 @@ from catad.linear.gather import spread_over
 from catad.linear.narrow import Flags, loop_reads, narrow
 from catad.linear.structure import Rule, Structure, cast
 from catad.linear.sweep import Sweep, wider
-from catad.rearrange import it, proj
+from catad.rearrange import Flagged, exl, exr, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild
 from catad.syntax import call
 from catad.terms import D, MorphismLike, fork, morphism
@@ -35,8 +37,7 @@ from catad.vector.choose import Chosen
 from catad.vector.index import Integers
 from catad.vector.looped import looped
 from catad.vector.map import mapped
-from catad.vector.revolve import Revolved
-from catad.vector.segments import laid_out, segments, share_of
+from catad.vector.rooms import alone
 from catad.wiring import at_point, share, wire
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Iterate(D):
         if made != space:
             raise errors.SpaceError(errors.loop_changes_space(space, made, f))
         if self.memory is not None and self.memory < self.n:
-            return self._bounded(b, state, given, step)
+            return b.apply(alone(Iterate(f, self.n, self.inputs, None), b, x, self.memory), x)
         dom = Product((space, Unit, input_))
         with at_point(dom, lambda: _first_step(b, state, given)):
             body = fork(fork(proj(0), proj(2)) >> step, it, it)
@@ -86,23 +87,6 @@ class Iterate(D):
         if any(w.ndim == 0 or w.shape[0] != self.n for w in flatten(x[1])):
             raise errors.SpaceError(errors.inputs_per_step(self.n, b.space(x[1]), self))
         return x
-
-    def _bounded(self, b: Builder, state: Any, given: Any, step: D) -> Any:
-        """In bounded memory: in segments, or as one box."""
-        assert self.memory is not None
-        share = share_of(step, Product((b.space(state), element_of(b.space(given)))), self.n)
-        found = None if share is None else segments(self.n, self.memory, share)
-        if share is None or found is None:
-            return b.apply(Revolved(self), (state, given) if self.inputs else state)
-        return laid_out(b, self, found, state, given, share)
-
-    def of_step(self, dom: Any) -> Space:
-        """The space of the argument of a step, from that of the loop."""
-        return Product((dom.factors[0], element_of(dom.factors[1]))) if self.inputs else dom
-
-    def of(self, f: D, n: int, memory: int | None) -> Iterate:
-        """So many steps of another morphism, with inputs as here."""
-        return Iterate(f, n, self.inputs, memory)
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         return call(iterate, name, part(self.children[0]), n=self.n, inputs=self.inputs, memory=self.memory)
@@ -138,7 +122,8 @@ class Counted(Sweep):
 
     It raises `TripCountChanged` where the program was made for another number. `lanes` are the sizes of the leading axes
     over which the loop is mapped; `state` has them. `test` and `step` are the condition, and a step that gives nothing but the
-    next state: both from the state and what is given.
+    next state: both from the state and what is given. One for `any_number` of steps is a part of a loop in bounded memory, which
+    has the derivatives (`rooms.py`).
     """
 
     loop: Any = None  # the WhileLoop, and the space of its state without lanes
@@ -146,26 +131,53 @@ class Counted(Sweep):
     lanes: tuple[int, ...] = ()
     test: D = it
     step: D = it
+    any_number: bool = False
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether the number of steps is only counted."""
+        return self.any_number or self.exactness == "free"
 
     @property
     def must_run(self) -> bool:
         """Laid out for no step, a loop has no derivative by what is given: that must not stand before its steps are counted."""
-        return (self.n == 0 and self.exactness not in ("free", "assumed")) or super().must_run
+        return (self.n == 0 and not self.unchecked and self.exactness != "assumed") or super().must_run
+
+    def opened(self) -> Sweep:
+        return replace(self, n=0, any_number=True)
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
 
     def mapped(self, size: int, flags: tuple[bool, ...]) -> Sweep:
         if self.exactness in ("free", "assumed", "exact"):
-            raise TripCountChanged(self.loop, None)
+            if not self.any_number:
+                raise TripCountChanged(self.loop, None)
+            chosen = Chosen(self.test, self.step, proj(0))
+            return replace(self, body=_without_results(chosen), step=chosen, exactness="lanes").mapped(size, flags)
         body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
         state, output, sums = [wider(space, size) for space in (self.state, self.output, self.sums)]
         return self._like(body, state, output, given, sums, (size, *self.lanes), test, step)
 
     def _like(self, body: D, state: Space, output: Space, given: Space, sums: Space, lanes: Any, test: D, step: D) -> Sweep:
-        more = self.loop, self.exactness, lanes, test, step
+        more = self.loop, self.exactness, lanes, test, step, self.any_number
         return Counted(body, self.n, state, self.input, output, False, given, sums, *more)
+
+    def over_steps(self, change: Callable[[D, int, int], D]) -> Sweep:
+        k, g = len(self.state.leaves), len(self.given.leaves)
+        return replace(super().over_steps(change), step=change(self.step, k + g, k))  # type: ignore[call-arg]
+
+    @property
+    def counts(self) -> tuple[Tensor, ...]:
+        return (Tensor(self.lanes, "int64"),)
+
+    @cached_property
+    def tangent(self) -> Sweep:
+        first, both = fork(proj(0) >> exl, proj(1) >> exl), fork(*[fork(proj(0) >> h, proj(1) >> h) for h in (exl, exr)])
+        own, test, step = super().tangent, first >> self.test, both >> late().tangent(self.step)
+        spaces = {name: getattr(own, name) for name in ("state", "given", "input", "sums", "output")}
+        return replace(self, body=own.body, test=test, step=step, **spaces)
 
     def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
         k = len(self.state.leaves)
@@ -186,7 +198,7 @@ class Counted(Sweep):
         return [next(made) if flag else None for flag in there]
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return (*super().typed(ins), Tensor(self.lanes, "int64"))
+        return (*super().typed(ins), *self.counts)
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         pair = Product((self.state, self.given))
@@ -219,7 +231,7 @@ class Counted(Sweep):
 
     def ended(self, taken: int) -> None:
         """Raise `TripCountChanged` where another number of steps was taken than the program has been made for."""
-        if self.exactness == "free":
+        if self.unchecked:
             return
         if self.exactness == "bound" and taken > self.n:  # a little more, so that growing numbers are not met one by one
             raise TripCountChanged(self.loop, max(taken, self.n + self.n // 4))
@@ -228,7 +240,7 @@ class Counted(Sweep):
             raise TripCountChanged(self.loop, taken)
 
     def programs(self) -> list[tuple[int, D, Space]]:
-        return [(GUESS if self.exactness == "free" else self.n, self.body, self.dom)]
+        return [(min(GUESS, self.loop[0].max_steps) if self.unchecked else self.n, self.body, self.dom)]
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
         if self.exactness == "free":
@@ -240,6 +252,11 @@ class Counted(Sweep):
             return None
         parts = [[identity(s) if r == c else None for c in range(len(floats) + len(held))] for r, s in enumerate(floats)]
         return Rule(grid(parts, [*floats, *held], floats))
+
+
+def _without_results(step: D) -> D:
+    """A step from a state and what is given as the body of a sweep."""
+    return fork(fork(proj(0), proj(1)) >> step, it, it)
 
 
 def _holds(xp: Any, live: Any) -> bool:
@@ -336,24 +353,6 @@ class Whole(D):
         return f"{name(Whole, 'Whole')}({self.space!r}, {self.changes!r})"
 
 
-class Moving(D):
-    """The leaves of a state that change."""
-
-    __slots__ = ("changes",)
-
-    def __init__(self, changes: tuple[bool, ...]) -> None:
-        self.changes = changes
-
-    def data(self) -> Hashable:
-        return self.changes
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        return tuple([w for w, flag in zip(flatten(x), self.changes, strict=True) if flag])
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Moving, 'Moving')}({self.changes!r})"
-
-
 class WhileLoop(D):
     """`ct.while_loop(...)`."""
 
@@ -380,12 +379,12 @@ class WhileLoop(D):
         if not any(changes):  # it ends before the first step, or never
             changes = (True,) * len(leaves)
         n, kind = trip_count((self, space))
-        holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Moving(changes)
+        holds, moved = Whole(space, changes) >> condition, Whole(space, changes) >> f >> Flagged(changes)
         one = kind in ("free", "assumed", "exact")
         step = moved if one else Chosen(holds, moved, proj(0))  # a lane that is done keeps its state
         state, given = [[w for w, flag in zip(leaves, changes, strict=True) if flag == there] for there in (True, False)]
         spaces = [Product([w.space for w in part]) for part in (state, given)]
-        body, more = fork(fork(proj(0), proj(1)) >> step, it, it), ((self, space), kind, (), holds, step)
+        body, more = _without_results(step), ((self, space), kind, (), holds, step)
         loop = Counted(body, n, spaces[0], Unit, Unit, False, spaces[1], Unit, *more)
         *states, count = b.add(loop, *state, *given)
         ends, same = iter(b.add(After(), count, *states)), iter(given)

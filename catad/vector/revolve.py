@@ -1,14 +1,15 @@
 """Loops in bounded memory: of n steps at most k states are kept, and the steps between are taken again.
 
-    value      s_n = f(... f(s_0)),    one box, which keeps its argument alone
-    pullback   for i = n - 1 .. 0:  s_i again, from the nearest state that is kept;  w_i = R[f](s_i, w_{i+1})
+    value      (s_{i+1}, a_i, o_i) = f(s_i, g, u_i)  for i = 0 .. n - 1,    one box, which keeps its argument alone
+    pullback   for i = n - 1 .. 0:  s_i again, from the nearest state that is kept;
+               (w_i, h_i, v_i) = R[f]((s_i, g, u_i), (w_{i+1}, b, c_i)),    h the sum of all h_i
 
 The pullback is one box with a loop inside: which states are kept is decided while it runs, by the schedule that takes the
-fewest steps again (A. Griewank and A. Walther, Algorithm 799: revolve, 2000). Its derivatives are loops of the same kind over
-the step T[f], so memory stays bounded at every order:
+fewest steps again (A. Griewank and A. Walther, Algorithm 799: revolve, 2000). So its number of steps may be found while it runs,
+too: a while loop tells it. Its derivatives are loops of the same kind over the step T[f], so memory stays bounded at every order:
 
     D[loop] = T[loop] >> exr,       T[loop] = the loop over T[f],
-    D[pullback] (s, w), (ds, dw) = the first half of the pullback of T[loop] at (s, ds) of (dw, w).
+    D[pullback] (x, w), (dx, dw) = the first half of the pullback of T[loop] at (x, dx) of (dw, w).
 """
 
 from __future__ import annotations
@@ -19,24 +20,23 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from catad.boxes import Nesting, Running, box
+from catad.capture import check_not_captured
 from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.gather import spread_over
-from catad.linear.matrix_free import MatrixFree, carried
-from catad.linear.narrow import Flags, Leaves, at_flags, loop_reads, narrow
+from catad.linear.matrix_free import MatrixFree
+from catad.linear.narrow import Flags, Leaves, at_flags
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule
 from catad.linear.sweep import Sweep, differentiated, exchanged, present
-from catad.rearrange import exl, exr, it, proj
+from catad.rearrange import Flagged, exl, exr, it, proj
 from catad.spaces import Product, Space, Tensor, Unit, flatten, rebuild, some_tangents, tangent_space
 from catad.terms import D, fork
-from catad.vector.batching import element_of
 from catad.vector.checkpoint import Call
 from catad.vector.stop_gradient import StoppedAt
 from catad.wiring import share
 
 if TYPE_CHECKING:
-    from catad.vector.loop import Iterate
     from catad.wiring import Builder, Wire, Wires
 
 
@@ -62,68 +62,141 @@ def revolve(n: int, kept: int) -> tuple[int, int]:
     return r * n - before * (kept + r) // (kept + 1), min(before, n - after)
 
 
-def tangent_loop(loop: Iterate) -> D:
-    """T[loop] : (x, dx) to (y, dy), a loop again: each step takes the state and its tangent."""
-    step = late().tangent(loop.children[0])
-    return PAIRED >> _over(loop, PAIRED >> step) if loop.inputs else _over(loop, step)
-
-
-PAIRED = fork(fork(exl >> exl, exr >> exl), fork(exl >> exr, exr >> exr))
-"""((a, b), (c, d)) to ((a, c), (b, d))."""
-
-
 @box
 class BoundedLoop(Call):
-    """A loop as one box that keeps its argument only; `loop` says how many states its pullback may keep, `f` is without limit."""
+    """A sweep `f` as one box that keeps its argument only, and whose pullback keeps at most `memory` states.
 
-    loop: Iterate
+    `wanted` tells of each leaf of the argument whether the pullback gives its cotangent; states have one.
+    """
 
-    def live(self, read: Sequence[bool]) -> tuple[Flags, Flags]:
-        """Which states there are where some are read after the loop, and which leaves a step reads."""
-        return loop_reads(self.loop.children[0], self.loop.of_step(self.dom), len(read), tuple(read))
+    memory: int
+    wanted: tuple[bool, ...]
+
+    @property
+    def sweep(self) -> Sweep:
+        """The loop without a limit."""
+        assert isinstance(self.f, Sweep)
+        return self.f
+
+    @property
+    def tangent(self) -> BoundedLoop:
+        """T of it."""
+        floats = [leaf.is_float for leaf in self.dom.leaves]
+        wanted = self.paired(self.wanted, [flag for flag, there in zip(self.wanted, floats, strict=True) if there])
+        leaves = self.paired(self.dom.leaves, tangent_space(self.dom).leaves)
+        return BoundedLoop(self.sweep.tangent, Product(leaves), self.memory, tuple(wanted))
+
+    def paired(self, xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
+        """The leaves of the argument of T[loop], from those of the argument and of its tangent."""
+        return _paired((self.sweep.state, self.sweep.given, self.sweep.input), xs, dxs)
+
+    def only_wanted(self, cotangent: Sequence[Any]) -> list[Any]:
+        """Those leaves of a cotangent of the argument that the pullback gives."""
+        wanted = [flag for leaf, flag in zip(self.dom.leaves, self.wanted, strict=True) if leaf.is_float]
+        return [w for w, flag in zip(cotangent, wanted, strict=True) if flag]
+
+    def filled(self, b: Builder, cotangent: Sequence[Wire]) -> tuple[Wire, ...]:
+        """A cotangent of the argument from those leaves."""
+        own = iter(cotangent)
+        floats = [(leaf, flag) for leaf, flag in zip(self.dom.leaves, self.wanted, strict=True) if leaf.is_float]
+        return tuple([next(own) if flag else zeros(b, leaf) for leaf, flag in floats])
 
     def needs(self, read: Sequence[bool]) -> Sequence[bool] | None:
-        there, live = self.live(read)
-        return None if all(there) else live
+        return self.sweep.needs(read)
 
     def narrowed(self, b: Builder, ins: Sequence[Wire], read: Sequence[bool]) -> Sequence[Wire | None]:
-        there, live = self.live(read)
-        step = narrow(self.loop.children[0], self.loop.of_step(self.dom), live, (there,)) >> proj(0)
-        wires, k = list(compress(ins, live)), sum(there)
-        loop = self.loop.of(step, self.loop.n, self.loop.memory)
-        made = iter(flatten(b.apply(loop, (tuple(wires[:k]), tuple(wires[k:])) if loop.inputs else tuple(wires))))
+        there, live = self.sweep.live(read)
+        dom, wanted = Product(tuple(compress(self.dom.leaves, live))), tuple(compress(self.wanted, live))
+        loop = BoundedLoop(self.sweep.narrower(there, live), dom, self.memory, wanted)
+        made = iter(b.add(loop, *compress(ins, live)))
         return [next(made) if flag else None for flag in there]
 
     def rule_within(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...], by: Flags, of: Flags) -> Rule | None:
+        loop, by, of = self.within(by, of)
         if not any(by) or not any(of):
             return None
-        step, cod = self.loop.children[0], self.f.spaces(self.dom)
-        by, of, asked = differentiated(step, self.loop.of_step(self.dom), len(of), by, of)
-        if not any(by) or not any(of):
-            return None
-        constant = iter(asked)  # states on which nothing depends whose derivative is asked for
-        passed = StoppedAt(tuple([leaf.is_float and not next(constant) for leaf in cod.leaves]))
-        loop = self.loop.of(step >> passed, self.loop.n, self.loop.memory) if any(passed.flags) else self.loop
-        leaves = at_flags(self.dom, by), at_flags(cod, of)
-        forward: D = tangent_loop(loop) >> exr
+        dom, cod = [Product([leaf for leaf in leaves if leaf.is_float]) for leaves in (ins, outs)]
+        leaves = at_flags(dom, by), at_flags(cod, of)
+        forward: D = Pushed(loop)
         backward: D = Pulled(loop)
         if not all((*by, *of)):
-            forward, backward = Among(forward, self.dom, cod, *leaves), Among(backward, cod, self.dom, *leaves[::-1])
-        return Rule(MatrixFree(forward, backward, *self.tangents(*leaves), self.dom), lambda wires, _: wires, by, of)
+            forward, backward = Among(forward, dom, cod, *leaves), Among(backward, cod, dom, *leaves[::-1])
+        counts = self.sweep.counts
+        tangents = some_tangents(dom, leaves[0]), some_tangents(cod, leaves[1])
+        structure = MatrixFree(forward, backward, *tangents, Product((*ins, *counts)))
+        return Rule(structure, lambda wires, results: (*wires, *results[len(results) - len(counts) :]), by, of)
+
+    def within(self, by: Flags, of: Flags) -> tuple[BoundedLoop, Flags, Flags]:
+        """The loop with derivatives between some floating leaves alone, and between which of these they are not zero."""
+        if not any(by) or not any(of):
+            return self, by, of
+        sweep, states = self.sweep, sum([leaf.is_float for leaf in self.sweep.state.leaves])
+        by, of, asked = differentiated(sweep.body, sweep.dom, states, by, of)
+        if all((*by, *asked)):
+            return self, by, of
+        before, after = [
+            tuple([leaf.is_float and not next(rest) for leaf in space.leaves])
+            for space, rest in ((sweep.dom, iter(by)), (sweep.body.spaces(sweep.dom), iter(asked)))
+        ]
+        stopped = sweep.over_steps(lambda f, reads, gives: StoppedAt(before[:reads]) >> f >> StoppedAt(after[:gives]))
+        return BoundedLoop(stopped, self.dom, self.memory, self.wanted), by, of
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
     ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
-        y, dy = b.apply(tangent_loop(self.loop), (rebuild(self.dom, ins), _filled(b, tangent_space(self.dom), tangents)))
-        return tuple(flatten(y)), list(flatten(dy))
+        results = sum([leaf.is_float for leaf in self.sweep.body.spaces(self.sweep.dom).leaves])
+        loop, _, of = self.within(tuple([t is not None for t in tangents]), (True,) * results)
+        ys, dys = loop.along(b, ins, _filled(b, tangent_space(self.dom), tangents))
+        return tuple(ys), [dy if flag else None for dy, flag in zip(dys, of, strict=True)]
+
+    def along(self, b: Builder, xs: Sequence[Wire], dxs: Sequence[Wire]) -> tuple[list[Wire], list[Wire]]:
+        """The results and their tangents."""
+        sweep, outs = self.sweep, b.add(self.tangent, *self.paired(xs, dxs))
+        end = len(outs) - len(sweep.counts)
+        ys, dys = _halves((sweep.state, sweep.sums, sweep.output), outs[:end], False)
+        return [*ys, *outs[end:]], dys
+
+    def pulled_pair(
+        self, b: Builder, xs: Sequence[Wire], dxs: Sequence[Wire], first: Sequence[Wire], second: Sequence[Wire]
+    ) -> tuple[list[Wire], list[Wire]]:
+        """The pullback of T[loop] at (x, dx): of a cotangent of y, and of one of dy, to one of x, and to one of dx.
+
+        The second one is pulled back to dx; the first one, and the second one by the second derivative, to x.
+        """
+        sweep, m = self.sweep, len(self.dom.leaves)
+        ws = _paired([tangent_space(space) for space in (sweep.state, sweep.sums, sweep.output)], first, second)
+        made = b.apply(Pulled(self.tangent), ((*self.paired(xs[:m], dxs), *xs[m:]), tuple(ws)))
+        return _halves((sweep.state, sweep.given, sweep.input), made, True)
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return tuple(flatten(b.apply(_wide(self.loop), _spread(b, self.loop, self.dom, ins, flags, size))))
+        return self.sweep.over_lanes(b, ins, flags, size, self.over)
+
+    def over(self, sweep: Sweep, spaces: Sequence[Tensor]) -> BoundedLoop:
+        """The same for another sweep, which takes values of these spaces."""
+        return BoundedLoop(sweep, Product(spaces), self.memory, self.wanted)
 
 
-@share
-class Revolved(D):
-    """A loop in bounded memory, reversed by the schedule."""
+def _paired(parts: Sequence[Space], xs: Sequence[Any], dxs: Sequence[Any]) -> list[Any]:
+    """The leaves of ((a, da), (b, db), ...) from those of (a, b, ...) and of (da, db, ...)."""
+    one, other, found = iter(xs), iter(dxs), list[Any]()
+    for space in parts:
+        found += [next(one) for _ in space.leaves]
+        found += [next(other) for _ in tangent_space(space).leaves]
+    return found
+
+
+def _halves(parts: Sequence[Space], leaves: Sequence[Any], floats: bool) -> tuple[list[Any], list[Any]]:
+    """The leaves of (a, b, ...) and of (da, db, ...) from those of ((a, da), (b, db), ...), of which all are `floats`, or not."""
+    rest, halves = iter(leaves), (list[Any](), list[Any]())
+    for space in parts:
+        moving = tangent_space(space).leaves
+        for half, own in zip(halves, (moving if floats else space.leaves, moving), strict=True):
+            half += [next(rest) for _ in own]
+    return halves
+
+
+class _OfLoop(D):
+    """Base of the terms that apply derivatives of a loop."""
 
     __slots__ = ("children",)
     children: tuple[D, ...]
@@ -131,33 +204,33 @@ class Revolved(D):
     def __init__(self, loop: D) -> None:
         self.children = (loop,)
 
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        loop: Any = self.children[0]
-        plain, dom = loop.of(loop.children[0], loop.n, None), b.space(x)
-        return rebuild(plain.spaces(dom), b.add(BoundedLoop(plain, dom, loop), *flatten(x)))
+    @property
+    def loop(self) -> BoundedLoop:
+        """The loop."""
+        (found,) = self.children
+        assert isinstance(found, BoundedLoop)
+        return found
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Revolved, 'Revolved')}({part(self.children[0])})"
+        return f"{name(type(self), type(self).__name__)}({part(self.children[0])})"
 
 
 @share
-class Pulled(D):
+class Pushed(_OfLoop):
+    """D[loop] : (x, dx) to dy."""
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        xs, dxs = x
+        return tuple(self.loop.along(b, xs[: len(self.loop.dom.leaves)], dxs)[1])
+
+
+@share
+class Pulled(_OfLoop):
     """R[loop] : (x, w) to the cotangent of x, by the schedule."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, loop: D) -> None:
-        self.children = (loop,)
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        point, w = x
-        dom = b.space(point)
-        made = b.add(BoundedPullback(self.children[0], dom), *flatten(point), *flatten(w))  # type: ignore[arg-type]
-        return rebuild(tangent_space(dom), made)
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"ct.reverse_differential({part(self.children[0])})"
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        xs, ws = x
+        return self.loop.filled(b, b.add(BoundedPullback(self.loop), *xs, *ws))
 
 
 class Among(D):
@@ -166,7 +239,7 @@ class Among(D):
     __slots__ = ("by", "children", "cod", "dom", "of")
     children: tuple[D, ...]
 
-    def __init__(self, whole: D, dom: Space, cod: Space, by: Leaves, of: Leaves) -> None:
+    def __init__(self, whole: D, dom: Product, cod: Product, by: Leaves, of: Leaves) -> None:
         self.children, self.dom, self.cod, self.by, self.of = (whole,), dom, cod, by, of
 
     def data(self) -> Hashable:
@@ -174,11 +247,11 @@ class Among(D):
 
     def lay_out(self, b: Builder, x: Wires) -> Any:
         point, some = x
-        floats = [[i for i, leaf in enumerate(space.leaves) if leaf.is_float] for space in (self.dom, self.cod)]
-        at = dict(zip(floats[0] if self.by is None else self.by, flatten(some), strict=True))
-        v = _filled(b, tangent_space(self.dom), [at.get(i) for i in floats[0]])
-        made = dict(zip(floats[1], flatten(b.apply(self.children[0], (point, v))), strict=True))
-        return rebuild(some_tangents(self.cod, self.of), [made[i] for i in (floats[1] if self.of is None else self.of)])
+        given = range(len(self.dom.leaves)) if self.by is None else self.by
+        at = dict(zip(given, flatten(some), strict=True))
+        v = _filled(b, self.dom, [at.get(i) for i in range(len(self.dom.leaves))])
+        made = flatten(b.apply(self.children[0], (point, tuple(v))))
+        return tuple(made) if self.of is None else rebuild(some_tangents(self.cod, self.of), [made[i] for i in self.of])
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
         data = part(self.children[0]), *map(repr, (self.dom, self.cod, self.by, self.of))
@@ -187,63 +260,68 @@ class Among(D):
 
 @box
 class BoundedPullback(Nesting):
-    """(leaves of the point, cotangent of the state after the last step) to the cotangent of the point."""
+    """(leaves of the point, number of steps where the loop counts them, cotangent of the results) to that of the point."""
 
-    loop: Iterate
-    dom: Space
+    loop: BoundedLoop
 
     @property
     def memory(self) -> int:
         """How many states are kept, the argument among them."""
-        assert self.loop.memory is not None
         return self.loop.memory
-
-    @property
-    def state(self) -> Space:
-        """The space of the state."""
-        return self.dom.factors[0] if self.loop.inputs else self.dom  # type: ignore[attr-defined]
-
-    @property
-    def input(self) -> Space:
-        """The space of the input of a step."""
-        return element_of(self.dom.factors[1]) if self.loop.inputs else Unit  # type: ignore[attr-defined]
-
-    @property
-    def step(self) -> D:
-        """A step, from a state and an input."""
-        f = self.loop.children[0]
-        return f if self.loop.inputs else exl >> f
 
     @cached_property
     def ahead(self) -> Sweep:
-        """Steps forward, as a sweep: what runs between two states that are kept."""
-        return Sweep(fork(fork(proj(0), proj(2)) >> self.step, it, it), self.loop.n, self.state, self.input, Unit)
+        """Steps forward: what runs between two states that are kept."""
+        sweep = self.loop.sweep
+        return Sweep(fork(sweep.body >> proj(0), it, it), sweep.n, sweep.state, sweep.input, Unit, sweep.reverse, sweep.given)
 
     @cached_property
     def back(self) -> Sweep:
-        """The pullbacks of the steps, as a sweep backwards, to which the state before each step is given."""
-        pulled = fork(fork(proj(1), proj(2)), proj(0)) >> late().reverse_differential(self.step)
-        cotangent, more = tangent_space(self.state), tangent_space(self.input)
-        body = fork(pulled >> exl, it, pulled >> exr)
-        return Sweep(body, self.loop.n, cotangent, self.input, more, True, self.state)
+        """The pullbacks of the steps, to which the state before each step is given."""
+        sweep = self.loop.sweep
+        _, held, each = sweep.parted(self.loop.wanted)
+        given, more = [
+            Product([leaf for leaf, flag in zip(space.leaves, flags, strict=True) if flag and leaf.is_float])
+            for space, flags in ((sweep.given, held), (sweep.input, each))
+        ]
+        state, sums, output = map(tangent_space, (sweep.state, sweep.sums, sweep.output))
+        point = fork(proj(1) >> proj(0), proj(1) >> proj(1), proj(2) >> exl)
+        pulled = fork(point, fork(proj(0), proj(1) >> proj(2), proj(2) >> exr)) >> late().reverse_differential(sweep.body)
+        picked = [Flagged(_of_floats(space, flags)) for space, flags in ((sweep.given, held), (sweep.input, each))]
+        body = pulled >> fork(proj(0), proj(1) >> picked[0], proj(2) >> picked[1])
+        fixed = Product((sweep.state, sweep.given, sums))
+        return Sweep(body, sweep.n, state, Product((sweep.input, output)), more, not sweep.reverse, fixed, given)
+
+    @property
+    def steps(self) -> int:
+        """The number of steps, or a guess where the loop counts them."""
+        return self.loop.sweep.programs()[0][0]
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return tangent_space(self.dom).leaves
+        return tuple(self.loop.only_wanted(tangent_space(self.loop.dom).leaves))
 
     def programs(self) -> list[tuple[int, D, Space]]:
-        steps = revolve(self.loop.n, self.memory)[0]
-        return [(steps, self.ahead.body, self.ahead.dom), (self.loop.n, self.back.body, self.back.dom)]
+        taken = revolve(self.steps, self.memory)[0]
+        return [(taken, self.ahead.body, self.ahead.dom), (self.steps, self.back.body, self.back.dom)]
 
     def held(self) -> int:
-        return self.memory * sum([leaf.nbytes for leaf in self.state.leaves])
+        place = 8  # bytes that say at which step a state stands
+        return self.memory * (place + sum([leaf.nbytes for leaf in self.loop.sweep.state.leaves])) + self.back.held()
+
+    def parted(self, read: Sequence[Any]) -> tuple[Sequence[Any], ...]:
+        """What belongs to the argument: state, given, inputs, the number of steps, and cotangents of state, sums and outputs."""
+        sweep, m = self.loop.sweep, len(self.loop.dom.leaves)
+        ws, end = read[m + len(sweep.counts) :], len(self.back.state.leaves)
+        sums = end + len(tangent_space(sweep.sums).leaves)
+        return (*sweep.parted(read[:m]), read[m : m + len(sweep.counts)], ws[:end], ws[end:sums], ws[sums:])
 
     def running(self, xp: Any, *arrays: Any) -> Running:
         ahead, back = [late().program_of(sweep.body, sweep.dom)[0] for sweep in (self.ahead, self.back)]
-        k, m = len(self.state.leaves), len(self.dom.leaves)
-        now, inputs, w = list(arrays[:k]), arrays[k:m], list(arrays[m:])
+        now, given, inputs, counts, w, sums, ws = self.parted(arrays)
         del arrays
-        made = self.back.kept(xp)
-        kept, places, at, end = [now], [0], 0, self.loop.n  # states, and where they and the present one stand
+        n = _largest(xp, *counts) if counts else self.loop.sweep.n
+        made, last = self.back.kept(xp), n - 1 if self.loop.sweep.reverse else 0
+        kept, places, at, end = [now], [0], 0, n  # states, and where they and the present one stand
         while end:
             count = end - places[-1]
             turn = count == 1 or len(kept) == self.memory  # else another state is kept further on
@@ -251,7 +329,7 @@ class BoundedPullback(Nesting):
             if at != places[-1]:
                 now, at = kept[-1], places[-1]
             while at < goal:
-                now = yield ahead, [*now, *[u[at] for u in inputs]]
+                now = yield ahead, [*now, *given, *[u[abs(last - at)] for u in inputs]]
                 at += 1
             if not turn:
                 kept.append(now)
@@ -260,125 +338,99 @@ class BoundedPullback(Nesting):
             if count == 1:
                 kept.pop()
                 places.pop()
-            out = yield back, [*w, *now, *[u[at] for u in inputs]]
+            i = abs(last - at)
+            out = yield back, [*w, *now, *given, *sums, *[u[i] for u in inputs], *[u[i] for u in ws]]
             w, end = out[: len(w)], at
-            made.take(at, out[len(w) :])
-        results = (*w, *made.outputs)
+            made.take(i, out[len(w) :])
+        results = (*w, *made.sums, *made.outputs)
         return results[0] if len(results) == 1 else results
 
     def rule(self, ins: tuple[Tensor, ...], outs: tuple[Tensor, ...]) -> Rule | None:
-        cotangent, codomain = tangent_space(self.state), tangent_space(self.dom)
-        point, by = Product((self.dom, cotangent)), self.read
-        leaves = at_flags(point, by)
+        domain, codomain, by = Product([s for s in ins if s.is_float]), Product(outs), self.read
+        if not codomain.leaves or not any(by):
+            return None
+        leaves = at_flags(domain, by)
         forward: D = Bent(self.loop)
         backward: D = Bending(self.loop)
         if leaves is not None:
-            forward, backward = Among(forward, point, self.dom, leaves, None), Among(backward, self.dom, point, None, leaves)
-        return Rule(MatrixFree(forward, backward, some_tangents(point, leaves), codomain, point), lambda wires, _: wires, by)
+            forward, backward = Among(forward, domain, codomain, leaves, None), Among(backward, codomain, domain, None, leaves)
+        structure = MatrixFree(forward, backward, some_tangents(domain, leaves), codomain, Product(ins))
+        return Rule(structure, lambda wires, _: wires, by)
 
     @cached_property
     def read(self) -> Flags:
         """The floating leaves of the point and of the cotangent on which the pullback depends."""
-        _, step = late().linearised(self.step, Product((self.state, self.input)))
-        _, pull = late().linearised(self.back.body, self.back.dom)
-        k, columns = len(tangent_space(self.state).leaves), applying(pull.T)[1]
-        states = present(step.T, k, columns[k : 2 * k])
-        inputs = zip(columns[2 * k :], applying(step.T, states)[1][k:], strict=True)
-        return (*states, *[a or c for a, c in inputs], *columns[:k])
+        sweep, back = self.loop.sweep, self.back
+        _, step = late().linearised(sweep.body, sweep.dom)
+        _, pull = late().linearised(back.body, back.dom)
+        columns = iter(applying(pull.T)[1])
+        parts = back.state, sweep.state, sweep.given, tangent_space(sweep.sums), sweep.input, tangent_space(sweep.output)
+        cotangents, states, given, sums, inputs, outputs = [
+            [next(columns) for leaf in space.leaves if leaf.is_float] for space in parts
+        ]
+        rest = [False] * (len(step.cod) - len(states))
+        made = present(step.T, len(states), (*states, *rest))
+        before = applying(step.T, made)[1] if any(made) else [False] * len(step.dom)
+        more = [a or c for a, c in zip((*given, *inputs), before[len(states) :], strict=True)]
+        return (*made[: len(states)], *more, *cotangents, *sums, *outputs)
 
     def pushed(
         self, b: Builder, ins: tuple[Wire, ...], tangents: Sequence[Wire | None]
     ) -> tuple[tuple[Wire, ...], list[Wire | None]] | None:
-        m, float_leaves = len(self.dom.leaves), len(tangent_space(self.dom).leaves)
-        dx = _filled(b, tangent_space(self.dom), tangents[:float_leaves])
-        dw = _filled(b, tangent_space(self.state), tangents[float_leaves:])
-        w = rebuild(tangent_space(self.state), ins[m:])
-        moved, made = _pulled_pair(b, self.loop, (rebuild(self.dom, ins[:m]), dx), (dw, w))
-        return tuple(flatten(made)), list(flatten(moved))
+        moving = _filled(b, tangent_space(Product([wire.space for wire in ins])), tangents)
+        moved, made = [self.loop.only_wanted(half) for half in _bent(b, self.loop, ins, moving)]
+        return tuple(made), [*moved]
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        m = len(self.dom.leaves)
-        x = _spread(b, self.loop, self.dom, ins[:m], flags[:m], size)
-        w = [wire if flag else spread_over(b, wire, size) for wire, flag in zip(ins[m:], flags[m:], strict=True)]
-        cotangent = tangent_space(self.state)
-        wide = rebuild(cotangent, [carried(leaf, size) for leaf in cotangent.leaves], Product)
-        made = flatten(b.apply(Pulled(_wide(self.loop)), (x, rebuild(wide, w))))
-        k = len(cotangent.leaves)
-        return (*made[:k], *[exchanged(b, wire) for wire in made[k:]])
+        wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
+        parts = list(self.parted(wide))
+        for k in (2, 6):  # the axis follows that of the steps
+            parts[k] = [exchanged(b, w) for w in parts[k]]
+        sweep = self.loop.sweep.mapped(size, (True,) * len(self.loop.sweep.dom.leaves))
+        loop = self.loop.over(sweep, [w.space for part in parts[:3] for w in part])
+        made = b.add(BoundedPullback(loop), *[w for part in parts for w in part])
+        start = len(self.back.state.leaves) + len(self.back.sums.leaves)
+        return (*made[:start], *[exchanged(b, wire) for wire in made[start:]])
+
+
+def _largest(xp: Any, count: Any) -> int:
+    """The most steps that a lane has taken: the host waits for its GPU, if it has one."""
+    check_not_captured(xp, "the number of steps of a while loop, which the host reads")
+    return int(count.max()) if count.size else 0
+
+
+def _of_floats(space: Space, flags: Sequence[bool]) -> tuple[bool, ...]:
+    """The flags of those leaves that have a cotangent."""
+    return tuple([flag for leaf, flag in zip(space.leaves, flags, strict=True) if leaf.is_float])
+
+
+def _bent(b: Builder, loop: BoundedLoop, ins: Sequence[Wire], moving: Sequence[Wire]) -> tuple[list[Wire], list[Wire]]:
+    """The tangent of the pullback of a loop at (x, w), and the pullback, by the tangents of x and of w."""
+    m, k = len(loop.dom.leaves) + len(loop.sweep.counts), len(tangent_space(loop.dom).leaves)
+    return loop.pulled_pair(b, ins[:m], moving[:k], moving[k:], ins[m:])
 
 
 @share
-class Bent(D):
+class Bent(_OfLoop):
     """((x, w), (dx, dw)) to the tangent of the pullback of a loop at x of w."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, loop: D) -> None:
-        self.children = (loop,)
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        (point, w), (dx, dw) = x
-        return _pulled_pair(b, self.children[0], (point, dx), (dw, w))[0]
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Bent, 'Bent')}({part(self.children[0])})"
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        return tuple(self.loop.only_wanted(_bent(b, self.loop, *x)[0]))
 
 
 @share
-class Bending(D):
+class Bending(_OfLoop):
     """The transpose of `Bent`: ((x, w), v) to the derivatives of <w, D[loop](x, v)> by x and by w."""
 
-    __slots__ = ("children",)
-    children: tuple[D, ...]
-
-    def __init__(self, loop: D) -> None:
-        self.children = (loop,)
-
-    def lay_out(self, b: Builder, x: Wires) -> Any:
-        (point, w), v = x
-        loop = self.children[0]
-        none = rebuild(b.space(w), [zeros(b, leaf) for leaf in b.space(w).leaves])
-        by_point = _pulled_pair(b, loop, (point, v), (none, w))[0]
-        return by_point, b.apply(tangent_loop(loop) >> exr, (point, v))  # type: ignore[arg-type]
-
-    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
-        return f"{name(Bending, 'Bending')}({part(self.children[0])})"
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        ins, v = x
+        m = len(self.loop.dom.leaves)
+        moving, ws = self.loop.filled(b, v), ins[m + len(self.loop.sweep.counts) :]
+        none = [zeros(b, w.space) for w in ws]
+        by_point = self.loop.pulled_pair(b, ins[: len(ins) - len(ws)], moving, none, ws)[0]
+        return (*by_point, *self.loop.along(b, ins[:m], moving)[1])
 
 
-def _pulled_pair(b: Builder, loop: Any, point: Any, cotangent: Any) -> tuple[Any, Any]:
-    """The pullback of T[loop] at (x, dx) of (a, c): c is pulled back to dx, and a, and c by the second derivative, to x."""
-    step = late().tangent(loop.children[0])
-    if not loop.inputs:
-        first, second = b.apply(Pulled(_over(loop, step)), (point, cotangent))
-        return first, second
-    (s, u), (ds, du) = point
-    made = b.apply(Pulled(_over(loop, PAIRED >> step)), (((s, ds), (u, du)), cotangent))
-    (first, second), (third, fourth) = made
-    return (first, third), (second, fourth)
-
-
-def _over(loop: Iterate, step: D) -> D:
-    """As many steps of another kind, in as little memory."""
-    return loop.of(step, loop.n, loop.memory)
-
-
-def _filled(b: Builder, space: Space, terms: Sequence[Wire | None]) -> Any:
+def _filled(b: Builder, space: Space, terms: Sequence[Wire | None]) -> list[Wire]:
     """A tangent; None is zero."""
-    return rebuild(space, [zeros(b, leaf) if t is None else t for t, leaf in zip(terms, space.leaves, strict=True)])
-
-
-def _wide(loop: Iterate) -> D:
-    """The loop over states with one more leading axis."""
-    return _over(loop, late().map(loop.children[0]))
-
-
-def _spread(
-    b: Builder, loop: Iterate, dom: Space, ins: Sequence[Wire], flags: Sequence[bool], size: int
-) -> Any:
-    """The argument of such a loop: all leaves with the axis, which follows that of the steps in the inputs."""
-    wide = [w if flag else spread_over(b, w, size) for w, flag in zip(ins, flags, strict=True)]
-    if not loop.inputs:
-        return rebuild(dom, wide)
-    k = len(dom.factors[0].leaves)  # type: ignore[attr-defined]
-    return rebuild(dom, [*wide[:k], *[exchanged(b, w) for w in wide[k:]]])
+    return [zeros(b, leaf) if t is None else t for t, leaf in zip(terms, space.leaves, strict=True)]

@@ -10,7 +10,8 @@ Revolve's schedule (`revolve.py`), and with little room so is the whole loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catad import errors
@@ -18,14 +19,15 @@ from catad.late import late
 from catad.linear.apply import applying
 from catad.linear.batch import depending
 from catad.linear.reindex import Reshaped, StridedCopy, axis, whole
-from catad.spaces import Space, flatten, rebuild
+from catad.linear.sweep import Sweep, stacked
+from catad.spaces import Product, Tensor, flatten
+from catad.term_cache import cached
 from catad.terms import D
-from catad.vector.checkpoint import checkpoint
-from catad.vector.revolve import Revolved, revolve
-from catad.wiring import wire
+from catad.vector.checkpoint import Call
+from catad.vector.revolve import BoundedLoop, revolve
+from catad.wiring import share, wire
 
 if TYPE_CHECKING:
-    from catad.vector.loop import Iterate
     from catad.wiring import Builder, Wire
 
 TRIED = 100  # numbers of segments
@@ -53,63 +55,111 @@ def segments(n: int, memory: int, share: float) -> Segments | None:
     best, found = revolve(n, memory)[0], None
     for count in _counts(min(memory - BESIDE, n)):
         length, kept = n // count, memory - BESIDE - count
-        steps = count * again(length, kept, share) + again(n % count, kept, share)
+        tried = Segments(count, length, n % count, kept)
+        steps = taken_again(tried, share)
         if steps < best:
-            best, found = steps, Segments(count, length, n % count, kept)
+            best, found = steps, tried
     return found
+
+
+def taken_again(found: Segments, share: float) -> int:
+    """The steps that are taken again to reverse all segments."""
+    return found.parts * again(found.length, found.kept, share) + again(found.head, found.kept, share)
 
 
 def again(n: int, kept: int, share: float) -> int:
     """The steps that are taken again to reverse some, with room for so many states beside the first one."""
-    return 0 if n * share <= kept else revolve(n, kept + 1)[0]
+    return 0 if n <= 1 or n * share <= kept else revolve(n, kept + 1)[0]
 
 
 def _counts(most: int) -> Iterator[int]:
-    """Numbers of segments below a limit, all of the small ones."""
+    """Numbers of segments up to a limit, all of the small ones, and the limit."""
     count = 2
     while count < most:
         yield count
         count += max(1, count * 8 // TRIED)
+    if most > 1:
+        yield most
 
 
-def share_of(step: D, dom: Space, n: int) -> float | None:
+def share_of(sweep: Sweep) -> float | None:
     """What a plain loop keeps of a step, in parts of the state; None where a step has no derivative, or other ones as it runs."""
-    state = sum([leaf.nbytes for leaf in dom.factors[0].leaves])  # type: ignore[attr-defined]
+    return cached(sweep.body, ("share", sweep.dom, sweep.n), lambda: _share_of(sweep))
+
+
+def _share_of(sweep: Sweep) -> float | None:
+    step, dom = sweep.body, sweep.dom
     if any(box.primitive.must_run for box in wire(step, dom).boxes):
         return None  # a while loop: its number of steps may be another one at each step
-    k = len(dom.factors[0].leaves)  # type: ignore[attr-defined]
+    k, g = len(sweep.state.leaves), len(sweep.given.leaves)
     try:
         valued, structure = late().linearised(step, dom)
     except errors.DerivativeError:
         return None
     wiring = wire(valued, dom)
-    varying = depending(wiring, [True] * len(wiring.inputs)).difference(wiring.inputs[k:])
+    varying = depending(wiring, [not k <= i < k + g for i in range(len(wiring.inputs))]).difference(wiring.inputs[k:])
     pulling, _ = applying(structure.T)
     read = {j for box in pulling.boxes for j in box.ins}.union(pulling.outputs)
     slots = zip(wiring.outputs[len(wiring.outputs) - len(structure.slots) :], pulling.inputs, strict=False)
-    needed = [{j for j, at in slots if at in read}, {*late().kept_of_step(wiring, structure, n, k, 0)}]
-    return min([sum([wiring.wires[j].nbytes for j in own & varying]) for own in needed]) / max(state, 1)
+    needed = [{j for j, at in slots if at in read}, {*late().kept_of_step(wiring, structure, sweep.n, k, g)}]
+    kept = min([sum([wiring.wires[j].nbytes for j in own & varying]) for own in needed])
+    return kept / max(sum([leaf.nbytes for leaf in sweep.state.leaves]), 1)
 
 
-def laid_out(b: Builder, loop: Iterate, found: Segments, state: Any, given: Any, share: float) -> Any:
-    """The end of a loop in segments."""
-    f, inputs = loop.children[0], loop.inputs
+@share
+class Segment(D):
+    """Some steps of a loop as one box, from (state, given, inputs) to (state, sums, outputs), in other parts of these spaces."""
 
-    def part(length: int) -> D:
-        if length * share <= found.kept:
-            return checkpoint(loop.of(f, length, None))
-        return Revolved(loop.of(f, length, found.kept + 1))
+    __slots__ = ("kept", "sweep", "wanted")
 
+    def __init__(self, sweep: Sweep, kept: int | None, wanted: tuple[bool, ...]) -> None:
+        self.sweep, self.kept, self.wanted = sweep, kept, wanted
+
+    def data(self) -> Hashable:
+        return (self.sweep, self.kept, self.wanted)
+
+    def lay_out(self, b: Builder, x: Any) -> Any:
+        return self.sweep.nested(b.add(self.box([w.space for w in flatten(x)]), *flatten(x)))
+
+    def box(self, spaces: Sequence[Tensor]) -> Call:
+        """The box: one that keeps its argument, or also some states between."""
+        dom = Product(spaces)
+        return Call(self.sweep, dom) if self.kept is None else BoundedLoop(self.sweep, dom, self.kept, self.wanted)
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Segment, 'Segment')}({part(self.sweep)}, {self.kept!r}, {self.wanted!r})"
+
+
+def in_segments(
+    b: Builder, sweep: Sweep, wires: Sequence[Wire], found: Segments, part_kept: float, wanted: tuple[bool, ...]
+) -> tuple[Wire, ...]:
+    """The results of a loop in segments."""
+    state, given, inputs = sweep.parted(wires)
+
+    def part(length: int) -> Segment:
+        whole = length == 1 or length * part_kept <= found.kept
+        return Segment(replace(sweep, n=length), None if whole else found.kept + 1, wanted)
+
+    first, rest = (found.head, sweep.n) if not sweep.reverse else (0, sweep.n - found.head)  # where the segments stand
+    sums: Sequence[Wire] = ()
+    outputs: Sequence[Wire] = ()
     if found.head:
-        first = rebuild(b.space(given), [_rows(b, w, 0, found.head) for w in flatten(given)])
-        state = b.apply(part(found.head), (state, first) if inputs else state)
+        own = [_rows(b, w, *((rest, sweep.n) if sweep.reverse else (0, first))) for w in inputs]
+        state, sums, outputs = b.apply(part(found.head), (tuple(state), tuple(given), tuple(own)))
     shape = found.parts, found.length
-    rows = [b.add(Reshaped((*shape, *w.shape[1:])), _rows(b, w, found.head, loop.n))[0] for w in flatten(given)]
-    rest = rebuild(b.space(given), rows)
-    return b.apply(loop.of(part(found.length), found.parts, None), (state, rest) if inputs else state)
+    rows = [b.add(Reshaped((*shape, *w.shape[1:])), _rows(b, w, first, rest))[0] for w in inputs]
+    each, made = [Product(stacked(space, found.length)) for space in (sweep.input, sweep.output)]
+    loop = Sweep(part(found.length), found.parts, sweep.state, each, made, sweep.reverse, sweep.given, sweep.sums)
+    state, more, made_rows = loop.nested(b.add(loop, *state, *given, *rows))
+    flat = [b.add(Reshaped((found.parts * found.length, *w.shape[2:])), w)[0] for w in made_rows]
+    if found.head:
+        more = tuple([one + other for one, other in zip(sums, more, strict=True)])
+        pairs = zip(flat, outputs, strict=True) if sweep.reverse else zip(outputs, flat, strict=True)
+        flat = [b.apply(late().concatenate(0), pair) for pair in pairs]
+    return (*state, *more, *flat)
 
 
 def _rows(b: Builder, w: Wire, start: int, stop: int) -> Wire:
     """The inputs of some of the steps."""
     n, m = w.shape[0], stop - start
-    return b.add(StridedCopy((axis(n, m, start, 1, 0, 1, m), *[whole(size) for size in w.shape[1:]])), w)[0]
+    return w if n == m else b.add(StridedCopy((axis(n, m, start, 1, 0, 1, m), *[whole(size) for size in w.shape[1:]])), w)[0]

@@ -39,7 +39,6 @@ from catad.vector.leave_one_out import LeaveOneOutProduct, LeaveOneOutProductByB
 from catad.vector.loop import After, Ran
 from catad.vector.overwrite import Added, AddedAt, LastOnly, Overwritten, OverwrittenAt
 from catad.vector.positions import SortedPositions
-from catad.vector.revolve import Revolved
 from catad.vector.scan import Scan
 from catad.vector.segmented import NumberedByFlags, NumberedByLengths
 from catad.vector.shape import Concatenate
@@ -110,7 +109,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "ArgExtremum": (ArgExtremum(MOST), (X, np.broadcast_to(np.arange(6)[:, None], X.shape).copy(), X.max(axis=0))),
     "ArgExtremumByBin": (ArgExtremumByBin(MOST, 4), (INDEX, LINE, LARGEST)),
     "BoundedLoop": (BOUNDED, (LINE,)),
-    "BoundedPullback": (ct.reverse_differential(Revolved(BOUNDED)), (LINE, LINE)),
+    "BoundedPullback": (ct.reverse_differential(BOUNDED), (LINE, LINE)),
     "Call": (ct.checkpoint(SINE), (LINE,)),
     "Choose": (ct.choose(ct.any(), ct.sort(), ct.flip()), (LINE > 0,)),
     "Cleared": (Cleared((Run(6, 1, 2, 2), Run(5, 0, 1, 5))), (X,)),

@@ -11,7 +11,8 @@ import pytest
 
 import catad as ct
 from catad import buffers
-from catad.vector.revolve import Revolved
+from catad.vector.revolve import BoundedLoop, BoundedPullback
+from catad.vector.rooms import loops_of
 
 STEP = ct.map(lambda x: np.sin(x) * 1.1)
 
@@ -70,7 +71,8 @@ def test_idle_memory_is_given_back_before_that(monkeypatch: pytest.MonkeyPatch) 
 def test_more_states_than_fit(engine: str) -> None:
     """A loop in bounded memory whose bound is too large: the same error, before a step is taken, and nothing held."""
     x = np.ones(1000)
-    pulled = ct.reverse_differential(Revolved(ct.iterate(STEP, 10**13, memory=10**12)))
+    ((sweep, _),), space = loops_of(ct.iterate(STEP, 10**13), ct.f64[1000]), ct.Product((ct.f64[1000],))
+    pulled = BoundedPullback(BoundedLoop(sweep, space, 10**12, (True,)))
     with ct.use_engine(engine):  # type: ignore[arg-type]
         for _ in range(2):
             with pytest.raises(ct.OutOfMemoryError) as found:

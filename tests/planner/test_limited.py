@@ -50,7 +50,7 @@ def unequal(count: int, seed: int, n: int = N) -> ct.D:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_plan_fits_wherever_a_schedule_does(seed: int) -> None:
     f, dom = unequal(4, seed), ct.f64[N]
-    _, starts = stages_of(f, dom, None)
+    _, starts, _ = stages_of(f, dom, None)
     schedules = [tuple([(starts[a], starts[z]) for a, z in runs]) for runs in every(0, len(starts) - 2)]
     drawn = np.random.default_rng(seed).permutation(len(schedules))[:80]
     peaks = [counted(f, dom, schedules[k]).peak for k in drawn]
@@ -93,7 +93,7 @@ def test_the_measured_peak_is_within_the_limit(part: float) -> None:
 
 def test_a_tape_has_the_argument_that_a_pullback_reads() -> None:
     square, sums = ct.map(lambda x: x * x), SUMS
-    (first, second, *_), _ = stages_of(sums >> square >> sums >> ct.sum(), ct.f64[N], None)
+    (first, second, *_), _, _ = stages_of(sums >> square >> sums >> ct.sum(), ct.f64[N], None)
     assert first.input == first.tape == 8 * N  # a sum reads nothing; the argument of the first stage is the caller's
     assert second.tape == second.input == 8 * N
 
@@ -134,8 +134,8 @@ def test_loops_in_bounded_memory_are_counted_and_measured() -> None:
             measured = min([_measured(lambda: gradient(x)) for _ in range(3)]) + x.nbytes  # noqa: B023
         with ct.use_engine("whole"):
             np.testing.assert_allclose(gradient(x), expected, rtol=1e-12)
-        assert measured <= counts[-1] + 2 * x.nbytes + 20_000
-        assert counts[-1] <= (memory + 7) * x.nbytes
+        assert measured <= counts[-1] + 20_000  # beside arrays: Python's own objects
+        assert counts[-1] <= (memory + 7) * (x.nbytes + 8)
     assert counts == sorted(counts, reverse=True)
 
 

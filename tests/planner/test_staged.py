@@ -183,7 +183,7 @@ def drawn(seed: int) -> ct.D:
 def test_drawn_programs_beside_all_schedules(seed: int) -> None:
     """Up to eight stages: a plan fits wherever a schedule does, each counted, and takes no more than that by 400 slots."""
     term, chain, dom = chain_of(drawn(seed), ct.f64[N])
-    stages, starts = stages_of(chain, dom, None)
+    stages, starts, _ = stages_of(chain, dom, None)
     if not 2 < len(stages) <= 8:
         pytest.skip("one stage, or too many")
     known = [price(stages, runs) for runs in set(every(0, len(stages) - 1))]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from catad.engine.cpu.whole.nested import PIECE, Arrays, Loop, call
 from catad.engine.cpu.whole.program import WRITERS
 from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.text.numbers import load
 from catad.scalar.llvm import stopped
 from catad.scalar.llvm_writer import Writer
 from catad.spaces import Tensor
@@ -22,21 +23,22 @@ class Pullback:
 
     def __init__(self, text: Text, box: BoundedPullback, read: Arrays, made: Arrays) -> None:
         self.text, self.w, self.most = text, text.w, box.memory
-        k, m = len(box.state.leaves), len(box.dom.leaves)
-        self.starts, inputs, ends = read[:k], read[k:m], read[m:]
+        self.starts, self.given, inputs, self.counts, w, sums, ws = box.parted(read)
         self.rooms = [(text.buffer(space), space) for _, space in self.starts]
-        self.ahead = Loop(text, box.ahead, [*self.starts, *inputs], self.rooms)
-        self.back = Loop(text, box.back, [*ends, *self.starts, *inputs], made)
+        self.ahead = Loop(text, box.ahead, [*self.starts, *self.given, *inputs], self.rooms)
+        self.given = [*self.given, *sums]
+        self.back = Loop(text, box.back, [*w, *self.starts, *self.given, *inputs, *ws], made)
         self.kept = [text.buffer(Tensor((self.most - 1, *space.shape), space.dtype)) for _, space in self.starts]
         self.places = text.buffer(Tensor((self.most,), "int64"))
         self.at, self.end, self.top = [self.w.slot("i64") for _ in range(3)]
-        self.n = box.loop.n
+        self.steps, self.reverse = box.steps, box.loop.sweep.reverse
 
     def write(self) -> None:
         """Write all of it."""
         w, text, outer = self.w, self.text, self.text.times
-        text.times *= self.n
-        for slot, value in ((self.at, "0"), (self.top, "0"), (self.end, text.length(self.n)), (self.places.pointer, "0")):
+        text.times *= self.steps
+        self.n = self._most() if self.counts else text.length(self.steps)
+        for slot, value in ((self.at, "0"), (self.top, "0"), (self.end, self.n), (self.places.pointer, "0")):
             w.do(f"store i64 {value}, ptr {slot}")
 
         def going() -> str:
@@ -49,6 +51,24 @@ class Pullback:
             one.finish()
         for buffer in (*[one.other for one in self.ahead.carried], *[room for room, _ in self.rooms], *self.kept, self.places):
             text.free(buffer)
+
+    def _most(self) -> str:
+        """The most steps that a lane has taken."""
+        w, ((counts, space),) = self.w, self.counts
+        most = w.slot("i64")
+        w.do(f"store i64 0, ptr {most}")
+
+        def lane(index: list[str]) -> None:
+            more, known = load(w, self.text.at(counts.pointer, index, [8]), space.dtype), self._load(most)
+            larger = w.set(f"icmp sgt i64 {more}, {known}")
+            w.do(f"store i64 {w.set(f'select i1 {larger}, i64 {more}, i64 {known}')}, ptr {most}")
+
+        self.text.nest([space.size], lane)
+        return self._load(most)
+
+    def _index(self, step: str) -> str:
+        """Where the inputs of a step stand."""
+        return self.w.set(f"sub i64 {self.w.set(f'sub i64 {self.n}, 1')}, {step}") if self.reverse else step
 
     def _load(self, slot: str) -> str:
         return self.w.set(f"load i64, ptr {slot}")
@@ -70,7 +90,7 @@ class Pullback:
         w.when(outside, lambda: self._restore(top, place))
         at = self._load(self.at)
         stop = w.least(goal, w.set(f"add i64 {at}, {PIECE}"))
-        w.loop(at, stop, self.ahead.step)
+        w.loop(at, stop, lambda i: self.ahead.step(self._index(i)))
         w.do(f"store i64 {stop}, ptr {self.at}")
         there = w.set(f"icmp eq i64 {stop}, {goal}")
         w.when(w.set(f"and i1 {there}, {self._not(back)}"), lambda: self._keep(top, goal))
@@ -104,8 +124,9 @@ class Pullback:
         for one in self.ahead.carried:
             one.begin()
         given = [Buffer(one.now.pointer, space.nbytes) for one, (_, space) in zip(self.ahead.carried, self.starts, strict=True)]
-        self.back.given = [(buffer, space) for buffer, (_, space) in zip(given, self.starts, strict=True)]
-        self.back.step(goal)
+        now = [(buffer, space) for buffer, (_, space) in zip(given, self.starts, strict=True)]
+        self.back.given = [*now, *self.given]
+        self.back.step(self._index(goal))
         self.w.do(f"store i64 {goal}, ptr {self.end}")
         gone = self.w.set(f"zext i1 {single} to i64")
         self.w.do(f"store i64 {self.w.set(f'sub i64 {top}, {gone}')}, ptr {self.top}")

@@ -247,7 +247,7 @@ class WhileLoop(Loop):
         """An endless loop is an error; another number of steps than there is room for makes another program run."""
         w, box = self.w, self.box
         w.when(going, lambda: self.text.raises(box.endless, taken))
-        if box.exactness != "free":
+        if not box.unchecked:
             differs = w.set(f"icmp {'sgt' if box.exactness in ('bound', 'near') else 'ne'} i64 {taken}, {n}")
             if box.exactness == "near":
                 few = w.set(f"icmp slt i64 {taken}, {w.set(f'sdiv i64 {n}, 2')}")
