@@ -325,7 +325,7 @@ class Builder:
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
-        """The wiring from inputs to outputs, without boxes and their results that no output needs, but for those that must run."""
+        """The wiring from inputs to outputs, without boxes and results that no output needs, but for boxes that must run."""
         needed, kept, needless = self._needed(flatten(outputs))
         unread = [box for box in needless if box.primitive.must_run]
         must_run = bool(unread) or any(box.primitive.must_run for box in kept)
