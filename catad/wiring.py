@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtypes
+from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
 from catad.late import late
@@ -237,12 +237,11 @@ class Builder:
         if all(isinstance(leaf, Wire) for leaf in leaves):
             return value
         leaves = [leaf if isinstance(leaf, Wire) or is_weak(leaf) else as_array(leaf) for leaf in leaves]
-        numbers = [leaf for leaf in leaves if is_weak(leaf)]
-        dtypes = iter(weak_dtypes(numbers, [leaf.dtype for leaf in leaves if not is_weak(leaf)]))
+        beside = [leaf.dtype for leaf in leaves if not is_weak(leaf)]
         made = []
         for leaf in leaves:
             if is_weak(leaf):
-                made.append(self.add(late().Constant(as_number(np, leaf, next(dtypes)), leaf))[0])
+                made.append(self.add(late().Constant(as_number(np, leaf, weak_dtype(leaf, beside)), leaf))[0])
             else:
                 made.append(leaf if isinstance(leaf, Wire) else self.apply(late().const(leaf), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
@@ -326,7 +325,7 @@ class Builder:
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
-        """The wiring from inputs to outputs, without boxes and results that no output needs, but for those that must run."""
+        """The wiring from inputs to outputs, without boxes and results that no output needs, but for boxes that must run."""
         needed, kept, needless = self._needed(flatten(outputs))
         unread = [box for box in needless if box.primitive.must_run]
         must_run = bool(unread) or any(box.primitive.must_run for box in kept)
@@ -438,39 +437,32 @@ def share(cls: type[D]) -> type[D]:
 
 
 def point_of(term: D, x: Any) -> tuple[list[Any], Space]:
-    """The leaves of a point as arrays, and its space; a Python integer that must be one stays an integer beside floats."""
-    leaves, given = as_leaves(x), flatten(x)
-    dom, integers = with_integers(term, space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves]), given)
-    for k in integers:
-        leaves[k] = as_number(common_module(leaves), given[k], np.dtype(np.int64))
+    """The leaves of a point as arrays, and its space; a Python integer that is used as an index stays one beside floats."""
+    leaves = as_leaves(x)
+    dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
+    given = flatten(x)
+    integers = [k for k, leaf in enumerate(given) if type(leaf) is int and leaves[k].dtype.kind == "f"]
+    if not integers:
+        return leaves, dom
+    first = dom
+    for k in cached(term, ("indices", dom, *integers), lambda: _indices(term, first, integers)):
+        leaves[k] = common_module(leaves).asarray(given[k], dtype=np.int64)
+        dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
     return leaves, dom
 
 
-def with_integers(term: D, dom: Space, given: Sequence[Any]) -> tuple[Space, Sequence[int]]:
-    """A domain, and which of its leaves are Python integers that are beside floats, but which the term takes as integers only."""
-    leaves: list[Space] = list(dom.leaves)
-    asked = [k for k, leaf in enumerate(given) if type(leaf) is int and dom.leaves[k].dtype.kind == "f"]
-    if not asked:
-        return dom, ()
-    found: Sequence[int] = cached(term, ("integers", dom, *asked), lambda: _integers(term, dom, asked))
-    for k in found:
-        leaves[k] = Tensor((), np.int64)
-    return rebuild(dom, leaves, Product), found
-
-
-def _integers(term: D, dom: Space, asked: Sequence[int]) -> Sequence[int]:
+def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
     """Which of some floating leaves of a domain have to be integers for the term to be laid out."""
     found: list[int] = []
     leaves: list[Space] = list(dom.leaves)
     while True:
         try:
             wire(term, rebuild(dom, leaves, Product))
-        except (errors.NotAnIndex, errors.NotAnInteger) as error:
-            wanted = [error.wire] if isinstance(error, errors.NotAnIndex) else [k for k in asked if k not in found]
-            if not wanted or not {*wanted} <= {*asked} - {*found}:
+        except errors.NotAnIndex as error:
+            if error.wire not in integers or error.wire in found:
                 return ()  # the error is met again, where it is reported
-            found += wanted
-            leaves = [Tensor((), np.int64) if k in found else leaf for k, leaf in enumerate(leaves)]
+            found.append(error.wire)
+            leaves[error.wire] = Tensor((), np.int64)
         except errors.CatadError:
             return tuple(found)
         else:
