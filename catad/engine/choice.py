@@ -111,7 +111,8 @@ class use_engine:
     operations, and the array code before.
     Arrays that the engine does not run, such as those of CuPy on the CPU, run on the array code. `ct.engine.register` adds names.
     On a GPU, indices out of range are told when the host next looks: at a later call, or in `ct.synchronize`. With
-    `checks="now"` each check waits for the GPU and raises in place; "late" is the default, and None leaves it as it is.
+    `checks="now"` each check waits for the GPU and raises in place; "late" is the default, and None leaves it as it is. With
+    "first" calls of kernels after the first one do not look for races that data make, and with "off" no call does.
     The choice holds in this thread. Raises `EngineError` for another name or another word.
 
     >>> import catad as ct

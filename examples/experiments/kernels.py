@@ -260,7 +260,7 @@ def checks(rounds: int) -> list[dict[str, Any]]:
                             own += [time.perf_counter() - begun] if k > 1 else []
                 checked, plain = (float(np.median(own)) for own in times.values())
                 rows.append({"kernel": kernel.__name__, "engine": engine, "n": n, "ratio": checked / plain})
-                print(f"{kernel.__name__:<12} {engine:<6} {n:>9,} threads: {1e6 * plain:10.1f} us, checked {checked / plain:5.2f}")
+                print(f"{kernel.__name__:<12} {engine:<6} {n:>9,} threads: {1e6 * plain:9.1f} us, checked {checked / plain:5.2f}")
     return rows
 
 

@@ -358,6 +358,8 @@ BUGS = [
         "return value, bool(meets and",
         "return value, bool(",
         "drawn/test_drawn_functions.py",
+    ),
+    Bug(
         "a state is needed only where it is read after the loop",
         "linear/narrow.py",
         "more = (*[a or c for a, c in zip(there[:states], ins, strict=False)], *there[states:])",

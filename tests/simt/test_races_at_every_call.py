@@ -113,7 +113,7 @@ CASES: dict[str, tuple[Launch, tuple[Any, ...], tuple[Any, ...]]] = {
     "equal values": (constant[2, 4], (x8, p, half), (x8, twos, half)),
     "by a path": (one_cell[2, 4], (x8, np.where(own == 5, own, 8), half), (x8, np.where(own > 5, own, 8), half)),
     "updated": (updated[2, 4], (x8, p, half), (x8, twos, half)),
-    "improved": (improved[2, 4], (x8, p, half), (x8, twos, np.where(np.arange(16) == 3, 7.0, 0.0))),
+    "improved": (improved[2, 4], (x8, p, half), (x8, twos, np.where(np.arange(16) == 1, 2.0, 9.0))),
     "read before": (read_before[2, 4], (x8, p, half, np.zeros(8)), (x8, p - 4, half, np.zeros(8))),
     "read behind": (read_behind[2, 4], (x8, p, half, np.zeros(8)), (x8, p + 5, np.zeros(17), np.zeros(8))),
     "twice": (twice[2, 4], (x8, p, p, half), (x8, p, own, half)),

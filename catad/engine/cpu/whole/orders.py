@@ -180,8 +180,17 @@ def one_writer(text: Text, box: OneWriter, read: Sequence[Array], made: Sequence
 def last_writer(
     text: Text, box: LastWriter, read: Sequence[Array], made: Sequence[Array], threads: int | None = None
 ) -> None:
-    """Write a `LastWriter`: each position is noted at its index, so the last one stays."""
+    """Write a `LastWriter`: each position is noted at its index, so the last one stays.
+
+    With `threads` as `Stored` has it, the array code runs where another thread stands in a cell: as many cells must be written as
+    positions write, or else positions that meet are compared.
+    """
     w, m = text.w, read[0][1].shape[box.axis]
+    writes = w.slot("i64") if threads == 0 else ""
+
+    def count(yes: str, step: str) -> None:
+        one, number = w.set(f"zext i1 {yes} to i64"), w.set(f"load i64, ptr {writes}")
+        w.do(f"store i64 {w.set(f'{step} i64 {number}, {one}')}, ptr {writes}")
 
     def one(lines: list[_Line]) -> None:
         index, goal = lines
@@ -192,23 +201,23 @@ def last_writer(
             w.when(w.set(f"icmp ult i64 {at}, {box.size}"), lambda: write(found[0], at))
 
         def write(position: str, at: str) -> None:
-            if threads is not None:
-                _one_thread(text, threads, goal.load(at), position)
+            if threads:
+                before = goal.load(at)
+                own, other = (w.set(f"urem i64 {k}, {threads}") for k in (position, before))
+                taken = w.set(f"icmp ne i64 {before}, -1")
+                text.fail(w.set(f"and i1 {taken}, {w.set(f'icmp ne i64 {own}, {other}')}"))
             goal.store(position, at)
+            if writes:
+                count("true", "add")
 
+        if writes:
+            w.do(f"store i64 0, ptr {writes}")
         text.nest([m], note)
+        if writes:
+            text.nest([box.size], lambda k: count(w.set(f"icmp sge i64 {goal.load(k[0])}, 0"), "sub"))
+            text.fail(w.set(f"icmp ne i64 {w.set(f'load i64, ptr {writes}')}, 0"))
 
     _lines(text, box.axis, [read[0], made[0]], one)
-
-
-def _one_thread(text: Text, threads: int, before: str, position: str) -> None:
-    """Give up where another thread than that at a position stands in its cell."""
-    w = text.w
-    bad = w.set(f"icmp ne i64 {before}, -1")
-    if threads:
-        own, other = (w.set(f"urem i64 {k}, {threads}") for k in (position, before))
-        bad = w.set(f"and i1 {bad}, {w.set(f'icmp ne i64 {own}, {other}')}")
-    text.fail(bad)
 
 
 def apart(text: Text, box: Apart, read: Sequence[Array], made: Sequence[Array]) -> None:
