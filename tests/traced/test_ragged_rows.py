@@ -202,3 +202,30 @@ def test_an_index_out_of_range_is_an_error_where_it_is_read_alone(engine: Any) -
     with ct.use_engine(engine):
         got = ct.function(product)(skipping, cols, DATA, X)
     np.testing.assert_allclose(got, product(skipping, cols, DATA, X), rtol=1e-14)
+
+
+def test_a_slice_with_the_index_of_a_loop_is_an_index() -> None:
+    def prefixes(cols: Any, data: Any, x: Any) -> Any:
+        y = np.zeros(20)
+        for i in range(20):
+            y[i] = data[:i] @ x[cols[:i]] + x[cols[i:20]].sum()
+        return y
+
+    for engine in ("reference", "whole"):
+        with ct.use_engine(engine):  # type: ignore[arg-type]
+            np.testing.assert_allclose(ct.function(prefixes)(COLS, DATA, X), prefixes(COLS, DATA, X), rtol=1e-12)
+            got = ct.grad(lambda x: weighed(prefixes(COLS, DATA, x)))(X)
+        want = [weighed(prefixes(COLS, DATA, row)) for row in np.eye(ROWS)]  # it is linear
+        np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-13)
+
+
+def test_zip_of_equal_lengths_is_a_loop_and_of_others_the_error_of_python() -> None:
+    def total(a: Any, b: Any) -> Any:
+        s = 0.0
+        for x, y in zip(a, b, strict=True):
+            s = s + x * y
+        return s
+
+    assert len(ct.function(total).at(X, X).lines) < 5 and np.isclose(ct.function(total)(X, X), X @ X)
+    with pytest.raises(ValueError, match="zip"):
+        ct.function(total)(X, X[:-1])
