@@ -195,7 +195,7 @@ def test_what_is_kept_has_bounds(way: Callable[[float], None], small: None) -> N
                 gc.collect()
                 found.append(live().total())
             most.append(max(found))
-    assert most[2] <= 1.03 * most[1]
+    assert most[2] - most[1] < 40  # fewer objects than functions
 
 
 @pytest.mark.numpy_only
