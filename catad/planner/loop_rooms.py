@@ -62,6 +62,7 @@ def again(sweep: Sweep, room: int | None) -> int:
 def ladder(sweep: Sweep, rungs: int) -> list[int | None]:
     """Rooms of a loop, from the largest to the smallest, each with more steps that are taken again.
 
+    >>> import catad as ct
     >>> ladder(loops_of(ct.iterate(ct.sin, 1000), ct.f64[5])[0].sweep, 6)
     [None, 67, 20, 6, 2, 1]
     """
