@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,3 +71,27 @@ def state_dtypes(body: Body, op: Op) -> list[np.dtype[Any]]:
     if op.kind == "fold":
         return [dtypes[k] for k in op.args]
     return [dtypes[op.first + k] for k in range(op.results)]
+
+
+@remembered
+def needed_first(body: Body) -> frozenset[int]:
+    """The values that the first step of a line needs: all but those that only links and resets need.
+
+    Nothing is before the first step, so arrays may end where these would be read.
+    """
+    needed: set[int] = set()
+
+    def need(values: Iterable[int]) -> None:
+        for k in values:
+            while k >= 0 and k not in needed:
+                needed.add(k)
+                k = body.sources[k].by if k < len(body.sources) else -1  # the index at which it is read
+
+    need([sink.value for sink in body.sinks if not isinstance(sink.value, FoldResult)])
+    for op in reversed(body.ops):
+        if op.kind == "recurrence":
+            grid, copies, _ = op.data
+            need(op.args[len(op.args) - len(grid) * copies :])
+        elif op.kind in ("scan", "fold") or not needed.isdisjoint(range(op.first, op.first + op.results)):
+            need(op.args)
+    return frozenset(needed)

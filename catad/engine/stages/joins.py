@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from catad import scalar
-from catad.engine.stages.body import Body, state_dtypes, value_dtypes
+from catad.engine.stages.body import Body, needed_first, state_dtypes, value_dtypes
 from catad.engine.stages.layout import TOTALS, Kernel, Layout
 from catad.engine.stages.stage import Op
 from catad.linear.recurrence import ONE, ZERO
@@ -166,16 +166,8 @@ def totals(body: Body, found: Sequence[Join]) -> Body:
 
 
 def unread(body: Body) -> list[int]:
-    """The sources that are not read at the first index, where there may be nothing: those that only links and resets need."""
-    needed = {sink.value for sink in body.sinks}
-    for op in reversed(body.ops):
-        if op.kind == "recurrence":
-            grid, copies, _ = op.data
-            needed.update(op.args[len(op.args) - len(grid) * copies :])
-        elif op.kind == "scan" or not needed.isdisjoint(range(op.first, op.first + op.results)):
-            needed.update(op.args)
-    while more := {source.by for j, source in enumerate(body.sources) if j in needed} - needed:
-        needed |= more  # the indices at which those are read
+    """The sources that are not read at the first index, where there may be nothing."""
+    needed = needed_first(body)
     return [j for j, source in enumerate(body.sources) if j not in needed and not source.is_index]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from catad import scalar
-from catad.engine.stages.body import Body, Source, state_dtypes, value_dtypes
+from catad.engine.stages.body import Body, Source, needed_first, state_dtypes, value_dtypes
 from catad.engine.stages.stage import FoldResult, Op
 from catad.engine.text.numbers import add, called, cast, load, multiply_add, store
 from catad.linear.recurrence import ONE, ZERO
@@ -41,6 +41,7 @@ class Element:
         self.dtypes = value_dtypes(body)
         self.at: dict[int, str] = {}
         self.before: dict[tuple[int, int], str] = {}
+        self.needed: Collection[int] = range(len(self.dtypes))
 
     def run(self, first: bool, anew: bool = False) -> None:
         """Writes all of the work; the first step takes states from the elements, and so do folds that begin anew."""
@@ -54,9 +55,12 @@ class Element:
                 self.value(k)
 
     def compute(self, first: bool, anew: bool = False) -> None:
-        """Everything but the stores of results at this index."""
+        """Everything but the stores of results at this index; at the first step, what that needs: the rest may not be there."""
+        if first:
+            self.needed = needed_first(self.body)
         for k, op in enumerate(self.body.ops):
-            self._do(k, op, first or (anew and op.kind == "fold"))
+            if op.kind != "map" or any(op.first + i in self.needed for i in range(op.results)):
+                self._do(k, op, first or (anew and op.kind == "fold"))
 
     def write(self) -> None:
         """The stores of results at this index."""
@@ -91,7 +95,7 @@ class Element:
         assert self.inside is not None
         kept: dict[int, tuple[str, str]] = {}
         for j, source in enumerate(self.body.sources):
-            if source.guard == guard and source.by < 0 and not source.is_index:
+            if source.guard == guard and source.by < 0 and not source.is_index and j in self.needed:
                 dtype = np.dtype(source.dtype)
                 kind = llvm_type(dtype)
                 kept[j] = kind, self.w.slot(kind)
