@@ -41,7 +41,6 @@ class Element:
         self.dtypes = value_dtypes(body)
         self.at: dict[int, str] = {}
         self.before: dict[tuple[int, int], str] = {}
-        self.needed: Collection[int] = range(len(self.dtypes))
 
     def run(self, first: bool, anew: bool = False) -> None:
         """Writes all of the work; the first step takes states from the elements, and so do folds that begin anew."""
@@ -56,10 +55,9 @@ class Element:
 
     def compute(self, first: bool, anew: bool = False) -> None:
         """Everything but the stores of results at this index; at the first step, what that needs: the rest may not be there."""
-        if first:
-            self.needed = needed_first(self.body)
+        needed = needed_first(self.body) if first else range(len(self.dtypes))
         for k, op in enumerate(self.body.ops):
-            if op.kind != "map" or any(op.first + i in self.needed for i in range(op.results)):
+            if op.kind != "map" or any(op.first + i in needed for i in range(op.results)):
                 self._do(k, op, first or (anew and op.kind == "fold"))
 
     def write(self) -> None:
@@ -95,7 +93,7 @@ class Element:
         assert self.inside is not None
         kept: dict[int, tuple[str, str]] = {}
         for j, source in enumerate(self.body.sources):
-            if source.guard == guard and source.by < 0 and not source.is_index and j in self.needed:
+            if source.guard == guard and source.by < 0 and not source.is_index:
                 dtype = np.dtype(source.dtype)
                 kind = llvm_type(dtype)
                 kept[j] = kind, self.w.slot(kind)
