@@ -142,7 +142,10 @@ class Counted(Sweep):
         return (self.n == 0 and not self.unchecked and self.exactness != "assumed") or super().must_run
 
     def opened(self) -> Sweep:
-        return replace(self, n=0, any_number=True)
+        if self.lanes or not isinstance(self.step, Chosen):
+            return replace(self, n=0, any_number=True)
+        step = self.step.children[1]  # as it is before there was room for more steps than are taken
+        return replace(self, body=_without_results(step), step=step, n=0, exactness="free", any_number=True)
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
