@@ -144,8 +144,8 @@ class Counted(Sweep):
     def opened(self) -> Sweep:
         if self.lanes or not isinstance(self.step, Chosen):
             return replace(self, n=0, any_number=True)
-        step = self.step.children[1]  # as it is before there was room for more steps than are taken
-        return replace(self, body=_without_results(step), step=step, n=0, exactness="free", any_number=True)
+        moved = self.step.children[1]  # as it is before there was room for more steps than are taken
+        return replace(self, body=_without_results(moved), step=moved, n=0, exactness="free", any_number=True)
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
