@@ -156,10 +156,10 @@ class Counted(Sweep):
                 raise TripCountChanged(self.loop, None)
             step = Chosen(self.test, self.step, proj(0))
             return replace(self, body=_without_results(step), step=step, exactness="lanes").mapped(size, flags)
-        body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
+        body, test, further = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
         state, output, sums = [wider(space, size) for space in (self.state, self.output, self.sums)]
-        return self._like(body, state, output, given, sums, (size, *self.lanes), test, step)
+        return self._like(body, state, output, given, sums, (size, *self.lanes), test, further)
 
     def _like(self, body: D, state: Space, output: Space, given: Space, sums: Space, lanes: Any, test: D, step: D) -> Sweep:
         more = self.loop, self.exactness, lanes, test, step, self.any_number
