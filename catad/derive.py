@@ -21,6 +21,7 @@ from catad.functors import Tangent, as_chain, fused, linear_graph
 from catad.gradients import Gradient, aux, main
 from catad.linear.map import LinearMap, linear_map
 from catad.linear.structure import Structure
+from catad.points import point_of
 from catad.pullback import Pullback, TracedPullback, Trees
 from catad.rearrange import exl
 from catad.residuals import Residuals, residuals
@@ -30,7 +31,7 @@ from catad.term_cache import cached
 from catad.terms import D, MorphismLike, fork, morphism
 from catad.traced.form import Form, tangent_tree, tree_of_space
 from catad.trip_counts import with_trip_counts
-from catad.wiring import Builder, Wiring, at_point, point_of
+from catad.wiring import Builder, Wiring, at_point
 
 LARGE = 4096  # numbers: the size from which on arrays are worth computing again what follows from them
 

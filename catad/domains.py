@@ -9,11 +9,11 @@ from catad import errors
 from catad.arrays import as_array, is_weak, weak_dtype, weak_dtypes
 from catad.calling import taken
 from catad.fronts import front_of, specialised
+from catad.points import with_integers
 from catad.program import Program
 from catad.spaces import Product, Space, Tensor, flatten, space_like
 from catad.terms import D
 from catad.traced.function import Function
-from catad.wiring import with_integers
 
 
 def at_domain(term: D, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[D, Space]:

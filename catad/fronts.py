@@ -17,6 +17,7 @@ from catad.arrays import weak_dtypes
 from catad.functors import Differential, ReverseDifferential, Tangent
 from catad.gradients import Factors, Gradient
 from catad.late import late
+from catad.points import with_integers
 from catad.program import Program
 from catad.rearrange import Proj, Structural
 from catad.simt.kernel import Launch
@@ -33,7 +34,6 @@ from catad.vector.choose import Chosen
 from catad.vector.loop import Iterate, WhileLoop
 from catad.vector.pointwise import Leafwise, astype
 from catad.vector.sweep import Swept
-from catad.wiring import with_integers
 
 Specialised = tuple[D, "Tree | None"]
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from catad import errors
-from catad.arrays import as_array, as_number, common_module, is_weak, weak_dtype
+from catad.arrays import as_array, as_number, is_weak, weak_dtypes
 from catad.boxes import Primitive
 from catad.inside_out import surroundings
 from catad.late import late
-from catad.spaces import Product, Space, Tensor, as_leaves, flatten, rebuild, space_like
+from catad.spaces import Space, Tensor, flatten, rebuild, space_like
 from catad.term_cache import cached
 from catad.terms import Compose, Cross, D, Fork, MorphismLike, morphism
 from catad.trip_counts import reading
@@ -237,11 +237,12 @@ class Builder:
         if all(isinstance(leaf, Wire) for leaf in leaves):
             return value
         leaves = [leaf if isinstance(leaf, Wire) or is_weak(leaf) else as_array(leaf) for leaf in leaves]
-        beside = [leaf.dtype for leaf in leaves if not is_weak(leaf)]
+        numbers = [leaf for leaf in leaves if is_weak(leaf)]
+        dtypes = iter(weak_dtypes(numbers, [leaf.dtype for leaf in leaves if not is_weak(leaf)]))
         made = []
         for leaf in leaves:
             if is_weak(leaf):
-                made.append(self.add(late().Constant(as_number(np, leaf, weak_dtype(leaf, beside)), leaf))[0])
+                made.append(self.add(late().Constant(as_number(np, leaf, next(dtypes)), leaf))[0])
             else:
                 made.append(leaf if isinstance(leaf, Wire) else self.apply(late().const(leaf), ()))
         return rebuild(space_like(value, [w.space for w in made]), made)
@@ -325,7 +326,7 @@ class Builder:
         return at_point(self.space(x), lambda: self.values(flatten(x)))
 
     def finish(self, dom: Space, inputs: Wires, outputs: Wires) -> Wiring:
-        """The wiring from inputs to outputs, without boxes and results that no output needs, but for boxes that must run."""
+        """The wiring from inputs to outputs, without boxes and results that no output needs, but for those that must run."""
         needed, kept, needless = self._needed(flatten(outputs))
         unread = [box for box in needless if box.primitive.must_run]
         must_run = bool(unread) or any(box.primitive.must_run for box in kept)
@@ -357,12 +358,18 @@ class Builder:
         b = Builder(self.point)
         at: dict[int, Wire | None] = {wire.number: b.wire(wire.space) for wire in inputs}
         starts = tuple(at.values())
+        b.add_needed(boxes, at, needed)
+        return b.finish(dom, starts, rebuild(self.space(outputs), [at[wire.number] for wire in flatten(outputs)]))
+
+    def add_needed(self, boxes: Iterable[Box], at: dict[int, Wire | None], needed: set[int]) -> None:
+        """Add boxes, of each only what is needed, to the wires that there are by their numbers."""
         for box in boxes:
+            if needed.isdisjoint(box.outs):
+                continue
             ins: list[Any] = [at.get(k) for k in box.ins]
             narrow = _reads(box, needed) is not None
-            outs = box.primitive.narrowed(b, ins, [k in needed for k in box.outs]) if narrow else b.add(box.primitive, *ins)
+            outs = box.primitive.narrowed(self, ins, [k in needed for k in box.outs]) if narrow else self.add(box.primitive, *ins)
             at.update(zip(box.outs, outs, strict=True))
-        return b.finish(dom, starts, rebuild(self.space(outputs), [at[wire.number] for wire in flatten(outputs)]))
 
     def inline(self, wiring: Wiring, ins: Sequence[Wire]) -> list[Wire]:
         """The wires of a wiring's outputs when its inputs are the given wires."""
@@ -434,39 +441,6 @@ def share(cls: type[D]) -> type[D]:
     """Class decorator: a term of this class that is met twice on the same wires is laid out once."""
     _SHARED.add(cls)
     return cls
-
-
-def point_of(term: D, x: Any) -> tuple[list[Any], Space]:
-    """The leaves of a point as arrays, and its space; a Python integer that is used as an index stays one beside floats."""
-    leaves = as_leaves(x)
-    dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-    given = flatten(x)
-    integers = [k for k, leaf in enumerate(given) if type(leaf) is int and leaves[k].dtype.kind == "f"]
-    if not integers:
-        return leaves, dom
-    first = dom
-    for k in cached(term, ("indices", dom, *integers), lambda: _indices(term, first, integers)):
-        leaves[k] = common_module(leaves).asarray(given[k], dtype=np.int64)
-        dom = space_like(x, [Tensor(leaf.shape, leaf.dtype) for leaf in leaves])
-    return leaves, dom
-
-
-def _indices(term: D, dom: Space, integers: Sequence[int]) -> tuple[int, ...]:
-    """Which of some floating leaves of a domain have to be integers for the term to be laid out."""
-    found: list[int] = []
-    leaves: list[Space] = list(dom.leaves)
-    while True:
-        try:
-            wire(term, rebuild(dom, leaves, Product))
-        except errors.NotAnIndex as error:
-            if error.wire not in integers or error.wire in found:
-                return ()  # the error is met again, where it is reported
-            found.append(error.wire)
-            leaves[error.wire] = Tensor((), np.int64)
-        except errors.CatadError:
-            return tuple(found)
-        else:
-            return tuple(found)
 
 
 def wire(term: MorphismLike, *at: Any, **named: Any) -> Wiring:

@@ -23,6 +23,7 @@ from catad.engine.run import Run
 from catad.linear.apply import applying
 from catad.linear.products import MapProduct, cost_of_wiring
 from catad.linear.structure import Structure
+from catad.points import point_of
 from catad.recent import remembered
 from catad.scalar import operations
 from catad.spaces import Product, Space, Tensor, Value, flatten, rebuild
@@ -31,7 +32,7 @@ from catad.terms import D
 from catad.trip_counts import Loops, TripCountChanged, assuming, with_trip_counts
 from catad.vector.by_hand import erased
 from catad.vector.map import Map
-from catad.wiring import Box, Builder, Wiring, at_point, point_of, wire
+from catad.wiring import Box, Builder, Wiring, at_point, wire
 
 
 class Program:

@@ -7,14 +7,18 @@ A state of a loop is needed where somebody reads it after the loop, or where a s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import compress
+from typing import TYPE_CHECKING, Any
 
-from catad.linear.cut import cut
-from catad.spaces import Product, Space
+from catad.linear.recurrence import zeros
+from catad.spaces import Product, Space, flatten
 from catad.term_cache import cached
 from catad.terms import D
 from catad.wiring import Wiring, needed_for, wire
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
 
 Flags = tuple[bool, ...]
 Leaves = tuple[int, ...] | None  # of a space, by their positions; None is all of them
@@ -25,8 +29,7 @@ def reads(term: D, dom: Space, outs: Sequence[bool]) -> Flags:
 
     def found() -> Flags:
         wiring = wire(term, dom)
-        must = [box.outs[-1] for box in wiring.boxes if box.primitive.must_run] if wiring.must_run else []
-        needed = needed_for(wiring.boxes, [*compress(wiring.outputs, outs), *must])
+        needed = _needed(wiring, compress(wiring.outputs, outs))
         return tuple([k in needed for k in wiring.inputs])
 
     return cached(term, ("read", dom, tuple(outs)), found)
@@ -52,19 +55,46 @@ def loop_reads(
     return cached(term, ("read in a loop", dom, states, read), found)
 
 
+class Narrowed(D):
+    """A term without some leaves of its argument, and of the groups of its results; the flagged ones are there."""
+
+    __slots__ = ("children", "dom", "ins", "outs")
+    children: tuple[D, ...]
+
+    def __init__(self, term: D, dom: Space, ins: Flags, outs: tuple[Flags, ...]) -> None:
+        self.children, self.dom, self.ins, self.outs = (term,), dom, ins, outs
+
+    def data(self) -> Hashable:
+        return (self.dom, self.ins, self.outs)
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        wiring = wire(self.children[0], self.dom)
+        ends = compress(wiring.outputs, [flag for group in self.outs for flag in group])
+        needed, given = _needed(wiring, ends), iter(flatten(x))
+        at: dict[int, Wire | None] = {}
+        for k, leaf, flag in zip(wiring.inputs, self.dom.leaves, self.ins, strict=True):
+            if flag:
+                at[k] = next(given)
+            elif k in needed:  # by a box that gives more: the lanes of a while loop, say, are laid out in another way
+                at[k] = zeros(b, leaf)
+        b.add_needed(wiring.boxes, at, needed)
+        rest = iter(wiring.outputs)
+        groups = [[(next(rest), flag) for flag in group] for group in self.outs]
+        return tuple([tuple([at[k] for k, flag in group if flag]) for group in groups])
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"{name(Narrowed, 'Narrowed')}({part(self.children[0])}, {self.dom!r}, {self.ins!r}, {self.outs!r})"
+
+
 def narrow(term: D, dom: Space, ins: Sequence[bool], outs: Sequence[Sequence[bool]]) -> D:
     """A term without some leaves of its argument, and of the groups of its results."""
-    wiring = wire(term, dom)
-    first = cut(term, dom, wiring.inputs, _picked(wiring, outs))
-    if all(ins):
-        return first
-    inner = wire(first, dom)  # of which what runs programs is narrower, too
-    return cut(first, dom, compress(inner.inputs, ins), _picked(inner, [[True] * sum(group) for group in outs]))
+    return Narrowed(term, dom, tuple(ins), tuple([tuple(group) for group in outs]))
 
 
-def _picked(wiring: Wiring, groups: Sequence[Sequence[bool]]) -> tuple[tuple[int, ...], ...]:
-    ends = iter(wiring.outputs)
-    return tuple([tuple([k for k, flag in [(next(ends), flag) for flag in group] if flag]) for group in groups])
+def _needed(wiring: Wiring, ends: Iterable[int]) -> set[int]:
+    """The wires on which some wires depend, and what must run."""
+    must = [box.outs[-1] for box in wiring.boxes if box.primitive.must_run] if wiring.must_run else []
+    return needed_for(wiring.boxes, [*ends, *must])
 
 
 def narrow_spaces(spaces: Sequence[Space], flags: Sequence[Sequence[bool]]) -> list[Product]:

@@ -26,11 +26,12 @@ from catad.planner.loop_rooms import fastest, loops_in, menu, roomier, with_room
 from catad.planner.recompute import parts_of, with_checkpoints
 from catad.planner.request import Request
 from catad.planner.schedule import Runs, Schedule, Stage, every, least, price, schedule, shorter
+from catad.points import point_of
 from catad.spaces import Product, Space, Tensor, Value, tangent_space
 from catad.term_cache import cached
 from catad.terms import D, compose, fork
 from catad.vector.rooms import Rooms
-from catad.wiring import Box, Wiring, point_of, wire
+from catad.wiring import Box, Wiring, wire
 
 TRIED = 7  # schedules that are laid out and counted
 FEW = 8  # stages, of which

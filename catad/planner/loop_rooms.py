@@ -64,7 +64,7 @@ def ladder(sweep: Sweep, rungs: int) -> list[int | None]:
 
     >>> import catad as ct
     >>> ladder(loops_of(ct.iterate(ct.sin, 1000), ct.f64[5])[0].sweep, 6)
-    [None, 67, 20, 6, 2, 1]
+    [None, 66, 23, 8, 3, 1]
     """
     most = steps_of(sweep) + BESIDE
     low, high = 1, most  # the smallest room in which no step is taken again

@@ -144,7 +144,10 @@ class Counted(Sweep):
         return (self.n == 0 and not self.unchecked and self.exactness != "assumed") or super().must_run
 
     def opened(self) -> Sweep:
-        return replace(self, n=0, any_number=True)
+        if self.lanes or not isinstance(self.step, Chosen):
+            return replace(self, n=0, any_number=True)
+        moved = self.step.children[1]  # as it is before there was room for more steps than are taken
+        return replace(self, body=_without_results(moved), step=moved, n=0, exactness="free", any_number=True)
 
     def giving(self, body: D, sums: Space, output: Space) -> Sweep:
         return self._like(body, self.state, output, self.given, sums, self.lanes, self.test, self.step)
@@ -153,12 +156,12 @@ class Counted(Sweep):
         if self.exactness in ("free", "assumed", "exact"):
             if not self.any_number:
                 raise TripCountChanged(self.loop, None)
-            chosen = Chosen(self.test, self.step, proj(0))
-            return replace(self, body=_without_results(chosen), step=chosen, exactness="lanes").mapped(size, flags)
-        body, test, step = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
+            step = Chosen(self.test, self.step, proj(0))
+            return replace(self, body=_without_results(step), step=step, exactness="lanes").mapped(size, flags)
+        body, test, further = [late().lanes(term, flags, size) for term in (self.body, self.test, self.step)]
         given = wider(self.given, size, self.parted(flags)[1])
         state, output, sums = [wider(space, size) for space in (self.state, self.output, self.sums)]
-        return self._like(body, state, output, given, sums, (size, *self.lanes), test, step)
+        return self._like(body, state, output, given, sums, (size, *self.lanes), test, further)
 
     def _like(self, body: D, state: Space, output: Space, given: Space, sums: Space, lanes: Any, test: D, step: D) -> Sweep:
         more = self.loop, self.exactness, lanes, test, step, self.any_number

@@ -216,7 +216,8 @@ def test_rooms_are_edited() -> None:
 
     small = edited('"states": 3')
     assert small.program is not None and small.program.rooms == (3,) and small.cost.peak < plan.cost.peak
-    np.testing.assert_array_equal(gradient_of(small, (x,)), gradient_of(plan, (x,)))
+    with ct.use_engine("reference"):
+        np.testing.assert_array_equal(gradient_of(small, (x,)), gradient_of(plan, (x,)))
     assert edited('"states": null', 10**7).program.rooms == (None,)  # type: ignore[union-attr]
     with pytest.raises(ct.PlanError, match="no plan fits"):
         edited('"states": null')

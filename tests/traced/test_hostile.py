@@ -87,7 +87,7 @@ PROGRAMS: dict[str, str] = {
             y[~m] = -y[~m]
             return y
         """,
-    "int of data as a size": "def f(x, a, n):\n    return a[: int(x[1])].sum(axis=0)\n",
+    "int of data as a size": "def f(x, a, n):\n    return np.ones(int(x[1]) + 5).sum() * a\n",
     "a traced index": """
         def f(x, a, n):
             return a[n] * x, a[-n].sum(), a[n, n % 3]
@@ -294,7 +294,7 @@ PROGRAMS: dict[str, str] = {
     "an except that would catch a TraceError": """
         def f(x, a, n):
             try:
-                k = int(x[1])
+                k = x[1].item()
             except TypeError:
                 k = 100
             return x * k

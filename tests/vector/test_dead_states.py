@@ -570,3 +570,23 @@ def test_a_gradient_is_a_part_of_the_loop_of_a_value_that_needs_more_states() ->
             (value, b), gradient = term(X)
         assert np.allclose(value, f(X)[0], rtol=1e-12) and np.allclose(b, f(X)[1], rtol=1e-12)
         assert np.allclose(gradient, ct.grad(ct.function(sines))(X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_while_loops_in_lanes_leave_out_states_too(engine: str) -> None:
+    """In lanes, a while loop is laid out in another way than alone."""
+
+    def f(s: Any, t: Any, c: Any) -> Any:
+        for _ in range(30):
+            while c > 1.0:
+                t, s, c = t * 0.5, s * s * 1e30, c * 0.5
+        return t
+
+    s, t, c = np.array([1.0, 2.0, 9.0]), np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 9.5])
+    traced, ones = ct.function(f), (np.ones(3), np.ones(3), np.ones(3))
+    factor = np.array([1.0, 0.5, 0.0625])
+    with ct.use_engine(engine):
+        np.testing.assert_array_equal(ct.vmap(traced)(s, t, c), factor * t)
+        np.testing.assert_array_equal(ct.jvp(ct.vmap(traced), (s, t, c), ones)[1], factor)
+        gradient = ct.grad(lambda *x: ct.vmap(traced)(*x).sum(), argnums=(0, 1, 2))(s, t, c)
+    np.testing.assert_array_equal(gradient, [np.zeros(3), factor, np.zeros(3)])

@@ -94,7 +94,7 @@ def _one_by_one(wiring: Wiring, wires: list[Tensor]) -> list[Box]:
 
     for box in wiring.boxes:
         own = terms(box) if _is_sum(box, wires) else []
-        choices = [k for k in own if readers[k] == 1 and _in_a_side(wiring, maker.get(k), k)]
+        choices = [k for k in own if readers[k] == 1 and _in_a_side(wires, maker.get(k), k)]
         if not choices or len(own) < 2:
             boxes.append(box)
             continue
@@ -137,16 +137,16 @@ def is_scattered(wiring: Wiring, box: Box) -> bool:
     return wiring.wires[box.outs[0]].size >= PART * math.prod([ax.m for ax in box.primitive.axes])
 
 
-def _in_a_side(wiring: Wiring, box: Box | None, k: int) -> bool:
+def _in_a_side(wires: Sequence[Tensor], box: Box | None, k: int) -> bool:
     """Whether a box is a choice one side of which makes zeros of this result, an array, but for a part of them at most."""
-    if box is None or not isinstance(box.primitive, Choose) or box.primitive.lanes or not wiring.wires[k].shape:
+    if box is None or not isinstance(box.primitive, Choose) or box.primitive.lanes or not wires[k].shape:
         return False
     which = box.outs.index(k)
     for side in (box.primitive.f, box.primitive.g):
         own = wire(side, box.primitive.dom)
         made = own.outputs[which]
         maker = next((one for one in own.boxes if made in one.outs), None)
-        if is_nothing(own, made) or (maker is not None and is_scattered(own, maker)) or _in_a_side(own, maker, made):
+        if is_nothing(own, made) or (maker is not None and is_scattered(own, maker)) or _in_a_side(own.wires, maker, made):
             return True
     return False
 
@@ -159,7 +159,7 @@ def _next(wiring: Wiring, wires: Sequence[Tensor], boxes: list[Box]) -> list[Box
             continue
         for k, total in (add.ins[::-1], add.ins):
             box = maker.get(k)
-            if box is None or readers[k] != 1 or not _in_a_side(wiring, box, k):
+            if box is None or readers[k] != 1 or not _in_a_side(wires, box, k):
                 continue
             choice = box.primitive
             assert isinstance(choice, Choose)

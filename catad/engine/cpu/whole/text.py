@@ -62,7 +62,7 @@ class Text:
         self.work = 0  # indices that a run of the function takes, as far as that is known
         self.failed = ""  # the place that says whether the array code must run instead
         self.checks = False  # whether boxes of programs within check the values of the first call
-        self._free: dict[int, list[int]] = {}
+        self._free: dict[int, int] = {}  # where each hole begins, and where it ends
         self._start: list[str] = []  # addresses that are read from the table
         self._rooms: list[str] = []  # addresses in the workspace
 
@@ -172,19 +172,32 @@ class Text:
             self.w.slots.append(f"  {name} = alloca [{space.size or 1} x {memory_type(space.dtype)}], align 16")
             return Buffer(name, space.nbytes, owned=True)
         size = -(-nbytes // _ALIGNED) * _ALIGNED
-        idle = self._free.get(size)
-        if idle:
-            place = idle.pop()
-        else:
-            place, self.room = self.room, self.room + size
+        place = self._place(size)
         name = f"%{self.w.name('room')}"
         self._rooms.append(f"  {name} = getelementptr inbounds i8, ptr %ws, i64 {place}")
         return Buffer(name, space.nbytes, owned=True, place=place)
 
     def free(self, buffer: Buffer) -> None:
         """The buffer has no reader left."""
-        if buffer.place >= 0:
-            self._free.setdefault(-(-max(buffer.nbytes, 1) // _ALIGNED) * _ALIGNED, []).append(buffer.place)
+        if buffer.place < 0:
+            return
+        start, end = buffer.place, buffer.place - (-max(buffer.nbytes, 1) // _ALIGNED) * _ALIGNED
+        for other, stop in list(self._free.items()):  # neighbours are one hole
+            if stop == start or other == end:
+                del self._free[other]
+                start, end = min(start, other), max(end, stop)
+        self._free[start] = end
+
+    def _place(self, size: int) -> int:
+        """Where so many bytes are free: in the smallest hole in which they fit, else at the end, which a hole may reach."""
+        holes = [(end - start, start) for start, end in self._free.items() if end - start >= size]
+        last = [start for start, end in self._free.items() if end == self.room]
+        start = min(holes)[1] if holes else last[0] if last else self.room
+        end = self._free.pop(start, start)
+        if end > start + size:
+            self._free[start + size] = end
+        self.room = max(self.room, start + size)
+        return start
 
     # -- instructions
 
