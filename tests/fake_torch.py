@@ -52,7 +52,7 @@ class Tensor:
 
         thread = threading.Thread(target=run)
         thread.start()
-        thread.join()
+        thread.join(timeout=60)
         if isinstance(found[0], BaseException):
             raise found[0]
         for arg, grad in zip(args, found[0], strict=True):

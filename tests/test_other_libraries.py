@@ -209,7 +209,7 @@ class TestTorch:
             y = catad.torch.as_function(ct.map(lambda x: x * x) >> ct.sum())(x)
         thread = threading.Thread(target=y.backward)
         thread.start()
-        thread.join()
+        thread.join(timeout=60)
         assert x.grad.tolist() == [2.0, 4.0]
 
     def test_without_a_tape_nothing_is_kept(self) -> None:

@@ -129,18 +129,21 @@ class Run:
         return results if xp is np else apart(results, self.constants(xp))  # those of NumPy are known later, by being read-only
 
 
+def _put(at: list[Any], outs: Sequence[int], result: Any) -> None:
+    """Put what a step gives into its registers; nothing but these holds it afterwards."""
+    if len(outs) == 1:
+        at[outs[0]] = result
+        return
+    for k, part in zip(outs, result, strict=True):
+        at[k] = part
+
+
 def _through(steps: Sequence[_Step], xp: Any, at: list[Any]) -> None:
     """The one loop that runs boxes on arrays."""
     kernel: Any = None
     try:
         for kernel, ins, outs, dead in steps:
-            if len(outs) == 1:
-                at[outs[0]] = kernel(xp, *[at[k] for k in ins])
-            else:
-                part: Any = None
-                for k, part in zip(outs, kernel(xp, *[at[k] for k in ins]), strict=True):
-                    at[k] = part
-                del part  # nothing but the registers holds a result
+            _put(at, outs, kernel(xp, *[at[k] for k in ins]))
             for k in dead:
                 at[k] = None
     except RuntimeError as error:

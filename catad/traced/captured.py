@@ -79,6 +79,7 @@ class Captured:
     """The values that functions read from outside."""
 
     def __init__(self) -> None:
+        self.version = 0  # tells functions of the same code apart between which something that they read has changed
         self.entries: list[Entry] = []
         self.seen: set[tuple[int, str]] = set()
         self.kept: list[Any] = []

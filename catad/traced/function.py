@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -79,7 +80,7 @@ class Function(D):
     """
 
     __slots__ = (
-        "__dict__", "bound", "captured", "fn", "free", "is_plain", "programs", "signature", "static", "unroll", "version",
+        "__dict__", "bound", "captured", "fn", "free", "is_plain", "programs", "signature", "static", "unroll",
     )  # fmt: skip
 
     def __init__(
@@ -95,11 +96,10 @@ class Function(D):
         self.signature = visible_signature(fn, dict(bound), free)
         self.programs: Recent[tuple[Form, Space, Any], Program] = Recent(PROGRAMS)
         self.captured = Captured()
-        self.version = 0
         functools.update_wrapper(self, fn, updated=())
 
     def data(self) -> Hashable:
-        return (Key(self.fn), self.static, self.free, self.unroll, self.bound, self.version)
+        return (Key(self.fn), self.static, self.free, self.unroll, self.bound, self.captured.version)
 
     @property
     def held_bytes(self) -> int:
@@ -171,7 +171,7 @@ class Function(D):
         bound = {**dict(self.bound), **{name: Static(value) for name, value in values.items()}}
         static = tuple([name for name in self.static if name not in bound])
         made = Function(self.fn, static, self.free, self.unroll, tuple(sorted(bound.items())))
-        made.version, made.captured, made.is_plain = self.version, self.captured, self.is_plain
+        made.captured, made.is_plain = self.captured, self.is_plain
         return made
 
     # -- programs
@@ -449,7 +449,8 @@ def function(
     return _dated(made)
 
 
-_dates: Recent[tuple[Key, tuple[str, ...]], tuple[int, Captured]] = Recent(256)
+_dates: Recent[tuple[Key, tuple[str, ...]], Captured] = Recent(256)
+_alive: WeakValueDictionary[tuple[Key, tuple[str, ...]], Captured] = WeakValueDictionary()  # those of functions that somebody has
 _later = count(1)
 
 
@@ -461,11 +462,12 @@ def _remade(*parts: Any) -> Function:
 def _dated(made: Function) -> Function:
     """The function, told from one made earlier of the same code where something that it reads has changed since."""
     key = (Key(made.fn), made.free)
-    known = _dates.get(key)
-    if known is None or known[1].changed is not None:  # one that was forgotten gets a number of its own, too
-        known = _dates[key] = (next(_later), made.captured)
+    known = _dates.get(key) or _alive.get(key)
+    if known is None or known.changed is not None:  # one that was forgotten gets a number of its own, too
+        known = _alive[key] = made.captured
+        known.version = next(_later)
         _hold(made.held_bytes)
-    made.version, made.captured = known
+    _dates[key] = made.captured = known
     return made
 
 

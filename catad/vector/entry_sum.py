@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from catad.boxes import Nesting, Running, box
+from catad.capture import check_not_captured
 from catad.late import late
 from catad.linear.matrix_free import MatrixFree
 from catad.linear.structure import Rule
@@ -54,6 +55,7 @@ class Summed(Nesting):
         count, given, start = arrays[0], arrays[1:n], arrays[n:]
         spaces = self.typed(tuple([Tensor(a.shape, a.dtype) for a in arrays]))
         totals = [a.copy() for a in start] or [xp.zeros(space.shape, dtype=space.dtype) for space in spaces]
+        check_not_captured(xp, "the number of terms of a sum, which the host reads")
         for k in range(int(count)):
             made = yield program, [xp.asarray(k, dtype=np.int64), *given]
             for j, part in enumerate(made):

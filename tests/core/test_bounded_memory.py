@@ -112,7 +112,7 @@ def by_generated_code(c: float) -> None:
 def in_a_thread(c: float) -> None:
     thread = threading.Thread(target=by_gradient, args=(c,))
     thread.start()
-    thread.join()
+    thread.join(timeout=60)
 
 
 WAYS = [by_function, by_map, by_gradient, by_loop, by_while, by_hand, by_scan, by_fold, by_bins, by_kernel, by_pullback, by_size,

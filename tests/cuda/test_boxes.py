@@ -32,6 +32,7 @@ from catad.traced.debug import Printed
 from catad.vector.arg_extremum import ArgExtremum, ArgExtremumByBin
 from catad.vector.bins import SortByBin
 from catad.vector.by_bin import PrefixByBin
+from catad.vector.entry_sum import EntrySum
 from catad.vector.fold import Fold
 from catad.vector.fold_by_bin import FoldByBin
 from catad.vector.index import InRange, LastWriter
@@ -163,17 +164,19 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "StableOrder": (StableOrder(0), (X,)),
     "Stopped": (ct.stop_gradient, (LINE,)),
     "StridedCopy": (StridedCopy(AXES), (X[:3],)),
+    "Summed": (EntrySum(ct.function(lambda k, x: x * k)), (np.array(3), LINE)),
     "Sweep": (ct.iterate(SINE, 4), (LINE,)),
     "Unraced": (permuted.forall(6), (LINE, np.array([3, 1, 0, 2, 5, 4]), np.zeros(6))),
     "Windowed": (Windowed((Progression(0, ((0, 1), (1, 1))),), (3, 4)), (LINE,)),
 }  # fmt: skip
-WAITS = {"Choose", "Counted", "Opaque", "Printed"}  # what the host must know, at each call
+WAITS = {"Choose", "Counted", "Opaque", "Printed", "Summed"}  # what the host must know, at each call
 NOTICED = {"OneByOne"}  # without a kernel
 REFUSED = {
     "Choose": r"condition of ct\.choose",
     "Counted": "condition of a while loop",
     "Opaque": "Opaque",
     "Printed": "Printed",
+    "Summed": "number of terms of a sum",
     "Ended": "trips of a loop of a kernel",
 }
 

@@ -49,7 +49,7 @@ def elsewhere(do: Callable[[], Any]) -> Any:
 
     thread = threading.Thread(target=run)
     thread.start()
-    thread.join()
+    thread.join(timeout=60)
     if isinstance(found[0], BaseException):
         raise found[0]
     return found[0]
@@ -170,7 +170,7 @@ def test_a_thread_that_waits_returns_when_all_words_are_looked_at() -> None:
     assert not said
     goes_on.set()
     for thread in threads:
-        thread.join()
+        thread.join(timeout=60)
     assert said == ["looked", "returned", "returned"]
 
 

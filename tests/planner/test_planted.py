@@ -144,7 +144,7 @@ def stages_count_their_input() -> bool:
     """Six stages whose pullback reads their argument, `x -> x^2`: their peak is at least what the program is counted to need."""
     dom = ct.f64[1000]
     f = ct.compose(*[ct.square >> ct.scan(lambda a, b: a + b, 0.0) >> ct.map(lambda x: 0.001 * x)] * 6) >> ct.sum()
-    found, _ = stages_of(f, dom, None)
+    found = stages_of(f, dom, None).stages
     taped = [stage.tape for stage in found if stage.tape]
     return taped == [8000] * 6 and price(found, ()).peak >= counted(f, dom, ()).peak == peak_of(ct.grad(f), dom)
 

@@ -488,8 +488,8 @@ BUGS = [
     Bug(
         "a function that was forgotten is taken for the one that it was",
         "traced/function.py",
-        "known = _dates[key] = (next(_later), made.captured)",
-        "known = _dates[key] = (0 if known is None else next(_later), made.captured)",
+        "known.version = next(_later)",
+        "known.version = 0",
         "core/test_bounded_memory.py",
     ),
     Bug(

@@ -19,7 +19,7 @@ from catad.testing.drawn.checks import Disagreement
 from catad.testing.drawn.running import Tally, TimeIsUp, repeated, within
 from catad.testing.drawn.shorter import shortened
 from catad.testing.drawn.slopes import slopes, weighed
-from catad.testing.drawn.sources import Writer
+from catad.testing.drawn.sources import Statements
 from catad.testing.functions import LAWS_OF_FUNCTIONS, check_function
 from catad.traced.function import function
 
@@ -118,7 +118,7 @@ def draw_function(seed: int, number: int) -> DrawnFunction:
     def choose(options: Any) -> Any:
         return options[int(rng.integers(len(options)))]
 
-    writer = Writer(choose)
+    writer = Statements(choose)
     text = writer.module()
     return DrawnFunction(seed, number, text, choose(DTYPES), choose(UNROLL), choose([False, True]), frozenset(writer.said))
 

@@ -39,7 +39,7 @@ def _indented(lines: list[str]) -> list[str]:
     return ["    " + line for line in lines]
 
 
-class Writer:
+class Statements:
     """Writes a function `f(s, t, v, w, m, k)`; `choose` takes one of a sequence.
 
     `level` is how deep a statement stands, `trips` how often it runs, and `ended` how many loops around it data end. `said` is

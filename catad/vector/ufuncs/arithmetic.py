@@ -134,5 +134,5 @@ round = rint
 ldexp = ufunc(
     "ldexp", "is x * 2**y with integers y, exact unless it leaves the range; a number stays an integer as `np.int64(3)`",
     ("", "that of x if it is floating, else float64"), "2**y by x; y is an integer",
-    "ct.ldexp(1.5, np.int64(3))", "np.float64(12.0)", errors="`ScalarError` where y is no integer",
+    "ct.ldexp(1.5, np.int64(3))", "np.float64(12.0)", errors="`NotAnInteger`, a `ScalarError`, where y is no integer",
 )  # fmt: skip
