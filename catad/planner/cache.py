@@ -47,7 +47,8 @@ AFRESH = 2 * LONGEST  # the effort of a search that takes nothing from other siz
 THIN = 1 << 15  # numbers of a result up to which, by time, no thinner one is worth the search
 LARGER = "what costs less stores more than the dense form"
 
-_bracketings: Recent[Hashable, brackets.Tree] = Recent(512)  # by kinds
+# by kinds, with the structures for which a search has proven it
+_bracketings: Recent[Hashable, tuple[brackets.Tree, tuple[Structure, ...]]] = Recent(512)
 
 
 @remembered
@@ -322,17 +323,17 @@ def _from_one_end(factors: Factors, tree: brackets.Tree, how: int, request: Requ
 def _cheapest(factors: Factors, request: Request, most: float) -> tuple[Traced, bool] | None:
     """The best bracketing: that of a chain of the same kinds where it is good enough, else what the search finds below `most`."""
     key = (tuple([part.structure.kind for part in factors.parts]), request)
-    known = _bracketings.get(key)
+    known, own = _bracketings.get(key), tuple([part.structure for part in factors.parts])
     least = bound(factors, request.model)
     if known is not None and least > 0 and request.memory is None and request.effort != AFRESH:
-        traced = trace(factors, known, request.model)
+        traced = trace(factors, known[0], request.model)
         if traced.value <= SLACK * least:
-            return traced, traced.value <= least
+            return traced, known[1] == own or traced.value <= least
     found = best(factors, request.model, request.memory, request.budget, request.explicit, request.effort, most)
     if found is None:
         return None
     traced, exact = found
-    _bracketings[key] = traced.tree
+    _bracketings[key] = traced.tree, own if exact else ()
     return traced, exact or traced.value <= least
 
 
