@@ -64,7 +64,7 @@ def drawn(seed: int) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.filterwarnings("ignore::catad.CatadNotice")
-@pytest.mark.quick(9)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(200))
 def test_values_and_cotangents(seed: int) -> None:
     fn, x, v = drawn(seed)

@@ -78,7 +78,7 @@ SCANS: dict[str, Any] = {
 @pytest.mark.filterwarnings("error::catad.CatadNotice")
 @pytest.mark.parametrize("name", SCANS)
 @pytest.mark.parametrize("n", [51, 64, 65, 700, 2049, 4500])
-@pytest.mark.quick(11)
+@pytest.mark.quick(6)
 def test_every_order_gives_the_same(name: str, n: int) -> None:
     f, x = SCANS[name], RNG.uniform(-1.0, 1.0, n)
     if name == "affine":

@@ -91,6 +91,7 @@ def reads(f: Any, given: Sequence[Any]) -> list[str]:
     return [*fake.reads, *[f"a copy of {size} bytes" for size in copies]]
 
 
+@pytest.mark.quick(19)
 @pytest.mark.parametrize("name", CASES)
 def test_nobody_waits(name: str) -> None:
     f, x = CASES[name]

@@ -23,6 +23,7 @@ EVERYWHERE = {"D", "compile", "compose", "id", "proj", "it"}
 BESIDE = {"jacfwd", "jacrev", "vmap", "searchsorted"}  # tests/traced and tests/laws compare these on points of their own
 
 
+@pytest.mark.quick(4)
 @pytest.mark.numpy_only
 @pytest.mark.parametrize("number", range(COUNT))
 def test_drawn_programs_satisfy_every_check(number: int) -> None:

@@ -169,7 +169,7 @@ LOOPS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(9)
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_are_one_function(name: str, ran: Ran, refused: list[str]) -> None:
     fn, x = LOOPS[name]

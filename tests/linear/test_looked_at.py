@@ -37,6 +37,7 @@ def counted(x: Any, y: Any) -> tuple[Any, int]:
     return looked_at.product(multiply, np, x, y), done[0]
 
 
+@pytest.mark.quick(240)
 @pytest.mark.parametrize("order", ["CC", "CF", "FC", "FF"])
 @pytest.mark.parametrize("first", FACTORS)
 @pytest.mark.parametrize("second", FACTORS)

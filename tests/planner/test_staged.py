@@ -178,7 +178,7 @@ def drawn(seed: int) -> ct.D:
     return f
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(24))
 def test_drawn_programs_beside_all_schedules(seed: int) -> None:
     """Up to eight stages: a plan fits wherever a schedule does, each counted, and takes no more than that by 400 slots."""

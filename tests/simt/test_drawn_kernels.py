@@ -134,7 +134,7 @@ def made(seed: int) -> Any:
     return ct.kernel(scope["body"])[3, BLOCK]
 
 
-@pytest.mark.quick(10)
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("seed", range(COUNT))
 def test_a_drawn_kernel_is_its_python(seed):
     rng = np.random.default_rng(seed)

@@ -69,7 +69,7 @@ def compared(launch: Any, x: Any, engine: str) -> None:
             assert np.array_equal(np.float32(ours), ours)  # a sum of doubles would not be one of singles
 
 
-@pytest.mark.quick(220)
+@pytest.mark.quick(110)
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("start", STARTS)
@@ -82,7 +82,7 @@ def test_numbers_have_the_dtype_that_python_gives_them(dtype, start, step, loop)
 COMPILED = [(start, dtype, step) for (start, dtype), step in zip(product(STARTS, DTYPES), 4 * list(STEPS), strict=False)]
 
 
-@pytest.mark.quick(42)
+@pytest.mark.quick(21)
 @pytest.mark.parametrize("engine", ENGINES[1:])
 @pytest.mark.parametrize("loop", ["at once", "one by one", "bounds in data"])
 @pytest.mark.parametrize(("start", "dtype", "step"), COMPILED)

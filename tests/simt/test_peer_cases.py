@@ -59,7 +59,7 @@ def program(name: str, case: Any) -> tuple[Any, list[str], list[Any]]:
     return run, names, [array(case["inputs"][k]) for k in names]
 
 
-@pytest.mark.quick(80)
+@pytest.mark.quick(40)
 @pytest.mark.parametrize("engine", ["reference", "cpu", "emulated gpu"])
 @pytest.mark.parametrize("name", HOSTS)
 def test_outputs_and_gradients_are_those_of_the_case(name, engine):

@@ -37,6 +37,7 @@ def test_values_are_those_of_threads(name):
     assert_values(launch, args)
 
 
+@pytest.mark.quick(17)
 @pytest.mark.parametrize("name", LOOPS)
 def test_gradients_are_those_of_differences_of_threads(name):
     launch, args, _ = LOOPS[name]

@@ -127,7 +127,7 @@ def same(got: Any, want: Any, rtol: float) -> None:
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
 
 
-@pytest.mark.quick(16)
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("memory", [1, 3, 7])
 @pytest.mark.parametrize("case", CASES)

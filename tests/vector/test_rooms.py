@@ -41,7 +41,7 @@ def same_derivatives(f: ct.D, x: Any, bounded: ct.D, order: int = 2) -> None:
         equal(ct.hvp(a, x, v), ct.hvp(c, x, v), 1e-9)
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(10)
 @pytest.mark.parametrize(("engine", "reverse", "room"), list(product(ENGINES, [False, True], [1, 2, 3])))
 @pytest.mark.parametrize("name", [name for name in CASES if name != "a state of inputs"])
 def test_sweeps(name: str, engine: Any, reverse: bool, room: int) -> None:
@@ -136,6 +136,7 @@ INNER = ct.map(lambda s: s + 0.1 * np.sin(3.0 * s))
 NESTED = ct.iterate(ct.iterate(INNER, 6) >> ct.map(lambda s: 0.9 * s) >> ct.iterate(INNER, 5), 7)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("rooms", [(2,), (None, 2), (None, 2, 3), (10, 2, None), (3, 1, 1)])
 def test_nested(rooms: Rooms, engine: Any) -> None:

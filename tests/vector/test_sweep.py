@@ -159,7 +159,7 @@ class Flat(ct.D):
         return tuple(leaves(x))
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("engine", ["reference", "cpu"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("name", CASES)
