@@ -16,6 +16,7 @@ from catad import errors
 from catad.calls import constructor
 from catad.engine.fuse import fuse, parts
 from catad.linear.block import Zero, chain, reached_by
+from catad.linear.narrow import Leaves
 from catad.linear.network import Network, Node
 from catad.linear.recurrence import zeros
 from catad.linear.structure import Rule, Structure
@@ -26,9 +27,6 @@ from catad.wiring import Box, Builder, Wiring, share, wire
 
 if TYPE_CHECKING:
     from catad.wiring import Wire, Wires
-
-
-Leaves = tuple[int, ...] | None  # of a space, by their positions; None is all of them
 
 
 def fused(term: D, dom: Space) -> Wiring:
