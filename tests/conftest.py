@@ -148,6 +148,23 @@ def _left_as_found():
     assert not left, "the test left something behind: " + "; ".join(left)
 
 
+FULL = ("engine", "scalar", "drawn", "docs", "examples")  # what is about compiled code, or shows what users meet
+
+
+@pytest.fixture(autouse=True)
+def _quick_code(request):
+    """Named engines compile quick code, which has the bits of full code, outside of the folders that are `FULL`; not with --slow."""
+    tiers = sys.modules.get("catad.engine.cpu.run.tiers")
+    options, folder = request.config.option, request.path.parent.name
+    if tiers is None or options.slow or "CATAD_ENGINE" in os.environ or folder in FULL:
+        yield
+        return
+    before = tiers.is_wanted, tiers.RUNS
+    tiers.is_wanted, tiers.RUNS = (lambda: not tiers.profile.active()), sys.maxsize
+    yield
+    tiers.is_wanted, tiers.RUNS = before
+
+
 @pytest.fixture
 def process_settings():
     """What a script sets for a process of its own, such as the environment and the number of threads, is put back."""

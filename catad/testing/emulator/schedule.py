@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from catad.engine.cpu.run import target
+from catad.engine.cpu.run.tiers import can_be_quick
 from catad.engine.cuda.simt import WARP
 from catad.errors import LawError
 from catad.testing.emulator.words import AT, AT_WARP, BARRIER, DONE, FIELDS, FREE, LOOKS, ROW, SHARED, Ends
@@ -195,8 +196,9 @@ def _aligned(address: Any) -> Any:
 
 @cache
 def _compiled(text: str) -> tuple[Callable[..., None], Callable[..., None]]:
-    """The functions of a module."""
-    module = target.compiled(text, ("begin", "resume"))
+    """The functions of a module, as it stands: what LLVM's optimiser makes of it for this processor is no part of a GPU."""
+    level = target.COROUTINES if can_be_quick(text) else target.SPEED
+    module = target.compiled(text, ("begin", "resume"), level=level)
     _kept.append(module)
     return _Call(module.address("begin")), _Call(module.address("resume"))
 

@@ -35,6 +35,7 @@ KEPT = 512  # programs kept loaded though nobody holds them
 SPEED = 3  # the level of LLVM's pipeline and of its code generator
 SHORT = 2  # that for long functions that run as fast with it, and compile in two thirds of the time
 QUICK = 0  # what translates a text as it stands, in a tenth to a twentieth of the time (`tiers.py`)
+COROUTINES = 1  # the same with the passes that coroutines need, for the emulator of GPUs
 UNROLLED = (SHORT,)  # levels that unroll loops: kernels over arrays run as fast without, and compile in half the time
 OPTIONS = f"O{SPEED} vectorize unroll {UNROLLED} interleave pic small no gather"  # part of the key: change it with `_LLVM`
 PASSES: dict[int, tuple[str, ...]] = {QUICK: ("always_inliner", "sroa", "simplify_cfg")}
@@ -263,7 +264,7 @@ class _LLVM:
         self.triple = self.host.triple
         self.machine = self.new_machine(SPEED)
         self.layout = str(self.machine.target_data)
-        self.tunings = {level: self._tuning(level) for level in (QUICK, SHORT, SPEED)}
+        self.tunings = {level: self._tuning(level) for level in (QUICK, SHORT, SPEED)} | {COROUTINES: self._tuning(QUICK)}
 
     def _tuning(self, level: int) -> Any:
         tuning = self.binding.create_pipeline_tuning_options(speed_level=level)
@@ -283,7 +284,7 @@ class _LLVM:
 
     def generator(self, level: int) -> Any:
         """The code generator for a level of the pipeline."""
-        return self._quick if level == QUICK else self.machine
+        return self._quick if level in (QUICK, COROUTINES) else self.machine
 
     def new_machine(self, level: int) -> Any:
         """Vectors are as wide as LLVM's tables for this processor say. With 512 bits a polynomial took 0.7 of its time with

@@ -90,6 +90,11 @@ def module_of(made: Printer, key: str | None, work: int) -> Found:
     return Found(module, left)
 
 
+def can_be_quick(text: str) -> bool:
+    """True where the quick code generator translates all calls of this text."""
+    return not _MANY.search(text)
+
+
 def allowance(text: str) -> int:
     """The indices that quick code of this text may run; 0 where there is no quick code.
 
@@ -97,7 +102,7 @@ def allowance(text: str) -> int:
     0
     """
     bodies: list[str] = _FUNCTION.findall(text)
-    if STOP_FLAG in text or _INEXACT.search(text) or _MANY.search(text) or any(" phi " in body for body in bodies):
+    if STOP_FLAG in text or _INEXACT.search(text) or not can_be_quick(text) or any(" phi " in body for body in bodies):
         return 0
     scalar = sum([body.count("\n") for body in bodies])
     return RATE * text.count("\n") // (scalar + AROUND)
