@@ -103,8 +103,11 @@ def pytest_configure(config):
         Program.__call__ = on_arrays_of(strict, Program.__call__)
 
 
+GOLDEN = 0.6180339887498949  # whose multiples fall evenly between whole numbers, in steps of any length
+
+
 def _thin(config, items):
-    """Of a table of cases marked `quick(n)`, n that are spread evenly over it."""
+    """Of a table of cases marked `quick(n)`, n that are spread evenly over it and over each of its parameters."""
     tables = {}
     for item in items:
         if item.get_closest_marker("quick"):
@@ -112,7 +115,7 @@ def _thin(config, items):
     left = set()
     for table in tables.values():
         n = table[0].get_closest_marker("quick").args[0]
-        kept = {k * len(table) // n for k in range(n)}
+        kept = set(sorted(range(len(table)), key=lambda k: k * GOLDEN % 1)[:n])
         left.update(item for k, item in enumerate(table) if k not in kept)
     if left:
         config.hook.pytest_deselected(items=[item for item in items if item in left])

@@ -177,7 +177,7 @@ def test_sums_along_other_axes(shape: tuple[int, ...], gpu: EmulatedGpu) -> None
         assert_near(on_gpu(f, x), on("reference", f, x), 256.0, axis)
 
 
-@pytest.mark.quick(6)
+@pytest.mark.quick(3)
 @pytest.mark.parametrize("shape", [(2, 3, 4, 333), (3, 2, 9, 130), (2, 2, 3, 1500), (2, 40, 50, 3)])
 @pytest.mark.parametrize("lie", ["in order", "turned", "swapped"])
 def test_rows_along_several_axes(shape: tuple[int, ...], lie: str) -> None:

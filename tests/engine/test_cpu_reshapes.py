@@ -96,7 +96,7 @@ def drawn(seed: int) -> tuple[ct.Space, ct.D]:
     return dom, f
 
 
-@pytest.mark.quick(24)
+@pytest.mark.quick(12)
 @pytest.mark.parametrize("seed", range(60))
 def test_drawn_chains(seed: int) -> None:
     dom, f = drawn(seed)

@@ -256,6 +256,7 @@ def test_rows_by_bin_of_any_numbers_among_usual_ones(odd: float, width: int, dty
     assert_close(found, want.reshape(found.shape), 16 * m * float(np.finfo(dtype).eps), at)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("odd", [[], [0.0], [-np.inf, 0.0], [np.inf, np.inf, np.nan]])

@@ -67,6 +67,7 @@ def test_short_lines_are_folded_one_after_the_other_and_long_ones_in_tiles():
     assert kind(ct.sum(axis=1), ct.f64[50, 33]) == FOLDS
 
 
+@pytest.mark.quick(15)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 34, 64, 65, 256, 300])
 def test_lines_of_every_length_are_folded_as_the_array_code_folds_them(n, dtype):

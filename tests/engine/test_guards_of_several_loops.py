@@ -48,7 +48,7 @@ WIDTHS = {
 }
 
 
-@pytest.mark.quick(12)
+@pytest.mark.quick(6)
 @pytest.mark.parametrize("engine", ["cpu", "whole"])
 @pytest.mark.parametrize("widths", WIDTHS)
 @pytest.mark.parametrize("name", PROGRAMS)

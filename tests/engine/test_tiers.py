@@ -207,6 +207,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
+@pytest.mark.quick(15)
 @pytest.mark.parametrize("engine", ["cpu", "whole"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_quick_code_and_full_code_give_the_same_bits(name: str, engine: str, counts, quick, monkeypatch) -> None:

@@ -270,7 +270,7 @@ BOXES: dict[str, tuple[ct.D, Any]] = {
 }
 
 
-@pytest.mark.quick(20)
+@pytest.mark.quick(10)
 @pytest.mark.parametrize("name", BOXES)
 def test_boxes_in_steps(name: str, ran: Ran, refused: list[str]) -> None:
     f, x = BOXES[name]

@@ -133,6 +133,7 @@ def test_gradients_by_differences(name: str) -> None:
     np.testing.assert_allclose(np.vdot(pulled, direction), np.vdot(w, ahead - back) / (2 * h), rtol=1e-6)
 
 
+@pytest.mark.quick(8)
 @pytest.mark.parametrize("kind", PULLED)
 @pytest.mark.parametrize("name", ["guarded", "edges", "by_value", "several"])
 def test_changes_under_conditions_are_linear_work(name: str, kind: str, work: Work) -> None:
@@ -192,6 +193,7 @@ SWAPPED = {
 }
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("size", [3, 300])
 @pytest.mark.parametrize("name", SWAPPED)
 def test_sides_that_exchange_states(name: str, size: int, ran: Ran) -> None:

@@ -321,7 +321,7 @@ TERMS: dict[str, tuple[ct.D, Any]] = {
 }
 
 
-@pytest.mark.quick(14)
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("name", TERMS)
 def test_loops_as_terms(name: str, ran: Ran) -> None:
     f, x = TERMS[name]

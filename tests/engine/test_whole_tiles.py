@@ -47,6 +47,7 @@ def whole(f: ct.D, *x: Any) -> Any:
         return f(*x)
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("subscripts, shapes", PRODUCTS, ids=[name for name, _ in PRODUCTS])
 def test_products_are_those_of_numpy(ran: Ran, subscripts: str, shapes: Any, dtype: Any) -> None:

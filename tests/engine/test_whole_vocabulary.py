@@ -74,6 +74,7 @@ def points() -> list[Any]:
     return [*table, *kernels]
 
 
+@pytest.mark.quick(531)
 @pytest.mark.parametrize("which", DERIVATIVES)
 @pytest.mark.parametrize(("make", "x"), points())
 def test_it_has_code_within_a_loop(make: Callable[[], ct.D], x: Any, which: str) -> None:

@@ -227,7 +227,7 @@ REST = [one for one in itertools.product(DTYPES, repeat=2) if one not in QUICK]
 REST += [("bool", one, other) for one, other in itertools.product(DTYPES, repeat=2)]
 
 
-@pytest.mark.quick(22)
+@pytest.mark.quick(11)
 @pytest.mark.parametrize("dtypes", QUICK, ids=",".join)
 def test_words_are_the_same_on_small_and_large_arrays(dtypes):
     words = typed(dtypes)

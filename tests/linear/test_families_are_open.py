@@ -24,16 +24,16 @@ def _bases(node: ast.ClassDef) -> set[str]:
 def families() -> dict[str, Path]:
     """The classes that derive from `Structure`, each with its file."""
     found: dict[str, Path] = {}
+    classes = [(node, path) for path, tree in files().items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     while True:
-        more = {
-            node.name: path
-            for path, tree in files().items()
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef) and node.name not in found and _bases(node) & {"Structure", *found}
-        }
+        more = {node.name: path for node, path in classes if node.name not in found and _bases(node) & {"Structure", *found}}
         if not more:
             return found
         found |= more
+
+
+def _is_type(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"
 
 
 def asked_in(tree: ast.Module) -> list[tuple[int, set[str]]]:
@@ -47,7 +47,7 @@ def asked_in(tree: ast.Module) -> list[tuple[int, set[str]]]:
         asked: list[ast.expr] = []
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
             asked = node.args[1:]
-        elif isinstance(node, ast.Compare) and "type(" in ast.unparse(node):
+        elif isinstance(node, ast.Compare) and any(map(_is_type, ast.walk(node))):
             asked = [node]
         names = {one.id for each in asked for one in ast.walk(each) if isinstance(one, ast.Name)}
         found.append((getattr(node, "lineno", 0), names | {n for name in names for n in tuples.get(name, ())}))

@@ -355,6 +355,7 @@ def test_gamma_functions_of_negative_numbers_lose_less_than_half_a_unit_of_x_abo
         assert error(value, exact, dtype) <= most, (op, one, value)
 
 
+@pytest.mark.quick(5)
 @BOTH
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 6])
 def test_polygamma(order, dtype):
@@ -419,6 +420,7 @@ def test_products_with_powers_of_two_are_rounded_once(dtype, whole):
     assert same(Compiled(op_function("ldexp"), [dtype, whole])(x, n)[0], run(op_function("ldexp"), x, n)[0])
 
 
+@pytest.mark.quick(30)
 @pytest.mark.parametrize("op", OPS)
 def test_no_function_calls_the_c_library(op):
     """The assembly calls nothing but what the module defines."""

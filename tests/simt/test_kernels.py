@@ -23,6 +23,7 @@ def test_gradients_are_those_of_differences_of_threads(name):
     assert_gradients(*CASES[name])
 
 
+@pytest.mark.quick(5)
 @pytest.mark.parametrize("name", ["guarded", "blur", "tree", "slots", "product", "tiled", "heat", "digits", "permuted"])
 def test_laws_of_derivatives(name):
     launch, args = CASES[name]

@@ -44,6 +44,7 @@ def test_gradients_are_those_of_differences_of_threads(name):
     assert_gradients(launch, args)
 
 
+@pytest.mark.quick(4)
 @pytest.mark.parametrize("name", ["matmul", "scaled_product", "saxpy", "triangle", "product", "scattered", "own_memory"])
 def test_laws_of_derivatives(name):
     launch, args, _ = LOOPS[name]

@@ -704,6 +704,7 @@ def test_a_hostile_program_is_numpys_or_refused(name: str) -> None:
         assert compare(loaded(name), *POINT, unroll=0) == wanted
 
 
+@pytest.mark.quick(37)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
 def test_its_derivative_is_that_of_differences(name: str) -> None:
     fn, kept = loaded(name), copy.deepcopy(POINT)

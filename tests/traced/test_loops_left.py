@@ -381,6 +381,7 @@ def wt_try(x: Any) -> Any:
         pass
 
 
+@pytest.mark.quick(15)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_are_left_as_in_python(name: str) -> None:
     for x in POINTS:

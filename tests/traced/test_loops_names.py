@@ -305,6 +305,7 @@ def del_before_loop(x: Any) -> Any:
     return x
 
 
+@pytest.mark.quick(14)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_names_in_loops_are_pythons(name: str) -> None:
     for x in POINTS:

@@ -391,6 +391,7 @@ def gradient_descent(x: Any) -> Any:
     return y, -1
 
 
+@pytest.mark.quick(15)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_with_loops_are_pythons(name: str) -> None:
     for x in POINTS:

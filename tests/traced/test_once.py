@@ -357,6 +357,7 @@ def rev_twice(x: Any) -> Any:
     return s
 
 
+@pytest.mark.quick(13)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_functions_inside_are_pythons(name: str) -> None:
     for x in POINTS:

@@ -162,6 +162,7 @@ PROGRAMS: dict[Any, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
+@pytest.mark.quick(7)
 @pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
 def test_programs_by_slices_are_one_loop_and_have_numpys_values_and_derivatives(fn: Any) -> None:
     args = PROGRAMS[fn]

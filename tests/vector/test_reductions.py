@@ -124,6 +124,7 @@ def test_scans_and_softmax(engine: str, name: str, data: Any) -> None:
         close(f(x), want, False)
 
 
+@pytest.mark.quick(12)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("order", [None, 2, 1, 0, 3, 2.5, -1, -2, 0.5, np.inf, -np.inf, "fro"])
