@@ -156,7 +156,7 @@ FULL = ("engine", "scalar", "drawn", "docs", "examples")  # what is about compil
 
 @pytest.fixture(autouse=True)
 def _quick_code(request):
-    """Named engines compile quick code, which has the bits of full code, outside of the folders that are `FULL`; not with --slow."""
+    """Outside of `FULL` folders named engines compile quick code, which has the bits of full code; not with --slow."""
     tiers = sys.modules.get("catad.engine.cpu.run.tiers")
     options, folder = request.config.option, request.path.parent.name
     if tiers is None or options.slow or "CATAD_ENGINE" in os.environ or folder in FULL:

@@ -91,6 +91,24 @@ def no_such_operation_on_truth(name: str, wire: object) -> str:
     )
 
 
+def no_such_casting(casting: object) -> str:
+    return text(
+        "there is no such way of casting",
+        given=f"ct.astype(dtype, casting={casting!r})",
+        expected="'unsafe', which converts every number, or 'same_value', which refuses integers that the dtype does not hold",
+    )
+
+
+def not_integers_to_integers(own: object, dtype: object) -> str:
+    return text(
+        "casting='same_value' converts integers to integers",
+        given=f"{own} to {dtype}",
+        expected="an integer or bool dtype, and an integer dtype",
+        do="write ct.astype(dtype), or round first",
+        where="ct.astype",
+    )
+
+
 def number_out_of_range(number: object, dtype: object) -> str:
     return text(
         f"a Python number does not fit the dtype that it takes here, {dtype}",

@@ -17,7 +17,7 @@ from catad.spaces import Tensor
 from catad.terms import D
 from catad.traced.decisions import unroll_for
 from catad.traced.masked import Masked, same_mask
-from catad.traced.operators import assign, cast, fitted
+from catad.traced.operators import assign, fitted, operand
 from catad.traced.ragged import Ragged
 from catad.traced.ragged_ops import entry_of, filled
 from catad.traced.recorder import Var
@@ -222,7 +222,7 @@ def setitem(x: Any, key: Any, value: Any) -> None:
     var = var_of(trace, value)
     check_write(x, var)
     if var.weak is not None:
-        var = cast(trace, var, x.dtype)
+        var = operand(trace, var, x.dtype)
     region = trace.region
     x.write(computed(region, found.write, (x.var_, *found.indices, var)))
 

@@ -181,6 +181,8 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, ca
     """One line, with the operands cast to what NumPy computes in."""
     numbers = [_is_number(arg) for arg in args]
     vars_ = [None if number else var_of(trace, arg) for number, arg in zip(numbers, args, strict=True)]
+    if ufunc in COMPARISONS:  # with integers of any dtype they are exact
+        vars_ = [_cast(trace, var, np.dtype(np.int64)) if var and _is_late_int(var) else var for var in vars_]
     types = tuple([_type_of(arg, var) for arg, var in zip(args, vars_, strict=True)])
     weak = all(isinstance(one, type) for one in types) or (
         all(isinstance(one, type) or one.kind == "b" for one in types) and any(isinstance(one, type) for one in types)
@@ -199,7 +201,7 @@ def _recorded(trace: Trace, ufunc: np.ufunc, args: Sequence[Any], asked: Any, ca
             kept.append((type(arg).__name__, arg, str(arg)))
         else:
             if var.weak and var.space.dtype != dtype:
-                var = _cast(trace, var, dtype)
+                var = operand(trace, var, dtype)
             kept.append(None)
             at.append(var)
     term = _term(ufunc, tuple(kept))
@@ -235,6 +237,9 @@ def _is_number(arg: Any) -> bool:
     return isinstance(arg, (bool, int, float)) and not isinstance(arg, np.generic)
 
 
+COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+
+
 def _number_beside(ufunc: np.ufunc, number: Any, dtype: np.dtype[Any], vars_: Sequence[Var | None]) -> Any:
     """None where the dtype holds a Python number; in a comparison its fixed result; else NumPy's error."""
     if dtype.kind not in "iu" or isinstance(number, bool):
@@ -243,7 +248,7 @@ def _number_beside(ufunc: np.ufunc, number: Any, dtype: np.dtype[Any], vars_: Se
     if info.min <= number <= info.max:
         return None
     other = next((var for var in vars_ if var is not None), None)
-    if ufunc in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal) and other is not None:
+    if ufunc in COMPARISONS and other is not None:
         sample = np.zeros((), other.space.dtype)
         first = vars_[0] is None
         return Uniform(ufunc(number, sample) if first else ufunc(sample, number), other.space.shape)
@@ -251,8 +256,8 @@ def _number_beside(ufunc: np.ufunc, number: Any, dtype: np.dtype[Any], vars_: Se
 
 
 @lru_cache(256)
-def _astype(dtype: np.dtype[Any]) -> D:
-    return late().astype(dtype)
+def _astype(dtype: np.dtype[Any], casting: str) -> D:
+    return late().astype(dtype, casting)
 
 
 def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
@@ -260,8 +265,24 @@ def _cast(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
         return var if var.weak is None else Var(trace.region, trace.region.own(var).wire, None, var.constant)
     if var.weak is not None and var.constant is not None and dtype.kind in "iu" and not isinstance(var.constant, Uniform):
         np.asarray(var.constant.item(), dtype)  # NumPy's own error where the dtype does not hold the number
-    made: Var = computed(trace.region, _astype(dtype), var)
+    made: Var = computed(trace.region, _astype(dtype, "unsafe"), var)
     return made
+
+
+def operand(trace: Trace, var: Var, dtype: np.dtype[Any]) -> Var:
+    """The variable in the dtype in which an operation takes it, or an array that is written into.
+
+    A Python int that narrower integers do not hold is an error where the function runs, as in NumPy.
+    """
+    if not _is_late_int(var) or dtype.kind not in "iu" or var.space.dtype == dtype:
+        return _cast(trace, var, dtype)
+    made: Var = computed(trace.region, _astype(dtype, "same_value"), var)
+    return made
+
+
+def _is_late_int(var: Var) -> bool:
+    """A Python int that is known when the function runs."""
+    return var.weak is int and var.constant is None
 
 
 cast = _cast

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from catad.scalar import Function
 from catad.spaces import as_dtype, flatten, rebuild
 from catad.terms import D, Fork, is_function, morphism, then
 from catad.vector.map import LEAFWISE, Map, MapOf, named
+from catad.vector.same_value import SameValue
 
 if TYPE_CHECKING:
     from catad.wiring import Builder, Wires
@@ -147,12 +148,13 @@ def times(number: Any) -> D:
 
 
 @constructor()
-def astype(dtype: Any) -> D:
+def astype(dtype: Any, casting: Literal["unsafe", "same_value"] = "unsafe") -> D:
     """Conversion to a dtype; between floating dtypes it is linear, to and from integers its derivative is zero.
 
     Shapes stay; a product is converted leaf by leaf. Dtypes are those of spaces. Conversion to integers cuts towards zero;
-    numbers beyond them become the nearest integer, and NaN the least. Raises `SpaceError` for a name that is no dtype of a
-    space.
+    numbers beyond them become the nearest integer, and NaN the least. With `casting="same_value"` integers become integers, and
+    one that the dtype does not hold is a `NumberRangeError`, as in NumPy 2.4. Raises `SpaceError` for a name that is no dtype of
+    a space, and `ArgumentError` for another way of casting.
 
     >>> import catad as ct
     >>> ct.astype("float32")(1.5)
@@ -160,6 +162,10 @@ def astype(dtype: Any) -> D:
     """
     dtype = as_dtype(dtype)
     function = Function.make(1, [scalar.cast(dtype, scalar.param(0))], name=f"astype_{dtype}")
+    if casting == "same_value":
+        return SameValue(dtype, function)
+    if casting != "unsafe":
+        raise errors.ArgumentError(errors.no_such_casting(casting))
     return Leafwise(f"ct.astype({str(dtype)!r})", function)
 
 

@@ -128,6 +128,7 @@ BOXES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "FoldByBin": (FoldByBin(MOST, 4), (INDEX, LINE)),
     "Gathered": (Gathered(ROWS), (INDEX, X)),
     "Given": (ct.primitive.function(length, lambda a, b: a), (LINE, ORDERED)),
+    "Fits": (ct.astype("int8", casting="same_value"), (INDEX,)),
     "InRange": (InRange(4), (INDEX,)),
     "Iota": (ct.fork(ct.id, ct.iota(6)) >> ct.map(lambda x, k: x * k), (LINE,)),
     "LastOnly": (LastOnly(1, 4), (INDEX,)),
@@ -321,6 +322,14 @@ def test_threads_that_meet_in_a_cell_are_told_late_or_in_place(name: str, index:
             f(*bad)
             assert not GPU._looks
     fake.late = False
+
+
+def test_integers_that_a_dtype_does_not_hold_are_told() -> None:
+    f = ct.astype("int8", casting="same_value")
+    with ct.use_engine("cuda", checks="now"):
+        assert f(*there((np.array([127, -128]),))).tolist() == [127, -128]
+        with pytest.raises(ct.errors.NumberRangeError, match="-129"):
+            f(*there((np.array([3, -129]),)))
 
 
 def test_code_that_waits_is_refused_on_the_array_code_too() -> None:

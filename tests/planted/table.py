@@ -499,4 +499,18 @@ BUGS = [
         "second is not None",
         "traced/test_appended.py",
     ),
+    Bug(
+        "a Python int that narrower integers do not hold wraps around",
+        "engine/cpu/whole/indexed.py",
+        'text.fail(w.set(f"icmp uge i64 {position}, {box.size}"))',
+        'text.fail(w.set(f"icmp ugt i64 {position}, {2 * box.size}"))',
+        "traced/test_ints_beside_narrow_arrays.py",
+    ),
+    Bug(
+        "integers are compared in the narrower dtype",
+        "traced/operators.py",
+        "vars_ = [_cast(trace, var, np.dtype(np.int64)) if var and _is_late_int(var) else var for var in vars_]",
+        "pass",
+        "traced/test_ints_beside_narrow_arrays.py",
+    ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
 from catad.spaces import Tensor
 from catad.vector.index import Ended, InRange
+from catad.vector.same_value import Fits
 from catad.vector.segmented import Numbered
 
 _INT = np.dtype(np.int64)
@@ -69,7 +71,7 @@ def unnoted(device: Device, arrays: int) -> Any:
 
 
 class RangeCheck:
-    """An array of integers, passed on; those not in `least <= number < size` raise an error when the host looks.
+    """An array of integers, passed on; those not in `least <= number < least + size` raise an error when the host looks.
 
     `error` makes it of the least and the greatest of them.
     """
@@ -94,7 +96,7 @@ class RangeCheck:
             how = layout(self.stage, [strides])
             assert how is not None
             least, size = self.range
-            found = self.calls[strides] = PointsCall(self.device, how, [0], Checked, (least, size - least))
+            found = self.calls[strides] = PointsCall(self.device, how, [0], Checked, (least, ctypes.c_int64(size).value))
         return found
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
@@ -128,9 +130,14 @@ def in_range(device: Device, box: InRange, ins: tuple[Tensor, ...]) -> RangeChec
     return indices(device, 0, box.size, ins[0], errors.index_out_of_range)
 
 
+def fits(device: Device, box: Fits, ins: tuple[Tensor, ...]) -> RangeCheck:
+    """`Fits`."""
+    return RangeCheck(device, box.least, box.size, ins[0], box.error)
+
+
 def indices(device: Device, least: int, size: int, space: Tensor, said: Callable[..., str]) -> RangeCheck:
     """A check of indices whose error `said` writes, of the least and the greatest of them and the size."""
-    return RangeCheck(device, least, size, space, lambda low, high: errors.IndexRangeError(said(low, high, size)))
+    return RangeCheck(device, least, size - least, space, lambda low, high: errors.IndexRangeError(said(low, high, size)))
 
 
 class EndedCheck(RangeCheck):

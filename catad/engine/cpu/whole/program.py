@@ -48,6 +48,7 @@ from catad.vector.fold import Fold
 from catad.vector.index import InRange
 from catad.vector.loop import Waiting
 from catad.vector.overwrite import Added, AddedAt, Overwritten, OverwrittenAt
+from catad.vector.same_value import Fits
 from catad.vector.shape import Concatenate
 from catad.wiring import Box, Wiring
 
@@ -67,6 +68,7 @@ WRITERS: dict[type[Primitive], Write] = {
     ScatterAdded: scatter_added,
     FlatIndex: flat_index,
     InRange: in_range,
+    Fits: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
     DotWithin: dot_within,
 }
@@ -83,6 +85,7 @@ CHANGED: dict[type[Primitive], Callable[[Box], dict[int, int]]] = {
     AddedAt: lambda box: {0: 1},
     ClearedAt: lambda box: {0: 1},
     InRange: lambda box: {0: 0},
+    Fits: lambda box: {0: 0},
 }
 """Which results of a box may lie where which arguments do, by the kind of the box."""
 

@@ -1,0 +1,75 @@
+"""Conversion of integers to a dtype that holds them; another number is an error, as with `casting="same_value"` in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from catad import errors
+from catad.boxes import box
+from catad.scalar import Function
+from catad.spaces import Tensor, flatten, rebuild
+from catad.terms import D
+from catad.vector.index import Integers, outside
+from catad.vector.map import Map
+
+if TYPE_CHECKING:
+    from catad.wiring import Builder, Wire, Wires
+
+
+@box
+class Fits(Integers):
+    """Integers, passed on; raises where one is not in `least <= number < least + size`, which are those that a dtype holds."""
+
+    dtype: str
+    least: int
+    size: int
+    arity = 1
+
+    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return ins
+
+    def evaluate(self, xp: Any, *arrays: Any) -> Any:
+        (numbers,) = arrays
+        if numbers.size:
+            low, high = int(xp.min(numbers)), int(xp.max(numbers))
+            if low < self.least or high >= self.least + self.size:
+                raise self.error(*outside(numbers, self.least, self.least + self.size))
+        return numbers
+
+    def error(self, low: int, high: int) -> errors.NumberRangeError:
+        """What is raised for numbers that do not fit, of which these are the least and the greatest."""
+        return errors.NumberRangeError(errors.number_out_of_range(low if low < self.least else high, self.dtype))
+
+    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
+        return b.add(self, *ins)
+
+
+class SameValue(D):
+    """`ct.astype(dtype, casting="same_value")`, leaf by leaf."""
+
+    __slots__ = ("box", "dtype")
+
+    def __init__(self, dtype: np.dtype[Any], function: Function) -> None:
+        self.dtype, self.box = dtype, Map(function)
+
+    def data(self) -> Hashable:
+        return self.dtype
+
+    def lay_out(self, b: Builder, x: Wires) -> Any:
+        return rebuild(b.space(x), [self._converted(b, wire) for wire in flatten(x)])
+
+    def _converted(self, b: Builder, wire: Wire) -> Any:
+        own = wire.space.dtype
+        if own.kind not in "iub" or self.dtype.kind not in "iu":
+            raise errors.SpaceError(errors.not_integers_to_integers(own, self.dtype))
+        if not np.can_cast(own, self.dtype):
+            given, held = np.iinfo(own), np.iinfo(self.dtype)
+            least = max(given.min, held.min)
+            wire = b.add(Fits(str(self.dtype), least, min(given.max, held.max) + 1 - least), wire)[0]
+        return b.add(self.box, wire)[0]
+
+    def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:
+        return f"ct.astype({str(self.dtype)!r}, casting='same_value')"
