@@ -19,6 +19,7 @@ from pathlib import Path
 from .table import BUGS, Bug
 
 ROOT = Path(__file__).parents[2]
+LIMIT = 900  # seconds, many times what the named tests take
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "build", "dist", "out")
 
 
@@ -36,7 +37,10 @@ def run(folder: Path, tests: list[str], processes: str) -> str | None:
     command = [sys.executable, "-m", "pytest", "-x", "-n", processes, "-p", "no:cacheprovider", *tests]
     env = {**os.environ, "PYTHONPATH": str(folder), "HYPOTHESIS_PROFILE": "ci", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("CATAD_TESTS_CACHE", None)
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=3600)
+    try:
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"{tests[0] if tests else 'the suite'}, which does not end within {LIMIT} s"
     if done.returncode in (0, 5):
         return None
     found = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)

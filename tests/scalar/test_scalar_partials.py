@@ -89,7 +89,6 @@ def agree(found, expected, floor, tolerance):
         assert abs(mp.mpf(float(a)) - b) <= tolerance * abs(b) + floor, (float(a), b)
 
 
-@pytest.mark.quick(14)
 @pytest.mark.parametrize("name", sorted(UNARY))
 def test_first_derivatives_to_the_ends_of_the_domain(name):
     f, points = UNARY[name]
@@ -102,7 +101,6 @@ def test_first_derivatives_to_the_ends_of_the_domain(name):
 SECOND = sorted(set(UNARY) - {"neg", "abs", "degrees", "radians", "square"})
 
 
-@pytest.mark.quick(10)
 @pytest.mark.parametrize("name", SECOND)
 def test_derivatives_of_derivatives(name):
     f, points = UNARY[name]
