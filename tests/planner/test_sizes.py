@@ -165,7 +165,7 @@ def test_three_searches_for_eleven_sizes(name: str, way: str, result: str, searc
         for n, own in plans.items():
             best = cache.of_structure(met[n].structure, asked)
             assert spent(own, asked) <= 1.15 * spent(best, asked), (n, own.choice, best.choice)
-            assert own.exact or own.stopped == sizes.STOPPED or own is best
+            assert own.exact or own.stopped == sizes.STOPPED or own == best
 
 
 def test_calls_search_three_times(searches: dict[str, int]) -> None:
