@@ -81,8 +81,7 @@ def linear_graph(
     known = {*inputs, *[k for node in nodes for k in node.outs]}
     outputs = tuple([number[k] if number.get(k, -1) in known else -1 for k in floats])
     ends = tuple([wiring.wires[k] for k in floats])
-    kept = _reached(nodes, inputs)
-    network = Network(tuple(spaces), inputs, tuple(kept), outputs, ends, tuple([w.space for w in slot_wires]))
+    network = Network(tuple(spaces), inputs, tuple(nodes), outputs, ends, tuple([w.space for w in slot_wires]))
     return results, network, slot_wires
 
 
@@ -177,17 +176,6 @@ def _nodes(
         made.append(Node((part, tuple([numbers[k] for k in own])), reads, writes))
         reads = writes
     return made
-
-
-def _reached(nodes: Sequence[Node], inputs: tuple[int, ...]) -> list[Node]:
-    """The nodes that some input reaches, with unreached arguments taken as they are: zero."""
-    live = set(inputs)
-    kept = []
-    for node in nodes:
-        if not live.isdisjoint(node.ins):
-            live.update(node.outs)
-            kept.append(node)
-    return kept
 
 
 def as_chain(network: Network) -> Structure:

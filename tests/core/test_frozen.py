@@ -201,3 +201,17 @@ def test_a_function_that_calls_itself() -> None:
         return 1.0 if n == 0 else x * power(x, n - 1)
 
     assert np.array_equal(ct.map(lambda p: power(p[0], 3))(PAIR), PAIR[0] ** 3)
+
+
+CALLS = 0
+
+
+def counting(t: Any) -> Any:
+    global CALLS
+    CALLS += 1
+    return t * 2.0, ct.scale(t * 0.0 + 2.0)
+
+
+def test_a_function_that_assigns_globals_works_on_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "CALLS", 0)
+    assert np.array_equal(ct.D(counting)(X), X * 2) and CALLS > 0

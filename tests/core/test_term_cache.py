@@ -14,7 +14,8 @@ import catad as ct
 from catad import term_cache
 from catad.engine import program
 from catad.recent import Recent
-from catad.term_cache import cache_of
+from catad.term_cache import Entry, TermCache, cache_of
+from catad.trip_counts import TripCount, assuming
 
 ENGINES = ("reference", "cpu")
 HALVE = ct.while_loop(ct.map(lambda x: x > 1.0), ct.map(lambda x: x / 2.0))
@@ -33,6 +34,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     monkeypatch.setattr(program.Program, "__init__", counted)
     return found
+
+
+def test_an_entry_is_that_of_the_numbers_of_steps_that_are_assumed() -> None:
+    cache, loops = TermCache(0), [(("loop", TripCount(n, "exact")),) for n in (3, 5)]
+    for own in loops:
+        cache.put("key", Entry(own[0][1].steps, own))
+    for own in loops:
+        with assuming(dict(own)):
+            found = cache.get("key")
+            assert found is not None and found.value == own[0][1].steps
+    with assuming({"loop": TripCount(4, "exact")}):
+        assert cache.get("key") is None
 
 
 # -- equal terms

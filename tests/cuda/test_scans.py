@@ -124,6 +124,7 @@ PRODUCT = ct.scan(lambda a, b: a * b, 1.0)
         np.where(np.arange(600) < 300, 0.5, 2.0),  # in tiles, totals underflow and overflow; states do not
         np.where(np.arange(600) % 200 < 100, 1e200, 1e-200),
         np.where(np.arange(600) % 2 < 1, 1e200, 1e-200),
+        np.repeat([1.0, 1e-30, 1e30, 1.0], [100, 10, 20, 470]),  # totals overflow; nothing underflows, no state overflows
         np.where(np.arange(600) == 3, 0.0, 1e10),  # nothing but zeros after the first one
         np.where(np.arange(600) == 400, np.inf, 1.01),
         np.where(np.arange(600) == 400, np.nan, 1.01),

@@ -231,3 +231,12 @@ def test_a_transpose_is_made_once_and_is_not_pickled() -> None:
     assert structure.T is structure.T and structure == structure.T.T
     again = pickle.loads(pickle.dumps(structure))
     assert again == structure and "_transpose" not in vars(again)
+
+
+@pytest.mark.parametrize("engine", ["reference", "cpu"])
+def test_a_weighted_gather_adds_back_by_its_weights(engine: str) -> None:
+    x, i, w = np.arange(1.0, 6.0), np.array([2, 0, 0, 1]), np.array([1.0, -2.0, 3.0, 0.5])
+    with ct.use_engine(engine):
+        J = ct.jacobian(lambda x: (x * x)[i])(x)
+        assert J.kind == "weighted gather"
+        np.testing.assert_array_equal(J.T(w), [2.0, 2.0, 6.0, 0.0, 0.0])

@@ -105,6 +105,9 @@ def test_what_is_alive_is_counted() -> None:
     constant = ct.fork(ct.const(np.ones((100, 100))), ct.id) >> ct.einsum("ij,j->i")
     assert peak_of(constant, ct.f64[100]) == 1600
     assert peak_of(ct.checkpoint(SUMS >> SUMS) >> SUMS, ct.f64[100]) == 2400
+    step, one = ct.map(lambda s, g, u: s * g + u) >> ct.fork(ct.id, ct.id), ct.f64[100]
+    inside = peak_of(step, ct.Product((one, one, one)))  # beside a step there is all that the steps give
+    assert peak_of(ct.sweep(step, 7), ct.Product((one, one, ct.f64[7, 100]))) == 800 + 800 + 5600 + inside + 5600
 
 
 def test_a_checkpoint_frees_what_it_was_given() -> None:

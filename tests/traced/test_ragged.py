@@ -480,3 +480,9 @@ def test_float32_stays_and_weak_numbers_are_weak() -> None:
         return y, (x[:3] * c)
 
     assert compare(f, VECTOR.astype(np.float32), 1.5) == "equal"
+
+
+@pytest.mark.parametrize("text", ["x[i::-1][1]", "x[: i + 1][::-1][1]", "x[i - 1 :][::-1][1]", "x[i:][-2]"])
+def test_an_entry_of_a_slice_with_a_step(text: str) -> None:
+    f = module(f"def f(x):\n    y = x.copy()\n    for i in range(1, 6):\n        y[i] = {text} * x[i]\n    return y\n").f
+    assert compare(f, VECTOR[:7], unroll=0) == "equal"

@@ -253,3 +253,10 @@ def test_a_batch_of_keys() -> None:
         got = ct.map(f)(X, J, V)
         np.testing.assert_allclose(got, np.stack([f(*xs) for xs in zip(X, J, V, strict=True)]), rtol=1e-15)
     same(ct.map(ct.at[1:, 0].set)(X, V[:, :, 0]), np.stack([ct.at[1:, 0].set(x, v) for x, v in zip(X, V[:, :, 0], strict=True)]))
+
+
+def test_what_is_overwritten_stays_zero_in_reversed_reads() -> None:
+    x = np.arange(1.0, 6.0)
+    for k in range(5):
+        J = ct.jacobian(ct.fork(ct.id, ct.const(0.0)) >> ct.at[k].set >> ct.index[::-1])(x)
+        np.testing.assert_array_equal(J.todense(), (np.eye(5) - np.diag(np.arange(5) == k))[::-1])
