@@ -24,13 +24,13 @@ def way_of(stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequ
     large = sum(out.nbytes for out in outs) >= STREAMED
     if blocked(how):
         return Blocked(how, place, large)
-    if large and _straight(how, outs):
+    if large and straight(how, [out.nbytes for out in outs]):
         how = how._replace(kernel=how.kernel._replace(streaming=True))
     return Call(how, place)
 
 
-def _straight(how: Layout, outs: Sequence[Any]) -> bool:
-    """True where results lie so that whole vectors are aligned.
+def straight(how: Layout, outs: Sequence[int]) -> bool:
+    """True where results of so many bytes lie so that whole vectors are aligned.
 
     The layout is used again for other results of the same shapes: only large ones are sure to be aligned as `buffers` does it.
     """
@@ -39,4 +39,4 @@ def _straight(how: Layout, outs: Sequence[Any]) -> bool:
         return False
     rows = all(loop.strides[first + j] % 64 == 0 for loop in how.loops[:-1] for j in range(len(outs)))
     straight = all(how == "c" for how in kernel.classes[first:]) and not any(how.offsets[first:])
-    return rows and straight and all(out.nbytes >= buffers.LARGE for out in outs)
+    return rows and straight and all(nbytes >= buffers.LARGE for nbytes in outs)

@@ -63,15 +63,17 @@ class Code:
         `work` are the indices that it runs, 0 where this belongs to the run of another function.
         """
         if self.left and work:
-            self._account(work)
+            self.account(work)
         where = table.buffer_info()[0]
         if self.stop is None and len(parts) == 1:
             self.calls[name](where, *parts[0])
         else:
             run_all(self.calls[name], self.stop, where, parts)
 
-    def _account(self, work: int) -> None:
+    def account(self, work: int) -> None:
         """Count a run of quick code; compile in full instead where that pays."""
+        if not self.left:
+            return
         self.runs += 1
         if work >= self.left or self.runs > tiers.RUNS * self.users or not tiers.is_wanted():
             self.complete()

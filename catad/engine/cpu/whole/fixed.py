@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from catad.engine.cpu.nests.nest import Nest
+from catad.engine.cpu.whole.by_address import called
 from catad.engine.cpu.whole.text import Buffer, Text, strides_of
 from catad.engine.stages.layout import FOLDS, LINE, Layout, Ready, layout
 from catad.engine.stages.split_reduction import split_reduction
@@ -85,6 +86,8 @@ def write_stage(
     how = layout(stage, [*strides, *[strides_of(space) for _, space in made]])
     if how is None:
         _write_in_two(text, stage, read, made)
+        return
+    if not same and called(text, how, [None if one is None else one[0] for one in read], [one[0] for one in made]):
         return
     if how.kernel.kind == FOLDS:
         how = how._replace(kernel=how.kernel._replace(kind=LINE))

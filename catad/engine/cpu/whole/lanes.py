@@ -86,7 +86,7 @@ class LanesSweep(CompiledFunction):
         self.size = int(np.prod(shape))
         if type(box) is not Sweep or self.size < LANES or any(leaf.shape for leaf in box.output.leaves if leaf.shape != shape):
             raise CannotPrint("a loop with few lanes", "a block of lanes takes its steps together")
-        text = Text(small=ROOM)
+        text = Text(small=ROOM, calls=False)
         text.times = self.size // LANES
         read = [(Buffer(text.entry(), space.nbytes), space) for space in ins]
         made = [(Buffer(text.entry(), space.nbytes), space) for space in self.outs]
@@ -108,6 +108,6 @@ class LanesSweep(CompiledFunction):
         given = as_they_lie(arrays)
         outs = [empty(space.shape, space.dtype) for space in self.outs]
         error = np.zeros(2, np.int64)
-        table = packed([*map(address, given), *map(address, outs), address(error), address(error), *self.rest])
+        table = packed([*map(address, given), *map(address, outs), address(error), address(error), 1, *self.rest])
         self.code.run("kernel", table, threads.chunks(self.size, LANES, LANES), self.work)
         return outs[0] if len(outs) == 1 else outs

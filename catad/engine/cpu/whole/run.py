@@ -14,6 +14,7 @@ from catad.engine.backend import Step
 from catad.engine.cpu.engine import SMALL, THREADED
 from catad.engine.cpu.run import blas
 from catad.engine.cpu.run.kernel import packed
+from catad.engine.cpu.run.threads import get_num_threads
 from catad.engine.cpu.whole import bounded as bounded  # its writers are known by being imported
 from catad.engine.cpu.whole import by_bin as by_bin
 from catad.engine.cpu.whole import orders as orders
@@ -63,7 +64,21 @@ class Whole(CompiledFunction):
         self.unchecked = text.checks  # boxes within check the values of a first call of the array code
         self.constants, self.errors, self.outsiders = text.constants, text.errors, text.outsiders
         functions = [*map(blas.address, text.externals), *[one.address for one in text.outsiders]]
-        self.rest = [*text.lengths, *functions, *map(address, text.constants)]
+        self.kernels, self.first = text.kernels, [*text.lengths, *functions]
+        self.quick = [(code, work) for (code, _), work in text.kernels.items() if work]  # code that may be compiled in full later
+        self.rest = self._rest()
+
+    def _rest(self) -> list[int]:
+        """What the table has after the addresses of a call."""
+        kernels = [code.modules[-1].address(name) for code, name in self.kernels]
+        return [*self.first, *kernels, *map(address, self.constants)]
+
+    def _settle(self) -> None:
+        """Compile kernels in full that have run often enough."""
+        for code, work in self.quick:
+            code.account(work)
+        self.quick = [(code, work) for code, work in self.quick if code.left]
+        self.rest = self._rest()
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         if self.unchecked:
@@ -73,7 +88,9 @@ class Whole(CompiledFunction):
         outs = [make(shape, dtype) for make, shape, dtype in self.made]
         error = np.zeros(2, np.int64)
         room = buffers.empty((self.room,), _BYTES) if self.room else error
-        places = [*map(address, given), *map(address, outs), address(room), address(error), *self.rest]
+        if self.quick:
+            self._settle()
+        places = [*map(address, given), *map(address, outs), address(room), address(error), get_num_threads(), *self.rest]
         try:
             self.code.run("kernel", packed(places), [()], self.work)
         finally:

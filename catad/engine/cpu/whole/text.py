@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from catad.engine.cpu.nests.nest import METADATA
+from catad.engine.cpu.run.kernel import Code
 from catad.engine.text.numbers import cast, load, memory_type, store
 from catad.errors import CannotPrint
 from catad.scalar.llvm_writer import Writer, literal
@@ -45,10 +46,13 @@ class Laid(NamedTuple):
 
 
 class Text:
-    """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`."""
+    """The function while it is being written. It reads addresses and lengths from a table, in the order of `entries`.
 
-    def __init__(self, small: int = SMALL) -> None:
-        self.w, self.small = Writer(), small
+    `calls` is whether it may call kernels by address.
+    """
+
+    def __init__(self, small: int = SMALL, calls: bool = True) -> None:
+        self.w, self.small, self.calls = Writer(), small, calls
         self.functions: list[str] = []
         self._names: dict[Hashable, int] = {}  # the number of the function for what it does
         self._calls: list[int] = []  # of each function
@@ -56,6 +60,7 @@ class Text:
         self.lengths: list[int] = []
         self.externals: list[str] = []
         self.outsiders: list[Any] = []  # functions of Python that are called
+        self.kernels: dict[tuple[Code, str], int] = {}  # compiled functions that are called, and the indices of their runs
         self.errors: list[Callable[[int], None]] = []
         self.stack = self.room = self.entries = self.depth = self.boxes = 0
         self.times = 1  # how often what is being written runs, as far as loops of known length say
@@ -93,6 +98,12 @@ class Text:
         self.outsiders.append(function)
         return f"%o{len(self.outsiders) - 1}"
 
+    def kernel(self, code: Code, name: str, work: int) -> str:
+        """The address of a function of compiled code that runs so many indices, an entry of the table."""
+        found = self.kernels.setdefault((code, name), 0)
+        self.kernels[code, name] = found + self.times * work
+        return f"%k{list(self.kernels).index((code, name))}"
+
     def constant(self, array: Any) -> Buffer:
         """A constant array, whose address follows the other entries of the table."""
         self.constants.append(np.ascontiguousarray(array).reshape(np.shape(array)))
@@ -110,8 +121,10 @@ class Text:
         start = [*self._start]
         constants = [f"%c{j}" for j in range(len(self.constants))]
         functions = [*[f"%x_{name}" for name in self.externals], *[f"%o{j}" for j in range(len(self.outsiders))]]
-        for k, name in enumerate(["%ws", "%error", *[f"%n{j}" for j in range(len(self.lengths))], *functions, *constants]):
-            kind = "i64" if name.startswith("%n") else "ptr"
+        functions += [f"%k{j}" for j in range(len(self.kernels))]
+        lengths = [f"%n{j}" for j in range(len(self.lengths))]
+        for k, name in enumerate(["%ws", "%error", "%threads", *lengths, *functions, *constants]):
+            kind = "i64" if name.startswith(("%n", "%threads")) else "ptr"
             start += [f"  {name}p = getelementptr i64, ptr %t, i64 {self.entries + k}", f"  {name} = load {kind}, ptr {name}p"]
         self.w.slots += [*start, *self._rooms]
         kernel = self.w.text("kernel", ", ".join(["ptr noalias readonly %t", *more]))

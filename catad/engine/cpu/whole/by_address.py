@@ -1,0 +1,112 @@
+"""Large passes of a whole program: kernels that serve all sizes, called by address with a table of sizes and strides.
+
+The kernel is that of `nests/`, compiled once for all programs with the same work. Its table is a constant of the program but for
+the addresses, which the program puts into a copy on the stack. Threads share what is large.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+
+import numpy as np
+
+from catad.engine.cpu.blocked import blocked
+from catad.engine.cpu.call import GRAIN, Call
+from catad.engine.cpu.launch import STREAMED, straight
+from catad.engine.cpu.run.stop import run_all
+from catad.engine.cpu.whole.outside import raised
+from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.stages.layout import Layout
+from catad.errors import CannotPrint
+from catad.spaces import Tensor
+
+FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
+
+
+class Shared:
+    """The kernel of a pass on several threads, as a function that compiled code calls with its table."""
+
+    def __init__(self, call: Call) -> None:
+        self.call, self.function = call, _FUNCTION(self._run)  # kept as long as it may be called
+
+    @property
+    def address(self) -> int:
+        """The address of the function."""
+        return ctypes.cast(self.function, ctypes.c_void_p).value or 0
+
+    def _run(self, table: int, error: int) -> None:
+        try:
+            run_all(self.call.code.calls["kernel"], None, table, self.call.ranges())
+        except BaseException as interrupt:
+            raised[error] = interrupt
+
+
+_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequence[Buffer]) -> bool:
+    """Write a call of the kernel of a laid-out pass that reads these arrays, None for loop indices, and writes those.
+
+    False where the pass is better written for its sizes: where it is short, or may run for ever.
+    """
+    work = 1
+    for loop in how.loops:
+        work *= loop.size
+    if not text.calls or work < FROM:
+        return False
+    if text.depth == 1 and blocked(how):
+        raise CannotPrint("a scan along a long line", "it runs in blocks, which threads share")
+    if text.depth == 1 and sum(one.nbytes for one in made) >= STREAMED and straight(how, [one.nbytes for one in made]):
+        how = how._replace(kernel=how.kernel._replace(streaming=True))
+    place, given = list[int](), list[str]()
+    for one in read:
+        place.append(-1 if one is None else len(given))
+        if one is not None:
+            given.append(one.pointer)
+    call = Call(how, place)
+    if call.code.stop is not None:
+        return False
+    _write(text, call, given, [one.pointer for one in made])
+    return True
+
+
+def _write(text: Text, call: Call, given: Sequence[str], made: Sequence[str]) -> None:
+    w, values = text.w, call.table.values
+    end = 8 * len(values)
+    table = w.slot("i64", len(values) + 2)
+    text.copy(text.constant(np.array(values, np.int64)).pointer, table, end)
+
+    def put(at: int, number: str) -> None:
+        w.do(f"store i64 {number}, ptr {text.at(table, (), (), at)}")
+
+    def point(at: int, pointer: str, offset: int = 0) -> None:
+        put(at, w.set(f"ptrtoint ptr {text.at(pointer, (), (), offset)} to i64"))
+
+    for where, k, offset in call.table.reads:
+        point(8 * where, given[k], offset)
+    for where, k, offset in call.table.writes:
+        point(8 * where, made[k], offset)
+    room = None
+    if call.tiled:
+        room = text.buffer(Tensor((call.rows * call.units, max(call.states, 1)), np.int64))
+        point(end, room.pointer)
+        put(end + 8, str(call.units))
+    kernel = text.kernel(call.code, "kernel", call.work)
+    ((first, last, begin, stop),) = call.whole
+
+    def alone() -> None:
+        w.do(f"call void {kernel}(ptr {table}, i64 {first}, i64 {last}, i64 {begin}, i64 {stop})")
+
+    def together() -> None:
+        w.do(f"call void {text.outside(Shared(call))}(ptr {table}, ptr %error)")
+
+    if call.work < GRAIN:
+        alone()
+    else:
+        several = w.set("icmp sgt i64 %threads, 1")
+        w.when(several, together)
+        w.when(w.set(f"xor i1 {several}, true"), alone)
+    if room is not None:
+        w.do(f"call void {text.kernel(call.code, 'finish', 0)}(ptr {table}, i64 0, i64 {call.rows}, i64 0, i64 0)")
+        text.free(room)
