@@ -237,7 +237,7 @@ def fixed(*size: int) -> Any:
 
 
 BUGS: dict[str, tuple[Any, Any]] = {
-    "not moved": (what_stays_is_lost, lambda: (ct.iterate(SWAPPED["one after the other"], 20), (fixed(3), fixed(3)[::-1].copy()))),
+    "not moved": (what_stays_is_lost, lambda: (ct.iterate(SWAPPED["one after the other"], 20), (fixed(3), fixed(2, 3)[1]))),
     "written while read": (written_while_it_is_read, lambda: (at(read_after, fixed(N)), (fixed(N),))),
     "parts left": (parts_of_states_are_left_there, lambda: (ct.sweep(_step(False), 20), ((fixed(4), fixed(2)), (), ()))),
     "nothing added": (every_side_adds_nothing, lambda: (at(edges, fixed(N)), (fixed(N),))),
