@@ -90,7 +90,7 @@ def test_what_is_named_compiled_ahead_or_profiled_is_compiled_in_full(counts, fr
         make(ct.map(lambda a, k=float(k): a * a + k))
     with ct.profile():
         ct.map(lambda a: a * a * a)(x)
-    assert (counts["quick"], counts["compiled"]) == (0, 4)
+    assert (counts["quick"], counts["compiled"]) == (0, 5)  # the whole one is a function and the kernel that it calls
 
 
 def test_quick_code_is_compiled_in_full_where_the_engine_is_named_or_a_profile_is_opened(counts, fresh) -> None:
