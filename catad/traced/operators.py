@@ -345,7 +345,7 @@ def _operand(other: Any) -> bool:
 
 
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
-    """`target op= value`: an array is written into and keeps its dtype; a number is replaced."""
+    """`target op= value`: an array is written into and keeps its dtype, also one without axes; a number is replaced."""
     made = op(target, value)
     if isinstance(target, Ragged):
         target.assign_(made, "same_kind")
@@ -353,7 +353,7 @@ def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
     if isinstance(target, Masked):
         assign(target.full, made.full, "same_kind")
         return target
-    if not isinstance(target, Traced) or not target.ndim:
+    if not isinstance(target, Traced) or not (target.ndim or target.is_view or target.is_array):
         return made
     assign(target, made, "same_kind")
     return target

@@ -39,12 +39,10 @@ def from_lists(trace: Trace, x: Any) -> Traced:
 def contiguous(x: Traced) -> bool:
     """True where NumPy's entries of the array stand side by side in C order, so that any reshape is a view."""
     at = x
-    while at._view is not None:
-        base = at._view.base
-        if not at.size or at._view.keeps_order:
-            at = base
-            continue
-        return False
+    while at._view is not None and at.size > 1:
+        if not at._view.keeps_order:
+            return False
+        at = at._view.base
     return True
 
 
