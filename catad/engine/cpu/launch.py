@@ -21,15 +21,20 @@ def way_of(stage: Ready, place: Sequence[int], arrays: Sequence[Any], outs: Sequ
     how = layout(stage, strides)
     if how is None:
         return InTwo(way_of, buffers.empty, stage, place, arrays, outs)
-    large = sum(out.nbytes for out in outs) >= STREAMED
+    sizes = [out.nbytes for out in outs]
     if blocked(how):
-        return Blocked(how, place, large)
-    if large and straight(how, [out.nbytes for out in outs]):
-        how = how._replace(kernel=how.kernel._replace(streaming=True))
-    return Call(how, place)
+        return Blocked(how, place, sum(sizes) >= STREAMED)
+    return Call(streamed(how, sizes), place)
 
 
-def straight(how: Layout, outs: Sequence[int]) -> bool:
+def streamed(how: Layout, outs: Sequence[int]) -> Layout:
+    """The layout with streaming stores, where results of so many bytes are large and lie so that they can be."""
+    if sum(outs) < STREAMED or not _straight(how, outs):
+        return how
+    return how._replace(kernel=how.kernel._replace(streaming=True))
+
+
+def _straight(how: Layout, outs: Sequence[int]) -> bool:
     """True where results of so many bytes lie so that whole vectors are aligned.
 
     The layout is used again for other results of the same shapes: only large ones are sure to be aligned as `buffers` does it.

@@ -72,8 +72,6 @@ class Code:
 
     def account(self, work: int) -> None:
         """Count a run of quick code; compile in full instead where that pays."""
-        if not self.left:
-            return
         self.runs += 1
         if work >= self.left or self.runs > tiers.RUNS * self.users or not tiers.is_wanted():
             self.complete()

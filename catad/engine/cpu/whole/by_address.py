@@ -7,13 +7,14 @@ the addresses, which the program puts into a copy on the stack. Threads share wh
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from catad.engine.cpu.blocked import blocked
 from catad.engine.cpu.call import GRAIN, Call
-from catad.engine.cpu.launch import STREAMED, straight
+from catad.engine.cpu.launch import streamed
 from catad.engine.cpu.run.stop import run_all
 from catad.engine.cpu.whole.outside import raised
 from catad.engine.cpu.whole.text import Buffer, Text
@@ -50,15 +51,12 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
 
     False where the pass is better written for its sizes: where it is short, or may run for ever.
     """
-    work = 1
-    for loop in how.loops:
-        work *= loop.size
-    if not text.calls or work < FROM:
+    if not text.calls or math.prod([loop.size for loop in how.loops]) < FROM:
         return False
     if text.depth == 1 and blocked(how):
         raise CannotPrint("a scan along a long line", "it runs in blocks, which threads share")
-    if text.depth == 1 and sum(one.nbytes for one in made) >= STREAMED and straight(how, [one.nbytes for one in made]):
-        how = how._replace(kernel=how.kernel._replace(streaming=True))
+    if text.depth == 1:
+        how = streamed(how, [one.nbytes for one in made])
     place, given = list[int](), list[str]()
     for one in read:
         place.append(-1 if one is None else len(given))

@@ -65,7 +65,7 @@ class Whole(CompiledFunction):
         self.constants, self.errors, self.outsiders = text.constants, text.errors, text.outsiders
         functions = [*map(blas.address, text.externals), *[one.address for one in text.outsiders]]
         self.kernels, self.first = text.kernels, [*text.lengths, *functions]
-        self.quick = [(code, work) for (code, _), work in text.kernels.items() if work]  # code that may be compiled in full later
+        self.quick = [(code, work) for (code, _), work in text.kernels.items() if work and code.left]  # compiled in full later
         self.rest = self._rest()
 
     def _rest(self) -> list[int]:
