@@ -42,26 +42,40 @@ def outside(index: Any, least: int, size: int) -> tuple[int, int]:
     return int(bad.min()), int(bad.max())
 
 
-@box
-class InRange(Integers):
-    """An index array, passed on; raises where an index is not in `0 <= index < size`."""
+class Within(Integers):
+    """Base of checks: integers, passed on; raises where one is not in `least <= number < least + size`."""
 
     size: int
+    least = 0
     arity = 1
 
     def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         return ins
 
     def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        (index,) = arrays
-        if index.size:
-            low, high = int(xp.min(index)), int(xp.max(index))
-            if low < 0 or high >= self.size:
-                raise errors.IndexRangeError(errors.index_out_of_range(*outside(index, 0, self.size), self.size))
-        return index
+        (numbers,) = arrays
+        if numbers.size:
+            end = self.least + self.size
+            if int(xp.min(numbers)) < self.least or int(xp.max(numbers)) >= end:
+                raise self.error(*outside(numbers, self.least, end))
+        return numbers
+
+    def error(self, low: int, high: int) -> errors.CatadError:
+        """What is raised for numbers out of range, of which these are the least and the greatest."""
+        raise NotImplementedError
 
     def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
         return b.add(self, *ins)
+
+
+@box
+class InRange(Within):
+    """An index array, passed on; raises where an index is not in `0 <= index < size`."""
+
+    size: int
+
+    def error(self, low: int, high: int) -> errors.CatadError:
+        return errors.IndexRangeError(errors.index_out_of_range(low, high, self.size))
 
 
 @box

@@ -10,9 +10,9 @@ import numpy as np
 from catad import errors
 from catad.boxes import box
 from catad.scalar import Function
-from catad.spaces import Tensor, flatten, rebuild
+from catad.spaces import flatten, rebuild
 from catad.terms import D
-from catad.vector.index import Integers, outside
+from catad.vector.index import Within
 from catad.vector.map import Map
 
 if TYPE_CHECKING:
@@ -20,31 +20,15 @@ if TYPE_CHECKING:
 
 
 @box
-class Fits(Integers):
+class Fits(Within):
     """Integers, passed on; raises where one is not in `least <= number < least + size`, which are those that a dtype holds."""
 
     dtype: str
-    least: int
     size: int
-    arity = 1
+    least: int = 0
 
-    def typed(self, ins: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        return ins
-
-    def evaluate(self, xp: Any, *arrays: Any) -> Any:
-        (numbers,) = arrays
-        if numbers.size:
-            low, high = int(xp.min(numbers)), int(xp.max(numbers))
-            if low < self.least or high >= self.least + self.size:
-                raise self.error(*outside(numbers, self.least, self.least + self.size))
-        return numbers
-
-    def error(self, low: int, high: int) -> errors.NumberRangeError:
-        """What is raised for numbers that do not fit, of which these are the least and the greatest."""
+    def error(self, low: int, high: int) -> errors.CatadError:
         return errors.NumberRangeError(errors.number_out_of_range(low if low < self.least else high, self.dtype))
-
-    def batched(self, b: Builder, ins: tuple[Wire, ...], flags: tuple[bool, ...], size: int) -> tuple[Wire, ...]:
-        return b.add(self, *ins)
 
 
 class SameValue(D):
@@ -68,7 +52,7 @@ class SameValue(D):
         if not np.can_cast(own, self.dtype):
             given, held = np.iinfo(own), np.iinfo(self.dtype)
             least = max(given.min, held.min)
-            wire = b.add(Fits(str(self.dtype), least, min(given.max, held.max) + 1 - least), wire)[0]
+            wire = b.add(Fits(str(self.dtype), min(given.max, held.max) + 1 - least, least), wire)[0]
         return b.add(self.box, wire)[0]
 
     def code(self, part: Callable[[D], str], name: Callable[[Any, str], str]) -> str:

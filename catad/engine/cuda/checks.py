@@ -19,8 +19,7 @@ from catad.engine.stages.layout import Place, Ready, layout
 from catad.engine.text.element import Element
 from catad.engine.text.numbers import cast
 from catad.spaces import Tensor
-from catad.vector.index import Ended, InRange
-from catad.vector.same_value import Fits
+from catad.vector.index import Ended, Within
 from catad.vector.segmented import Numbered
 
 _INT = np.dtype(np.int64)
@@ -125,13 +124,8 @@ class RangeCheck:
         return sum([array.nbytes for array in arrays])
 
 
-def in_range(device: Device, box: InRange, ins: tuple[Tensor, ...]) -> RangeCheck:
-    """`InRange`."""
-    return indices(device, 0, box.size, ins[0], errors.index_out_of_range)
-
-
-def fits(device: Device, box: Fits, ins: tuple[Tensor, ...]) -> RangeCheck:
-    """`Fits`."""
+def in_range(device: Device, box: Within, ins: tuple[Tensor, ...]) -> RangeCheck:
+    """`InRange` and `Fits`."""
     return RangeCheck(device, box.least, box.size, ins[0], box.error)
 
 

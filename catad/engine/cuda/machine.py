@@ -10,7 +10,7 @@ import numpy as np
 from catad.boxes import Primitive
 from catad.engine.cuda.array_code import tell
 from catad.engine.cuda.by_bin import added, multi_fold, scatter
-from catad.engine.cuda.checks import EndedCheck, NumberedCheck, fits, in_range
+from catad.engine.cuda.checks import EndedCheck, NumberedCheck, in_range
 from catad.engine.cuda.flat_index import FlatIndexed
 from catad.engine.cuda.kernel import Device
 from catad.engine.cuda.launch import way_of
@@ -37,7 +37,7 @@ MAKERS: dict[type, Callable[..., Compiled | None]] = {
     AddedAt: added,
     ArgExtremumByBin: positions_by_bin,
     InRange: in_range,
-    Fits: fits,
+    Fits: in_range,
     Ended: EndedCheck,
     FlatIndex: FlatIndexed,
     NumberedByFlags: NumberedCheck,

@@ -14,10 +14,9 @@ from catad.linear.gather import Indexing, ScatterAdded
 from catad.scalar.llvm_writer import literal
 from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
-from catad.vector.index import InRange
+from catad.vector.index import Within
 from catad.vector.keys import Along
 from catad.vector.overwrite import AddedAt, OverwrittenAt
-from catad.vector.same_value import Fits
 
 Array = tuple[Buffer, Tensor]
 _INT, _DOUBLE = np.dtype(np.int64), np.dtype(np.float64)
@@ -166,14 +165,14 @@ def _is_inside(axis: Along) -> bool:
     return all(0 <= at < axis.size for at in ends[axis.kind])
 
 
-def in_range(text: Text, box: InRange | Fits, read: Sequence[Array], made: Sequence[Array]) -> None:
-    """Write an `InRange` or `Fits`; an integer out of range makes the array code run, which raises."""
+def in_range(text: Text, box: Within, read: Sequence[Array], made: Sequence[Array]) -> None:
+    """Write an `InRange` or a `Fits`; an integer out of range makes the array code run, which raises."""
     w, (index, space) = text.w, read[0]
     text.copy(index.pointer, made[0][0].pointer, space.nbytes)
 
     def one(found: list[str]) -> None:
         position = cast(w, load(w, text.at(index.pointer, found, [space.dtype.itemsize]), space.dtype), space.dtype, _INT)
-        if isinstance(box, Fits):
+        if box.least:
             position = w.set(f"sub i64 {position}, {box.least}")
         text.fail(w.set(f"icmp uge i64 {position}, {box.size}"))
 
