@@ -110,6 +110,14 @@ def write_through_view(why: str) -> str:
     )
 
 
+def view_or_copy(x: Any, what: str) -> str:
+    return text(
+        f"{what} gives a view or a copy, and one of the two arrays is read after the other one was written into",
+        given=f"an array of shape {x.shape}; NumPy decides by the order of its entries in memory, which is not known here",
+        do="make the two arrays independent, y = x.reshape(...).copy(), or let x be in C order before, x = x.copy()",
+    )
+
+
 def needs_a_number(stand_in: Any, what: str) -> str:
     var = stand_in.var_
     made = shown(var.place)

@@ -17,6 +17,7 @@ import numpy as np
 from catad import errors
 from catad.frozen import written_by_user
 from catad.terms import D
+from catad.traced import layout
 from catad.traced.masked import Masked
 from catad.traced.naming import captured
 from catad.traced.operators import direct
@@ -154,17 +155,21 @@ def _plain(driver: Driver, function: Any, args: tuple[Any, ...], kwargs: dict[st
     module = getattr(function, "__module__", None) or getattr(getattr(function, "__self__", None), "__module__", "") or ""
     if str(module).partition(".")[0] in ("random",) or str(module).startswith("numpy.random"):
         raise errors.TraceError(errors.random_numbers())
+    is_known = True
     if str(module).partition(".")[0] == "numpy" and any_traced((args, kwargs)):
         known = FUNCTIONS.get(function)
         if known is not None and (function in SHARING or "out" in kwargs or not _all_constant((args, kwargs))):
             return called(known, driver.trace, function.__name__, args, kwargs)
+        is_known = all(map(layout.is_known, layout.arrays_in((args, kwargs))))
         args = tuple([array_of_constant(arg) for arg in args])
         kwargs = {key: array_of_constant(arg) for key, arg in kwargs.items()}
     if str(module).partition(".")[0] not in _KEEP_FUNCTIONS and (type(function) is not type or module == "itertools"):
         args = tuple([followed(driver, arg) for arg in args])
         kwargs = {key: followed(driver, arg) for key, arg in kwargs.items()}
-    made = function(*args, **kwargs)
-    return wrapped(driver, made, (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
+    made = wrapped(driver, function(*args, **kwargs), (*args, *kwargs.values()), getattr(function, "__name__", "a call"))
+    for one in () if is_known else layout.arrays_in(made):
+        layout.forget(one)
+    return made
 
 
 def wrapped(driver: Driver, made: Any, args: tuple[Any, ...], what: str) -> Any:
@@ -186,7 +191,7 @@ def array_of_constant(arg: Any) -> Any:
         constant_ = arg.constant
         if constant_ is None:
             return arg
-        return constant_.item() if arg.var_.weak else constant_
+        return constant_.item() if arg.var_.weak else layout.laid_out(constant_, arg)
     if type(arg) in (list, tuple) and any_traced(arg):
         return type(arg)([array_of_constant(part) for part in arg])
     return arg

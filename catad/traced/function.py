@@ -28,13 +28,14 @@ from catad.traced.decisions import give_up_merging, on_a_path
 from catad.traced.driver import Driver
 from catad.traced.explore import Path, explored, join
 from catad.traced.form import Form, form_of_factors, name_of, takes_the_whole, tree_of_space, visible_signature
+from catad.traced.layout import in_c_order
 from catad.traced.names import load
 from catad.traced.naming import captured
 from catad.traced.opened import Open, measuring
 from catad.traced.pickling import Reference
-from catad.traced.recorder import Findings, Restart, Var, the_trace, tracing
+from catad.traced.recorder import Findings, Restart, Trace, Var, the_trace, tracing
 from catad.traced.rewrite import rewritten
-from catad.traced.stand_in import fresh, var_of
+from catad.traced.stand_in import Traced, fresh, var_of
 from catad.traced.unbound import settled
 from catad.trees import Static, Tree, plain
 from catad.wiring import share
@@ -252,7 +253,7 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
             for k, factor in zip(where, factors, strict=True):
                 tree = form.trees[k]
                 leaves = [
-                    fresh(trace, trace.root.input(space, leaf.said if leaf.kind == "number" else None, names[k] + path))
+                    _argument(trace, trace.root.input(space, leaf.said if leaf.kind == "number" else None, names[k] + path))
                     for space, leaf, path in zip(factor.leaves, _deep(tree, factor), _paths(tree, factor), strict=True)
                 ]
                 inputs.append(rebuild(factor, leaves))
@@ -292,6 +293,11 @@ def traced(function: Function, dom: Space, form: Form) -> Program | Open:
         notes = Notes(arguments=tuple([names[k] for k in where]), result_tree=path.tree, title=title, form=form)
         made: Program = root.close(path.result, list(root.inputs), dom, notes)
     return made
+
+
+def _argument(trace: Trace, var: Var) -> Traced:
+    """The stand-in of an array that is given: a program is of values, and counts them as arrays in C order."""
+    return fresh(trace, var, in_c_order(var.space.ndim))
 
 
 def _opened(path: Path, dom: Space, wanted: Sequence[Var], notes: Notes) -> Open:

@@ -49,6 +49,10 @@ class Key(NamedTuple):
         term: D = at[self.parts].set
         return term
 
+    def like(self, array: Any) -> Any:
+        """The same entries of an array of the same shape, but for where they start."""
+        return array[tuple([0 if part is arg else part for part in self.parts])]
+
 
 def parsed(x: Traced, key: Any) -> Key:
     """A key, with static masks as positions."""
@@ -117,7 +121,7 @@ def _has_stand_in(part: Any) -> bool:
 
 def _bound(end: Any) -> Any:
     """A bound of a slice: a number, since the shape of the result depends on it."""
-    return end.__index__() if isinstance(end, Traced) else end
+    return end.__index__() if isinstance(end, (Traced, bool)) else end
 
 
 def _positions(part: Any) -> list[Any]:
@@ -154,7 +158,7 @@ def getitem(x: Any, key: Any) -> Any:
         return _by_slice(x[rest] if len(rest) > 1 else x, slices[0])
     key = parsed(x, key)
     if key.is_basic and not key.is_number:
-        return Traced(x.trace_, None, View(x, key.read, key.write, key.indices))
+        return Traced(x.trace_, None, View(x, key.read, key.write, key.like, True, key.indices))
     args = (x.var_, *key.indices)
     return fresh(x.trace_, computed(x.trace_.region, key.read, args if key.indices else args[0]))
 

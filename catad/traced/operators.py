@@ -19,6 +19,7 @@ from catad.recent import Recent, remembered
 from catad.scalar.callables import handler_of
 from catad.spaces import Tensor
 from catad.terms import D
+from catad.traced import layout
 from catad.traced.affine import note
 from catad.traced.masked import Masked, common_mask
 from catad.traced.ragged import Ragged
@@ -112,7 +113,15 @@ def pointwise(trace: Trace, ufunc: np.ufunc, *args: Any, dtype: Any = None, cast
     elif dtype is not None or casting != "same_kind":
         _dtypes_of(ufunc, _types(trace, plain), dtype, casting)
         made = made if dtype is None else made.astype(dtype)
+    _lay_out(made, plain)
     return made if mask is None else Masked(mask, made)
+
+
+def _lay_out(made: Any, args: Sequence[Any]) -> None:
+    """Note the order of axes that new arrays have in memory."""
+    for one in made if isinstance(made, tuple) else (made,):
+        if one.ndim > 1 and one.buffer is not None:
+            one.buffer.axes = layout.axes_of_result(args, one.ndim)
 
 
 def resolved(trace: Trace, ufunc: np.ufunc, *args: Any) -> tuple[np.dtype[Any], ...]:
@@ -165,7 +174,9 @@ def direct(trace: Trace, ufunc: np.ufunc, args: tuple[Any, ...]) -> Traced | Non
     term = _plain.get(tuple(key))
     if term is None:
         return None
-    return fresh(trace, trace.region.record(term, at[0] if len(at) == 1 else tuple(at)))
+    made = fresh(trace, trace.region.record(term, at[0] if len(at) == 1 else tuple(at)))
+    _lay_out(made, args)
+    return made
 
 
 def _remember(ufunc: np.ufunc, args: Sequence[Any], vars_: Sequence[Var | None], term: D) -> None:
@@ -301,8 +312,11 @@ def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same
     else:
         dtype = _dtypes_of(np.matmul, _types(trace, (a, b)), dtype, casting)[-1]
     if dtype.kind == "b":
-        return fresh(trace, _cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype))
-    return fresh(trace, _matmul(trace, left, right, dtype))
+        made = _cast(trace, _matmul(trace, left, right, np.dtype(np.int64)), dtype)
+    else:
+        made = _matmul(trace, left, right, dtype)
+    n = made.space.ndim
+    return fresh(trace, made, layout.in_c_order(n) if n < 3 else layout.axes_of_stack((a, b), n))
 
 
 def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:

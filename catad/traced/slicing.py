@@ -111,7 +111,8 @@ def _fixed(x: Traced, axis: int, extent: Extent, n: int) -> Traced:
         return part  # type: ignore[no-any-return]
     places = _places(trace, start, extent.step, n)
     key = along(axis, arg)
-    return Traced(trace, None, View(x, index[key], at[key].set, (places.var_,)))
+    every, first = along(axis, slice(None, None, extent.step)), along(axis, slice(n))
+    return Traced(trace, None, View(x, index[key], at[key].set, lambda s: s[every][first], True, (places.var_,)))
 
 
 def _places(trace: Trace, start: Any, step: int, n: int) -> Traced:

@@ -8,7 +8,7 @@ NumPy's are. Arithmetic and indexing are in `operators.py`, functions of NumPy i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,13 +24,24 @@ if TYPE_CHECKING:
     from catad.traced.aliases import Aliases
 
 
+Axes = tuple[int, ...]
+
+
+def has_one_order(shape: tuple[int, ...]) -> bool:
+    """True where all orders of axes are one: at most one axis has several entries."""
+    return len(shape) < 2 or sum([n != 1 for n in shape]) < 2
+
+
 class Buffer:
     """The memory of an array: the variable that it holds in the region where it was made, and in those inside it."""
 
-    __slots__ = ("aliases", "name", "origin", "place", "region", "var", "was_written")
+    __slots__ = ("aliases", "axes", "name", "origin", "place", "region", "var", "was_written")
 
-    def __init__(self, region: Region, var: Var, origin: str | None = None) -> None:
+    def __init__(self, region: Region, var: Var, origin: str | None = None, axes: Axes | None = None) -> None:
         self.region, self.var, self.origin = region, var, origin
+        self.axes = axes  # in NumPy's memory, the slowest first; None where that is not known
+        if axes is None and has_one_order(var.space.shape):
+            self.axes = tuple(range(var.space.ndim))
         self.name: str | None = None
         self.aliases: tuple[Aliases, ...] = ()  # with what it may be one array
         self.was_written = False
@@ -77,14 +88,15 @@ class Buffer:
 
 class View(NamedTuple):
     """How a stand-in reads its base, and writes into it: terms `base -> view` and `(base, view) -> base`, of the base and
-    further variables."""
+    further variables. `like` makes the same view of an array that has the strides of the base."""
 
     base: Traced
     read: D
     write: D | None
+    like: Callable[[Any], Any] | None
+    keeps_axes: bool  # where they are in C order in the base, they are so in the view
     further: tuple[Var, ...] = ()
     why: str = ""  # it cannot be written through
-    keeps_order: bool = False  # the entries are all those of the base, in the same order
 
 
 class Traced:
@@ -189,6 +201,13 @@ class Traced:
             at = at._view.base
         assert at.buffer is not None
         return at.buffer
+
+    def is_new(self, axes: Axes | None) -> None:
+        """Note that NumPy's array is one of its own, and in which order its axes lie in memory."""
+        if self._view is not None:
+            self.buffer, self._view = Buffer(self.trace_.region, self.var_), None
+        assert self.buffer is not None
+        self.buffer.axes = axes
 
     @property
     def is_view(self) -> bool:
@@ -384,21 +403,24 @@ def _nested(nested: Any, fn: Callable[[Any], Any]) -> Any:
     return tuple([_nested(part, fn) for part in nested]) if isinstance(nested, tuple) else fn(nested)
 
 
-def fresh(trace: Trace, var: Var) -> Traced:
-    """An array of its own that holds a variable."""
-    return Traced(trace, Buffer(trace.region, var))
+def fresh(trace: Trace, var: Var, axes: Axes | None = None) -> Traced:
+    """An array of its own that holds a variable, with its axes in the order in which NumPy has them in memory."""
+    return Traced(trace, Buffer(trace.region, var, None, axes))
 
 
 def constant(trace: Trace, value: Any, weak: type | None = None, origin: str | None = None) -> Traced:
     """A stand-in for an array or a number that depends on no argument."""
     made = value if isinstance(value, Uniform) else np.asarray(value)
-    return Traced(trace, Buffer(trace.region, trace.region.constant(made, weak), origin))
+    axes: Sequence[int] = range(len(made.shape))
+    if not isinstance(made, Uniform) and not made.flags.c_contiguous:
+        axes = sorted(axes, key=lambda axis: -abs(made.strides[axis]))
+    return Traced(trace, Buffer(trace.region, trace.region.constant(made, weak), origin, tuple(axes)))
 
 
 def apply_term(trace: Trace, term: D, value: Any) -> Any:
     """A morphism on stand-ins, arrays and numbers: a line of the program."""
     args = _nested(value, lambda leaf: var_of(trace, leaf))
-    return _nested(computed(trace.region, term, args), lambda var: fresh(trace, var))
+    return _nested(computed(trace.region, term, args), lambda var: fresh(trace, var, tuple(range(var.space.ndim))))
 
 
 def var_of(trace: Trace, value: Any) -> Var:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from catad.traced import layout
 from catad.traced.affine import Affine, form_of, most, note_bounds
 from catad.traced.aliases import Aliases, GiveUp
 from catad.traced.outputs import Whole, element, whole
@@ -77,6 +78,8 @@ class Rows(Steps):
         made, root = fresh(trace, next(entries)), self.array.root
         if made.ndim:  # a view
             made.root.origin = root.origin
+            if layout.is_contiguous(self.array, "C"):
+                made.root.axes = layout.in_c_order(made.ndim)
             made.root.aliases = (Aliases(unroll, (root,), trace.region, at_once=True),)
         return made
 

@@ -20,6 +20,8 @@ INSTANCES: dict[type, Callable[..., Any]] = {}
 ITEMS: dict[type, Callable[..., Any]] = {}
 MASKED_METHODS: frozenset[str] = frozenset(("sum", "mean", "any", "all", "astype", "copy", "round", "clip"))
 SHARING: set[Any] = set()
+SCATTERED: set[Callable[..., Any]] = set()  # meanings of functions that give arrays in another order than C, also of such
+OWN_ORDER: set[Callable[..., Any]] = set()  # meanings that say themselves how their results lie in memory
 
 
 def meaning(*functions: Any, shares: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -33,9 +35,22 @@ def meaning(*functions: Any, shares: bool = False) -> Callable[[Callable[..., An
             FUNCTIONS[function] = fn
             if shares:
                 SHARING.add(function)
+                OWN_ORDER.add(fn)
         return fn
 
     return decorated
+
+
+def scattered(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the function gives arrays in another order than C, also of arrays in C order."""
+    SCATTERED.add(fn)
+    return fn
+
+
+def own_order(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator: the meaning says itself how its results lie in memory."""
+    OWN_ORDER.add(fn)
+    return fn
 
 
 def python_meaning(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

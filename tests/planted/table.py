@@ -513,4 +513,18 @@ BUGS = [
         "pass",
         "traced/test_ints_beside_narrow_arrays.py",
     ),
+    Bug(
+        "arithmetic gives arrays in C order of transposed ones",
+        "traced/layout.py",
+        "    if all(map(keeps_c_order, arrays)):\n        return in_c_order(ndim)",
+        "    if arrays:\n        return in_c_order(ndim)",
+        "traced/test_layouts.py",
+    ),
+    Bug(
+        "a slice with a step counts as an array of its own in memory",
+        "traced/indexing.py",
+        "View(x, key.read, key.write, key.like, True, key.indices)",
+        "View(x, key.read, key.write, lambda s: np.empty_like(key.like(s)), True, key.indices)",
+        "traced/test_layouts.py",
+    ),
 ]

@@ -15,7 +15,7 @@ from catad.traced.operators import cast
 from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh
-from catad.traced.table import meaning
+from catad.traced.table import meaning, scattered
 from catad.vector.shape import concatenate, stack
 
 
@@ -161,6 +161,7 @@ def positions_of(key: Any, n: int) -> Any:
 
 
 @meaning(np.delete)
+@scattered
 def delete(trace: Trace, arr: Any, obj: Any, axis: Any = None) -> Any:
     x = as_traced(trace, arr)
     if axis is None:

@@ -8,15 +8,16 @@ import numpy as np
 
 from catad import errors
 from catad.late import late
+from catad.traced import layout
 from catad.traced.follow import any_traced, wrapped
 from catad.traced.masked import Masked
 from catad.traced.names.reductions import only_if
-from catad.traced.names.shapes import as_traced
+from catad.traced.names.shapes import as_traced, may_be_one
 from catad.traced.operators import assign, cast, common_dtype
 from catad.traced.outputs import pieces
 from catad.traced.recorder import Trace, Uniform
-from catad.traced.stand_in import Traced, checked_array, computed, constant, fresh, var_of
-from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, python_meaning
+from catad.traced.stand_in import Axes, Traced, checked_array, computed, constant, fresh
+from catad.traced.table import FUNCTIONS, meaning, meaning_anywhere, method, own_order, python_meaning, scattered
 from catad.traced.widened import check_dtype
 from catad.vector.shape import concatenate, stack
 
@@ -27,20 +28,31 @@ def _shape(shape: Any) -> tuple[int, ...]:
     return tuple([n.__index__() for n in shape])
 
 
-def _filled(trace: Trace, shape: Any, value: Any, dtype: Any) -> Traced:
-    """An array of one number."""
+def _filled(trace: Trace, shape: Any, value: Any, dtype: Any, axes: Axes | None = None) -> Traced:
+    """An array of one number, in C order or with its axes in another order."""
+    sizes = _shape(shape)
+    axes = layout.in_c_order(len(sizes)) if axes is None else axes
     if isinstance(value, Traced) and value.var_.constant is None:
         var = value.var_ if dtype is None else cast(trace, value.var_, np.dtype(dtype))
-        return fresh(trace, computed(trace.region, late().broadcast_to(_shape(shape)), var))
+        return fresh(trace, computed(trace.region, late().broadcast_to(sizes), var), axes)
     if np.ndim(value):
-        return constant(trace, np.full(_shape(shape), value, dtype))
-    number = checked_array(np.full((), value, dtype))[()]
-    return constant(trace, Uniform(number, _shape(shape)))
+        made = constant(trace, np.full(sizes, value, dtype))
+    else:
+        made = constant(trace, Uniform(checked_array(np.full((), value, dtype))[()], sizes))
+    made.is_new(axes)
+    return made
+
+
+def _axes(shape: Any, order: str) -> Axes:
+    """The order of axes of a new array, by the parameter `order`."""
+    if order not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return layout.in_c_order(len(_shape(shape)))[:: -1 if order == "F" else 1]
 
 
 def _maker(number: Any, function: Any) -> None:
     def made(trace: Trace, shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-        return _filled(trace, shape, number, float if dtype is None else dtype)
+        return _filled(trace, shape, number, float if dtype is None else dtype, _axes(shape, order))
 
     meaning_anywhere(function)(made)
 
@@ -54,6 +66,14 @@ def _pattern(a: Any, dtype: Any) -> tuple[Any, Any]:
     return a, a.dtype if dtype is None else dtype
 
 
+def _filled_like(trace: Trace, a: Any, number: Any, dtype: Any, shape: Any, order: str) -> Traced:
+    """An array of one number like another array."""
+    source, dtype = _pattern(a, dtype)
+    made = _filled(trace, source.shape if shape is None else shape, number, dtype)
+    made.is_new(layout.axes_in(order, source, made.ndim))
+    return made
+
+
 def _liker(number: Any, function: Any) -> None:
     def made(
         trace: Trace,
@@ -65,8 +85,7 @@ def _liker(number: Any, function: Any) -> None:
         *,
         device: Any = None,
     ) -> Any:
-        source, dtype = _pattern(a, dtype)
-        return _filled(trace, source.shape if shape is None else shape, number, dtype)
+        return _filled_like(trace, a, number, dtype, shape, order)
 
     meaning_anywhere(function)(made)
 
@@ -83,7 +102,7 @@ for _number, _function, _like in (
 def full(
     trace: Trace, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
-    return _filled(trace, shape, fill_value, dtype)
+    return _filled(trace, shape, fill_value, dtype, _axes(shape, order))
 
 
 @meaning_anywhere(np.full_like)
@@ -91,8 +110,7 @@ def full_like(
     trace: Trace, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
     device: Any = None,
 ) -> Any:  # fmt: skip
-    source, dtype = _pattern(a, dtype)
-    return _filled(trace, source.shape if shape is None else shape, fill_value, dtype)
+    return _filled_like(trace, a, fill_value, dtype, shape, order)
 
 
 @python_meaning(np.array)
@@ -100,26 +118,51 @@ def array(
     driver: Any, thing: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", ndmin: int = 0, **more: Any
 ) -> Any:
     if not any_traced(thing):
-        plain = np.array(thing, dtype=dtype, ndmin=ndmin)
+        plain = np.array(thing, dtype=dtype, order=order, ndmin=ndmin)  # type: ignore[call-overload]
         return constant(driver.trace, plain) if plain.dtype.kind in "biuf" else plain
-    made: Any = from_nested(driver.trace, thing, dtype)
-    if isinstance(thing, Traced) and copy is not True and made.dtype == thing.dtype and made.ndim >= ndmin:
-        return as_array(thing)
-    while made.ndim < ndmin:
-        made = made[None]
-    return as_array(made)
+    if copy is not True and isinstance(thing, Traced):
+        return _with_axes(_converted(thing, dtype, order, "np.array", may_copy=copy is None), ndmin)
+    return as_array(_with_axes(from_nested(driver.trace, thing, dtype, order), ndmin))
 
 
-@python_meaning(np.asarray, np.ascontiguousarray, np.asanyarray, np.asfortranarray)
+def _with_axes(x: Any, n: int) -> Any:
+    """The array with axes of size 1 in front, so that it has at least n."""
+    return x if x.ndim >= n else as_array(x)[(None,) * (n - x.ndim)]
+
+
+@python_meaning(np.asarray, np.asanyarray)
 def asarray(driver: Any, thing: Any, dtype: Any = None, order: Any = None, **more: Any) -> Any:
     if isinstance(thing, Traced):
-        same = dtype is None or np.dtype(dtype) == thing.dtype
-        made = thing if same and thing.var_.weak is None else thing.astype(thing.dtype if dtype is None else dtype)
-        return as_array(made)
+        return _converted(thing, dtype, order, "np.asarray", may_copy=more.get("copy") is not False)
     if any_traced(thing):
-        return from_nested(driver.trace, thing, dtype)
-    made = np.asarray(thing, dtype=dtype)
+        return from_nested(driver.trace, thing, dtype, order)
+    made = np.asarray(thing, dtype=dtype, order=order)
     return wrapped(driver, made, (thing,), "np.asarray")
+
+
+def _contiguous(function: Any, order: str) -> None:
+    def made(driver: Any, a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+        return _with_axes(asarray(driver, a, dtype, order), 1)
+
+    python_meaning(function)(made)
+
+
+_contiguous(np.ascontiguousarray, "C")
+_contiguous(np.asfortranarray, "F")
+
+
+def _converted(x: Traced, dtype: Any, order: str | None, what: str, may_copy: bool) -> Any:
+    """The array itself where it has the dtype and lies as it should; else a copy."""
+    same = dtype is None or np.dtype(dtype) == x.dtype
+    lies = layout.is_contiguous(x, order) if order in ("C", "F") else True
+    if same and lies and x.var_.weak is None:
+        return as_array(x)
+    if not may_copy and x.var_.weak is None:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    made = fresh(x.trace_, cast(x.trace_, x.var_, x.dtype if same else np.dtype(dtype)), layout.axes_in(order, x))
+    if same and lies is None:
+        may_be_one(x, made, what)
+    return as_array(made)
 
 
 def as_array(x: Any) -> Any:
@@ -131,8 +174,11 @@ def as_array(x: Any) -> Any:
     return made
 
 
-def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
-    """`np.array` of nested lists with stand-ins in them."""
+def from_nested(trace: Trace, thing: Any, dtype: Any = None, order: str | None = "K") -> Traced:
+    """`np.array` of nested lists with stand-ins in them: a new array."""
+    if isinstance(thing, Traced):
+        var = cast(trace, thing.var_, thing.dtype if dtype is None else np.dtype(dtype))
+        return fresh(trace, var, layout.axes_in(order, thing))
     if isinstance(thing, Masked):
         raise errors.TraceError(errors.shape_depends_on_data("np.array(x[mask])"))
     if isinstance(thing, (list, tuple)) and any_traced(thing):
@@ -147,21 +193,24 @@ def from_nested(trace: Trace, thing: Any, dtype: Any = None) -> Traced:
         common = np.result_type(*[part.dtype for part in parts]) if dtype is None else np.dtype(dtype)
         vars_ = tuple([cast(trace, part.var_, common) for part in parts])
         if known is not None:
-            return fresh(trace, vars_[0] if len(vars_) == 1 else computed(trace.region, concatenate(), vars_))
-        return fresh(trace, computed(trace.region, stack(), vars_))
-    var = var_of(trace, thing if isinstance(thing, Traced) else np.asarray(thing))
-    made = cast(trace, var, np.dtype(dtype) if dtype is not None else var.space.dtype)
-    return fresh(trace, made)
+            var = vars_[0] if len(vars_) == 1 else computed(trace.region, concatenate(), vars_)
+        else:
+            var = computed(trace.region, stack(), vars_)
+        return fresh(trace, var, layout.in_c_order(var.space.ndim)[:: -1 if order == "F" else 1])
+    made = np.array(thing, order=order)  # type: ignore[arg-type]
+    return constant(trace, made if dtype is None else made.astype(dtype))
 
 
 @meaning(np.copy)
+@own_order
 def copy(trace: Trace, a: Any, order: str = "K", subok: bool = False) -> Any:
-    return as_array(copied(trace, a))
+    return as_array(copied(trace, as_traced(trace, a), order))
 
 
 @method("copy")
-def copied(trace: Trace, x: Any, order: str = "C") -> Any:
-    return fresh(trace, _strong(trace, var_of(trace, x)))
+@own_order
+def copied(trace: Trace, x: Traced, order: str = "C") -> Any:
+    return fresh(trace, _strong(trace, x.var_), layout.axes_in(order, x))
 
 
 def _strong(trace: Trace, var: Any) -> Any:
@@ -169,6 +218,7 @@ def _strong(trace: Trace, var: Any) -> Any:
 
 
 @method("astype")
+@own_order
 def astype(
     trace: Trace, x: Traced, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
@@ -176,8 +226,8 @@ def astype(
     if casting != "unsafe" and not np.can_cast(x.dtype, wanted, casting):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to {wanted!r} according to the rule {casting!r}")
     if wanted == x.dtype and not copy:
-        return x
-    return fresh(trace, cast(trace, x.var_, wanted))
+        return _converted(x, wanted, order, "x.astype", may_copy=True)
+    return fresh(trace, cast(trace, x.var_, wanted), layout.axes_in(order, x))
 
 
 def _scalar_type(kind: Any) -> Any:
@@ -211,6 +261,7 @@ def astype_(trace: Trace, x: Any, dtype: Any, /, *, copy: bool = True, device: A
 
 
 @meaning(np.linspace)
+@scattered
 def linspace(
     trace: Trace, start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
     axis: int = 0, *, device: Any = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ def flip(trace: Trace, m: Any, axis: Any = None) -> Any:
     x = as_traced(trace, m)
     axes = tuple(range(x.ndim)) if axis is None else normalize_axis_tuple(axis, x.ndim)
     term = words.flip(None if len(axes) == x.ndim else axes if len(axes) > 1 else axes[0])
-    return view(x, term, write_back(term))
+    return view(x, term, write_back(term), lambda s: np.flip(s, axes), keeps_axes=True)
 
 
 @meaning(np.fliplr, shares=True)
@@ -124,7 +125,9 @@ def sliding_window_view(
         starts = np.arange(array.shape[at] - size + 1)[:, None] + np.arange(size)
         order = [k for k in range(array.ndim + 1) if k != at + 1] + [at + 1]
         read = index[(slice(None),) * at + (arg,)] >> words.transpose(tuple(order))
-        array = Traced(trace, None, View(array, read, None, (var_of(trace, starts),), "np.lib.stride_tricks, a read-only view"))
+        like = partial(np.lib.stride_tricks.sliding_window_view, window_shape=size, axis=at)
+        why = "np.lib.stride_tricks, a read-only view"
+        array = Traced(trace, None, View(array, read, None, like, False, (var_of(trace, starts),), why))
     return array
 
 

@@ -16,7 +16,7 @@ from catad.traced.names.universal import lines
 from catad.traced.operators import cast
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, computed, fresh
-from catad.traced.table import meaning, method
+from catad.traced.table import meaning, method, scattered
 from catad.vector import sort as words
 from catad.vector.positions import searchsorted as positions
 
@@ -216,7 +216,7 @@ def _quantiles(function: Any, scale: float, skips_nan: bool) -> None:
         q = q if scale == 1 else q / scale if not isinstance(q, (int, float)) else np.true_divide(q, scale).item()
         return _quantile(trace, a, q, axis, method, keepdims, skips_nan)
 
-    meaning(function)(made)
+    meaning(function)(scattered(made) if skips_nan else made)
 
 
 _quantiles(np.quantile, 1, False)

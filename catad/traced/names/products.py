@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from catad.traced.operators import cast, matmul, pointwise
 from catad.traced.protocols import write_out
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced, View, computed, fresh, var_of
-from catad.traced.table import hint, meaning, method, python_meaning
+from catad.traced.table import hint, meaning, method, python_meaning, scattered
 from catad.vector.contract import einsum
 from catad.vector.keys import arg
 from catad.vector.norm import norm as norm_word
@@ -103,6 +104,7 @@ def _einsum(trace: Trace, spec: str, arrays: list[Traced], dtype: Any = None, ca
 
 
 @meaning(np.einsum)
+@scattered
 def einsum_(
     trace: Trace, *operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, order: str = "K",
     casting: Any = "safe",
@@ -166,7 +168,9 @@ def diagonal(trace: Trace, a: Any, offset: int = 0, axis1: int = 0, axis2: int =
     x = strong(trace, a)
     positions = np.diagonal(np.arange(x.size).reshape(x.shape), offset, axis1, axis2)
     read = cross(reshape(-1), identity) >> index[arg]
-    return Traced(trace, None, View(x, read, None, (var_of(trace, positions),), "np.diagonal, whose result is read-only"))
+    why = "np.diagonal, whose result is read-only"
+    like = partial(np.diagonal, offset=offset, axis1=axis1, axis2=axis2)
+    return Traced(trace, None, View(x, read, None, like, False, (var_of(trace, positions),), why))
 
 
 @meaning(np.diag)
@@ -199,6 +203,7 @@ def traces(trace: Trace, x: Any, /, *, offset: int = 0, dtype: Any = None) -> An
 
 
 @meaning(np.cross)
+@scattered
 def cross_(trace: Trace, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa = axisb = axisc = axis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from numpy.lib.array_utils import normalize_axis_index
 from catad import errors
 from catad.late import late
 from catad.terms import D
+from catad.traced import layout
+from catad.traced.aliases import note, refusing
 from catad.traced.operators import cast
 from catad.traced.recorder import Trace, Uniform
 from catad.traced.stand_in import Traced, View, computed, constant, fresh, read_through
-from catad.traced.table import attribute, meaning, method
+from catad.traced.table import attribute, meaning, method, own_order
 from catad.vector.shape import broadcast_to, reshape, transpose
 
 
@@ -36,21 +39,18 @@ def from_lists(trace: Trace, x: Any) -> Traced:
     return made
 
 
-def contiguous(x: Traced) -> bool:
-    """True where NumPy's entries of the array stand side by side in C order, so that any reshape is a view."""
-    at = x
-    while at._view is not None and at.size > 1:
-        if not at._view.keeps_order:
-            return False
-        at = at._view.base
-    return True
-
-
-def view(x: Traced, read: D, write: D | None, why: str = "", keeps_order: bool = False) -> Traced:
+def view(
+    x: Traced, read: D, write: D | None, like: Callable[[Any], Any] | None, keeps_axes: bool = False, why: str = ""
+) -> Traced:
     """A view through a term, written through by another one; a number has no views."""
     if not x.ndim and not x.is_view:
         return fresh(x.trace_, read_through(x.trace_.region, read, cast(x.trace_, x.var_, x.dtype), ()))
-    return Traced(x.trace_, None, View(x, read, write, (), why, keeps_order))
+    return Traced(x.trace_, None, View(x, read, write, like, keeps_axes, (), why))
+
+
+def same(x: Traced) -> Traced:
+    """A view of all entries."""
+    return view(x, late().identity, late().exr, np.asarray, keeps_axes=True)
 
 
 def write_back(back: D) -> D:
@@ -68,13 +68,20 @@ def reshaped(x: Traced, shape: Any) -> Traced:
     if math.prod(full) != x.size or (-1 in sizes and not known) or any(n < -1 for n in sizes):
         raise ValueError(f"cannot reshape array of size {x.size} into shape {sizes}")
     if full == x.shape:
-        return view(x, late().identity, late().exr, keeps_order=True)
-    term = reshape(full)
-    if contiguous(x):
-        return view(x, term, write_back(reshape(x.shape)), keeps_order=True)
-    made = fresh(x.trace_, computed(x.trace_.region, term, x.var_))
+        return same(x)
+    in_place = layout.in_place(x, full)
+    if in_place:
+        return _resized(x, full)
+    made = fresh(x.trace_, computed(x.trace_.region, reshape(full), x.var_), layout.in_c_order(len(full)))
     made.is_array = True
+    if in_place is None:
+        may_be_one(x, made, "x.reshape")
     return made
+
+
+def may_be_one(x: Traced, copy: Traced, what: str) -> None:
+    """Note that NumPy gives a view of an array or a copy: where one of them is written into, the other one must not be read."""
+    note(refusing(errors.view_or_copy(x, what)), {x.root, copy.root}, x.trace_.region)
 
 
 @meaning(np.reshape, shares=True)
@@ -93,6 +100,7 @@ def reshape_(trace: Trace, a: Any, /, shape: Any = None, order: str = "C", *, ne
 
 
 @method("reshape")
+@own_order
 def reshape_method(trace: Trace, x: Traced, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     return reshape_(trace, x, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
@@ -115,10 +123,10 @@ def transposed(x: Traced, axes: Any) -> Traced:
     if sorted(order) != list(range(x.ndim)):
         raise ValueError("axes don't match array")
     if order == tuple(range(x.ndim)):
-        return view(x, late().identity, late().exr, keeps_order=True)
+        return same(x)
     back = tuple([order.index(a) for a in range(x.ndim)])
     moved = [a for a in order if x.shape[a] != 1]
-    return view(x, transpose(order), write_back(transpose(back)), keeps_order=moved == sorted(moved))
+    return view(x, transpose(order), write_back(transpose(back)), lambda s: s.transpose(order), moved == sorted(moved))
 
 
 @meaning(np.transpose, np.permute_dims, shares=True)
@@ -176,8 +184,10 @@ def expand_dims(trace: Trace, a: Any, axis: Any) -> Traced:
 
 
 def _resized(x: Traced, shape: tuple[int, ...]) -> Traced:
-    """Axes of size 1 added or removed: a view of whatever array."""
-    return view(x, reshape(shape), write_back(reshape(x.shape)), keeps_order=True)
+    """A view in another shape: with axes of size 1 added or removed, or one for which the entries lie as they must."""
+    return view(
+        x, reshape(shape), write_back(reshape(x.shape)), lambda s: layout.reshaped_shadow(s, shape), layout.keeps_c_order(x)
+    )
 
 
 def _atleast(n: int) -> Any:
@@ -200,7 +210,8 @@ def broadcast_to_(trace: Trace, array: Any, shape: Any, subok: bool = False) -> 
     x = as_traced(trace, array)
     sizes = tuple([n.__index__() for n in (shape if isinstance(shape, (tuple, list)) else (shape,))])
     np.broadcast_to(np.empty(x.shape, bool), sizes)  # NumPy's own error
-    return view(x, broadcast_to(sizes), None, "np.broadcast_to, whose result is read-only")
+    why = "np.broadcast_to, whose result is read-only"
+    return view(x, broadcast_to(sizes), None, lambda s: np.broadcast_to(s, sizes), why=why)
 
 
 @meaning(np.broadcast_arrays, shares=True)
@@ -224,7 +235,7 @@ class Flat:
     def line(self) -> Any:
         """The entries as a view that can be written through."""
         x = self.array
-        return view(x, reshape((x.size,)), write_back(reshape(x.shape)), keeps_order=True)
+        return view(x, reshape((x.size,)), write_back(reshape(x.shape)), None)
 
     def __getitem__(self, key: Any) -> Any:
         return self.line()[key].copy()
