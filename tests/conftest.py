@@ -77,6 +77,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes minutes, and runs with --slow only")
+    config.addinivalue_line("markers", "full_code: is about code as it is after all optimisations")
     config.addinivalue_line("markers", "quick(n): a table of cases; n of them run without --slow, spread evenly over it")
     if config.getoption("--slow") and "hypothesis" in sys.modules:
         settings.load_profile("slow")
@@ -151,15 +152,15 @@ def _left_as_found():
     assert not left, "the test left something behind: " + "; ".join(left)
 
 
-FULL = ("engine", "scalar", "drawn", "docs", "examples")  # what is about compiled code, or shows what users meet
+FULL = ("scalar", "drawn", "docs", "examples")  # what is about compiled code, or shows what users meet
 
 
 @pytest.fixture(autouse=True)
 def _quick_code(request):
-    """Outside of `FULL` folders named engines compile quick code, which has the bits of full code; not with --slow."""
+    """Outside of `FULL` folders, and of files marked `full_code`, named engines compile quick code; not with --slow."""
     tiers = sys.modules.get("catad.engine.cpu.run.tiers")
-    options, folder = request.config.option, request.path.parent.name
-    if tiers is None or options.slow or "CATAD_ENGINE" in os.environ or folder in FULL:
+    is_full = request.path.parent.name in FULL or request.node.get_closest_marker("full_code")
+    if tiers is None or request.config.option.slow or "CATAD_ENGINE" in os.environ or is_full:
         yield
         return
     before = tiers.is_wanted, tiers.RUNS
@@ -187,11 +188,17 @@ def interruptible():
 @pytest.fixture(scope="module", autouse=True)
 def _programs_of_one_file():
     """No file finds the programs of another; what is left of one does not slow down collecting garbage in the next."""
+    global _files
     yield
     if "catad.term_cache" in sys.modules:
         sys.modules["catad.term_cache"].forget()
-    gc.collect()
-    gc.freeze()
+    _files += 1
+    if _files % 8 == 0:  # each time takes some tenths of a second
+        gc.collect()
+        gc.freeze()
+
+
+_files = 0
 
 
 def _ordered(order, items):

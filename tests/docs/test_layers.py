@@ -25,6 +25,7 @@ class Import(NamedTuple):
     late: bool  # inside a function
 
 
+@cache
 def tables() -> list[list[list[str]]]:
     """The tables of the section on imports, row by row, without their heads."""
     section = PAGE.read_text(encoding="utf-8").split("## Who may import whom")[1].split("\n## ")[0]
@@ -41,6 +42,7 @@ def places(cell: str) -> list[str]:
     return re.findall(r"`([\w./]+)`", cell)
 
 
+@cache
 def layer_of(file: str) -> int:
     """The row of a file: that of the longest place that it lies in."""
     rows = [(len(place), k) for k, row in enumerate(tables()[0]) for place in places(row[0]) if within(file, place)]
@@ -52,10 +54,12 @@ def within(file: str, place: str) -> bool:
     return file.startswith(place) if place.endswith("/") else file == place
 
 
+@cache
 def modules() -> list[str]:
     return [str(path.relative_to(PACKAGE)) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
+@cache
 def file_of(module: str) -> str | None:
     """The file of a module of the package by its dotted name."""
     path = PACKAGE.joinpath(*module.split(".")[1:])
@@ -97,15 +101,17 @@ def _import(named: list[tuple[str, str | None]], line: int, late: bool) -> Impor
     return Import(tuple(files), tuple(outside), line, late)
 
 
-@pytest.mark.parametrize("file", modules())
-def test_a_module_imports_downwards(file: str) -> None:
-    own = layer_of(file)
-    for found in imports(file):
-        for other in found.files:
-            allowed = found.late and (file, other) in late_by_table()
-            assert layer_of(other) >= own or allowed, f"{file}:{found.line} imports {other}, which is above it"
+@pytest.mark.parametrize("folder", dict.fromkeys(file.rpartition("/")[0] for file in modules()))
+def test_modules_import_downwards(folder: str) -> None:
+    for file in [file for file in modules() if file.rpartition("/")[0] == folder]:
+        own = layer_of(file)
+        for found in imports(file):
+            for other in found.files:
+                allowed = found.late and (file, other) in late_by_table()
+                assert layer_of(other) >= own or allowed, f"{file}:{found.line} imports {other}, which is above it"
 
 
+@cache
 def late_by_table() -> set[tuple[str, str]]:
     """The late imports that the page names: a file, and another one or a library."""
     return {(file, other) for row in tables()[1] for file in places(row[0]) for other in places(row[1])}

@@ -12,6 +12,8 @@ from catad.engine.cpu.run import target
 
 from .cpu_support import assert_near, assert_same, on
 
+pytestmark = pytest.mark.full_code
+
 
 def price(x: Any, y: Any) -> Any:
     z = np.log(x / y) * np.exp(-x) + np.sqrt(y)

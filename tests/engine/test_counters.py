@@ -15,6 +15,8 @@ from catad.engine.cpu.whole import counters, nested
 from .cpu_support import assert_near
 from .whole_support import Ran, anew, compare, leaves, ran
 
+pytestmark = pytest.mark.full_code
+
 __all__ = ["ran"]
 
 N = 41

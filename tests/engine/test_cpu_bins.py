@@ -29,7 +29,11 @@ from catad.wiring import wire
 from . import cpu_support
 from .cpu_support import printed_anew
 
-pytestmark = [pytest.mark.numpy_only, pytest.mark.skipif(not target.available(), reason="there is no LLVM here")]
+pytestmark = [
+    pytest.mark.numpy_only,
+    pytest.mark.skipif(not target.available(), reason="there is no LLVM here"),
+    pytest.mark.full_code,
+]
 
 INF = np.inf
 CAPPED = (lambda a, b: min(a + b, 3.0)), 0.0

@@ -19,7 +19,7 @@ from catad.engine.stages import joins
 
 from .cpu_support import assert_near, assert_same, on, printed_anew, small_blocks, small_thresholds
 
-pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+pytestmark = [pytest.mark.skipif(not target.available(), reason="there is no LLVM here"), pytest.mark.full_code]
 
 SIZES = (100, 127, 128, 129, 200, 383, 1237)  # about tiles of 64, and blocks of two tiles and more
 

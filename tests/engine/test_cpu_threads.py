@@ -19,6 +19,8 @@ from catad.engine.cpu.run import threads as pool
 from .cpu_support import assert_near, assert_same, on, small_blocks, small_thresholds
 from .test_cpu_programs import PROGRAMS, random
 
+pytestmark = pytest.mark.full_code
+
 ROUNDED = ct.map(lambda x: np.exp(x) * np.sin(3.0 * x))
 ONE_LINE = ("scan of products", "affine scan", "affine fold", "transposed", "recurrence")  # one pass, step after step
 

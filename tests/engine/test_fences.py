@@ -15,7 +15,7 @@ from catad.testing.emulator import EmulatedGpu
 
 from . import fenced
 
-pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+pytestmark = [pytest.mark.skipif(not target.available(), reason="there is no LLVM here"), pytest.mark.full_code]
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="pages without rights are made as on Linux")
 
 

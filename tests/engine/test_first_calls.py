@@ -22,6 +22,8 @@ from .compiling import counts
 from .cpu_support import items, on
 from .whole_support import Ran, anew, ran
 
+pytestmark = pytest.mark.full_code
+
 __all__ = ["counts", "ran"]
 
 

@@ -14,7 +14,11 @@ from .compiling import cache, script
 
 __all__ = ["cache"]  # a fixture
 
-pytestmark = [pytest.mark.skipif(not target.available(), reason="no llvmlite here"), pytest.mark.usefixtures("cache")]
+pytestmark = [
+    pytest.mark.skipif(not target.available(), reason="no llvmlite here"),
+    pytest.mark.usefixtures("cache"),
+    pytest.mark.full_code,
+]
 
 PROGRAM = """
 import numpy as np

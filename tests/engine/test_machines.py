@@ -17,7 +17,7 @@ from catad.wiring import Wiring
 
 from .cpu_support import assert_same, on
 
-pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+pytestmark = [pytest.mark.skipif(not target.available(), reason="there is no LLVM here"), pytest.mark.full_code]
 
 ASKED = {name for name in (*dir(Machine), *Machine.__annotations__) if not name.startswith("_")}
 M = 48

@@ -17,6 +17,8 @@ from catad.engine.stages.access import Access
 from .cpu_support import printed_anew
 from .whole_support import anew
 
+pytestmark = pytest.mark.full_code
+
 RNG = np.random.default_rng(3)
 
 

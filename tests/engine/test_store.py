@@ -17,7 +17,11 @@ from .compiling import cache, call, counts, half, script, unload
 
 __all__ = ["cache", "counts"]  # fixtures
 
-pytestmark = [pytest.mark.skipif(not target.available(), reason="no llvmlite here"), pytest.mark.usefixtures("cache")]
+pytestmark = [
+    pytest.mark.skipif(not target.available(), reason="no llvmlite here"),
+    pytest.mark.usefixtures("cache"),
+    pytest.mark.full_code,
+]
 
 
 def code_files(cache) -> list:

@@ -18,7 +18,11 @@ from .compiling import F64, cache, call, counts, half, script, unload
 
 __all__ = ["cache", "counts"]  # fixtures
 
-pytestmark = [pytest.mark.skipif(not target.available(), reason="no llvmlite here"), pytest.mark.usefixtures("cache")]
+pytestmark = [
+    pytest.mark.skipif(not target.available(), reason="no llvmlite here"),
+    pytest.mark.usefixtures("cache"),
+    pytest.mark.full_code,
+]
 placed = pytest.mark.skipif(not objects.placeable(), reason="objects are loaded by LLVM here")
 
 

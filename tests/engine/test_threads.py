@@ -20,6 +20,8 @@ import catad as ct
 from catad.engine.cpu.run import threads
 from catad.engine.notices import forget
 
+pytestmark = pytest.mark.full_code
+
 
 @pytest.fixture(autouse=True)
 def four_threads():

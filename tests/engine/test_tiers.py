@@ -20,7 +20,11 @@ from .whole_support import anew
 
 __all__ = ["cache", "counts"]
 
-pytestmark = [pytest.mark.skipif(not target.available(), reason="no llvmlite here"), pytest.mark.usefixtures("cache")]
+pytestmark = [
+    pytest.mark.skipif(not target.available(), reason="no llvmlite here"),
+    pytest.mark.usefixtures("cache"),
+    pytest.mark.full_code,
+]
 F64 = ct.f64[5000]
 
 

@@ -17,6 +17,8 @@ from catad.errors import CannotPrint
 from .cpu_support import SPECIAL
 from .whole_support import Ran, anew, compare, leaves, ran
 
+pytestmark = pytest.mark.full_code
+
 __all__ = ["ran"]
 
 RNG = np.random.default_rng(11)

@@ -20,6 +20,8 @@ from .compiling import counts
 from .test_whole_loops import HALVE, STEP, bodies, cell, elements, kalman, random
 from .whole_support import Ran, anew, ran
 
+pytestmark = pytest.mark.full_code
+
 __all__ = ["counts", "ran"]
 
 ENDS = re.compile(r"^  (br|ret|switch) ")

@@ -15,7 +15,7 @@ from catad.vector.overwrite import Added
 from .whole_support import Ran, compare
 from .whole_support import ran as ran
 
-pytestmark = pytest.mark.skipif(not target.available(), reason="there is no LLVM here")
+pytestmark = [pytest.mark.skipif(not target.available(), reason="there is no LLVM here"), pytest.mark.full_code]
 
 N = 280  # N * N numbers are shared by threads
 

@@ -17,6 +17,8 @@ from catad.wiring import Wiring
 
 from .whole_support import Ran, ran
 
+pytestmark = pytest.mark.full_code
+
 __all__ = ["ran"]
 
 SIZES = [1, 2, 3, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]

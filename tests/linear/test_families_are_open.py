@@ -24,7 +24,7 @@ def _bases(node: ast.ClassDef) -> set[str]:
 def families() -> dict[str, Path]:
     """The classes that derive from `Structure`, each with its file."""
     found: dict[str, Path] = {}
-    classes = [(node, path) for path, tree in files().items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [(node, path) for path, tree in files().items() for node in tree.body if isinstance(node, ast.ClassDef)]
     while True:
         more = {node.name: path for node, path in classes if node.name not in found and _bases(node) & {"Structure", *found}}
         if not more:
@@ -39,11 +39,12 @@ def _is_type(node: ast.AST) -> bool:
 def asked_in(tree: ast.Module) -> list[tuple[int, set[str]]]:
     """The names in calls of isinstance and issubclass, and beside `type(x)` in comparisons; tuples by name are looked up."""
     tuples: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    nodes = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.Call, ast.Compare))]
+    for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and isinstance(node.targets[0], ast.Name):
             tuples[node.targets[0].id] = {e.id for e in node.value.elts if isinstance(e, ast.Name)}
     found = []
-    for node in ast.walk(tree):
+    for node in nodes:
         asked: list[ast.expr] = []
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
             asked = node.args[1:]

@@ -52,15 +52,16 @@ def matrix(linear: ct.LinearMap) -> Any:
 
 
 @pytest.mark.parametrize("explicit", [False, True])
-@pytest.mark.parametrize(("first", "second", "L", "M"), PAIRS, ids=[f"{f}-{g}" for f, g, _, _ in PAIRS])
-def test_every_pair_takes_what_was_predicted(
-    first: str, second: str, L: ct.LinearMap, M: ct.LinearMap, explicit: bool
-) -> None:
-    planned = plan([L, M], explicit=explicit)
-    with ct.count() as c:
-        product = planned.multiply([L, M])
-    assert c.operations == planned.cost.operations
-    np.testing.assert_allclose(matrix(product), matrix(M) @ matrix(L), rtol=1e-12, atol=1e-12)
+@pytest.mark.parametrize("first", dict.fromkeys(f for f, _, _, _ in PAIRS))
+def test_every_pair_takes_what_was_predicted(first: str, explicit: bool) -> None:
+    for f, second, L, M in PAIRS:
+        if f != first:
+            continue
+        planned = plan([L, M], explicit=explicit)
+        with ct.count() as c:
+            product = planned.multiply([L, M])
+        assert c.operations == planned.cost.operations, second
+        np.testing.assert_allclose(matrix(product), matrix(M) @ matrix(L), rtol=1e-12, atol=1e-12, err_msg=second)
 
 
 def test_the_pairs_are_of_all_families() -> None:
