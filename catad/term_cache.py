@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakSet
 
@@ -163,14 +164,21 @@ def _held(data: Any) -> list[D] | None:
     stack = [data]
     while stack:
         top = stack.pop()
-        if type(top) in _PLAIN:
+        kind = type(top)
+        if kind in _PLAIN:
             continue
         if isinstance(top, D):
             found.append(top)
         elif isinstance(top, tuple):
             stack += top
-        elif is_dataclass(top) and not isinstance(top, type):
-            stack += [getattr(top, each.name) for each in fields(top)]
+        elif (names := _names(kind)) is not None:  # type: ignore[arg-type]
+            stack += [getattr(top, name) for name in names]
         elif callable(top) and not isinstance(top, type):
             return None
     return found
+
+
+@lru_cache(1024)
+def _names(kind: type[Any]) -> tuple[str, ...] | None:
+    """The fields of a dataclass; None for another class."""
+    return tuple([each.name for each in fields(kind)]) if is_dataclass(kind) else None

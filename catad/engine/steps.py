@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
@@ -18,7 +17,7 @@ from catad.engine.stages.bins import Member
 from catad.engine.stages.exactly import laid_out_exactly, unconditional
 from catad.engine.stages.fuse_producers import Producer, fused_producers
 from catad.engine.stages.fuse_siblings import fused_siblings
-from catad.engine.stages.group import Group, further, grouped, in_order, rows_of
+from catad.engine.stages.group import Group, grouped, in_order, united
 from catad.engine.stages.layout import ready
 from catad.engine.stages.one_hot import one_hot
 from catad.engine.stages.partition import Item, Partition
@@ -86,22 +85,12 @@ def _rows(
 ) -> list[Step]:
     """A group, row by row where what several of its stages read and write is large."""
     apart = _stages(machine, found, group.loops, wanted, there)
-    if len(apart) < 2:
+    one = united(found, group, reads, machine.rows_from, [k for step in apart for k in step[1]])
+    if one is None:
         return apart
-    made = [k for step in apart for k in step[2]]
-    others = set(found.wiring.outputs).union(*[own for g, own in enumerate(reads) if g not in group.loops])
-    outs = tuple([k for k in made if k in others])
-    often = Counter([k for _, own, outs_ in apart for k in (*own, *outs_)])
-    spaces_ = [found.wiring.wires[k] for k, times in often.items() if times > 1]
-    if sum([space.size * space.dtype.itemsize for space in spaces_]) < machine.rows_from:
-        return apart
-    ins = tuple(dict.fromkeys([k for step in apart for k in step[1] if k not in made]))
-    runners = [step[0] for step in apart if isinstance(step[0], StageRunner)]
-    places, groups = [found.produced[step[2][0]] for step in apart], [group, *further(found, group)]
-    rows = rows_of([one.stage for one in runners], places, groups, ins, outs, found.wiring.wires)
-    spaces = found.wiring.spaces(ins), found.wiring.spaces(outs)
-    name = " / ".join([one.name for one in runners])
-    return [(RowsRunner(machine, rows, Run(ins, outs, apart), spaces, name), ins, outs)]
+    spaces = found.wiring.spaces(one.ins), found.wiring.spaces(one.outs)
+    name = " / ".join([step[0].name for step in apart if isinstance(step[0], StageRunner)])
+    return [(RowsRunner(machine, one.rows, Run(one.ins, one.outs, apart), spaces, name), one.ins, one.outs)]
 
 
 def _readers(found: Partition, reads: Sequence[set[int]]) -> dict[int, list[int]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import gc
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -25,8 +24,7 @@ from catad.testing.values import direction, largest, require
 from catad.traced.captured import Captured, content, plain_function, same_content
 from catad.traced.form import Form
 from catad.traced.function import Function, function
-from catad.traced.recorder import current_trace
-from catad.traced.stand_in import Traced
+from catad.traced.recorder import TRACES, current_trace
 from catad.trees import plain
 from catad.trip_counts import as_first_met
 from catad.vector.batching import BatchedMap
@@ -320,9 +318,9 @@ def _(c: _Case) -> None:
     while trace is not None:
         running.add(id(trace))
         trace = trace.outer
-    left = [thing for thing in gc.get_objects() if type(thing) is Traced and thing.owner_.open]
-    if any(id(thing.owner_) not in running for thing in left):
-        c.fail(left, "none")
+    left = [trace for trace in list(TRACES) if trace.open and id(trace) not in running]
+    if left:
+        c.fail([trace.root.inputs for trace in left], "none")
 
 
 LAWS_OF_FUNCTIONS = tuple(_CHECKS)

@@ -91,6 +91,7 @@ def join(found: Path | Fork) -> Path:
         return found
     first = found
     trace = Trace(Findings(), found.path.trace.unroll, None)
+    trace.open = False  # there are no stand-ins
     root = trace.root
     at: dict[int, Var] = {}
     for var in first.path.trace.root.inputs:

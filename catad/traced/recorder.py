@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -263,11 +264,15 @@ def space_of_vars(nested: Any) -> Space:
     return space_like(nested, [var.space for var in flatten(nested)])
 
 
+TRACES: WeakSet[Trace] = WeakSet()  # those that somebody refers to still
+
+
 class Trace:
     """One run of a function on stand-ins: its regions, and what earlier attempts have found out about its control flow."""
 
     def __init__(self, findings: Findings, unroll: int, outer: Trace | None) -> None:
         self.findings, self.unroll, self.outer = findings, unroll, outer
+        TRACES.add(self)
         self.short: list[tuple[Any, int]] = []  # the short loops that run in Python here, and their steps
         self.calls: Calls = ()  # of the user's functions that run now
         self.call_count = self.recorded = 0  # the second counts lines
@@ -370,6 +375,6 @@ def tracing(findings: Findings, unroll: int) -> Iterator[Trace]:
 
 
 __all__ = [
-    "Constant", "Findings", "Region", "Restart", "Trace", "Uniform", "Var", "array_of", "current_trace", "space_of_vars",
-    "the_trace", "tracing",
+    "TRACES", "Constant", "Findings", "Region", "Restart", "Trace", "Uniform", "Var", "array_of", "current_trace",
+    "space_of_vars", "the_trace", "tracing",
 ]  # fmt: skip

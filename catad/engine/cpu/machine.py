@@ -65,7 +65,8 @@ class CpuMachine(Machine):
 
     def by_rows(self, rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> Way | None:
         """Compiled code for stages that run a few rows at a time, where what they exchange is large otherwise."""
-        return by_rows(rows, arrays, outs)
+        every = (*arrays, *outs)
+        return by_rows(rows, sum([one.nbytes for one in every]), [one.strides for one in every])
 
     def standalone(self, primitive: Primitive, ins: tuple[Tensor, ...], fixed: Known) -> Compiled | None:
         """Compiled code for loops, scatters, writes at indices, positions of extrema and prefixes by bin."""

@@ -154,14 +154,14 @@ class ByRows:
         return address(plan)
 
 
-def by_rows(rows: Rows, arrays: Sequence[Any], outs: Sequence[Any]) -> ByRows | None:
-    """Compiled code for a group on arrays and results that lie as these do; None where rows are too large or too few."""
-    bytes_ = sum([a.nbytes for a in (*arrays, *outs)]) + sum([s.size * s.dtype.itemsize for s in rows.between])
+def by_rows(rows: Rows, nbytes: int, strides: Sequence[Sequence[int]]) -> ByRows | None:
+    """Compiled code for a group on arrays and results of so many bytes that lie so; None where rows are too large or too few."""
+    bytes_ = nbytes + sum([space.nbytes for space in rows.between])
     ways, count = rows.ways[:1], rows.ways[0].size
     size = min(max(LEAST, CACHE * count // max(bytes_, 1)), count)
     if size < LEAST or LEAST * bytes_ > MOST * CACHE * count:
         return None
-    laid = turns(rows, ways, size, [a.strides for a in (*arrays, *outs)])
+    laid = turns(rows, ways, size, strides)
     if laid is None or any(blocked(turn.how) for turn in laid):
         return None
     members = []

@@ -6,12 +6,13 @@ softmax and layer norms along rows, or what the threads of a block exchange in s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from catad.engine.stages.access import Affine, along
-from catad.engine.stages.layout import Ready
+from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Partition
 from catad.engine.stages.stage import Stage
 from catad.spaces import Tensor
@@ -148,6 +149,41 @@ def rows_of(
     arrays = [tuple([number[place.wire] for place in (*stage.reads, *stage.writes)]) for stage in stages]
     ways = [Along(one.size, tuple([one.loops[g] for g in places]), tuple([one.axes[k] for k in between])) for one in groups]
     return Rows(tuple(stages), tuple(arrays), tuple([wires[k] for k in between]), tuple(ways))
+
+
+class United(NamedTuple):
+    """A group as one unit: its stages that make something, in order, the wires that it reads, and those that others read."""
+
+    rows: Rows
+    stages: tuple[int, ...]
+    ins: tuple[int, ...]
+    outs: tuple[int, ...]
+
+
+def united(
+    found: Partition, group: Group, reads: Sequence[Collection[int]], least: float, more: Sequence[int] = ()
+) -> United | None:
+    """A group as one unit; None where one stage makes all, or where what several of them read and write has few bytes.
+
+    `more` are wires that it is given besides, if it does not make them.
+    """
+    wires, outputs = found.wiring.wires, set(found.wiring.outputs)
+    wanted, others = outputs.union(*reads), outputs.union(*[own for g, own in enumerate(reads) if g not in group.loops])
+    stages: dict[int, Ready] = {}
+    for g in group.loops:
+        stage = found.items[g]
+        assert isinstance(stage, Stage)
+        if made := [k for k in (*stage.made, *stage.folded) if k in wanted]:
+            stages[g] = ready(stage, made, wires)
+    read = [dict.fromkeys([place.wire for place in stage.reads if place.wire >= 0]) for stage in stages.values()]
+    made = [place.wire for stage in stages.values() for place in stage.writes]
+    often = [k for k, times in Counter([*made, *[k for own in read for k in own]]).items() if times > 1]
+    if len(stages) < 2 or sum([wires[k].size * wires[k].dtype.itemsize for k in often]) < least:
+        return None
+    ins = tuple(dict.fromkeys([k for own in (*read, more) for k in own if k not in made]))
+    outs = tuple([k for k in made if k in others])
+    rows = rows_of([*stages.values()], [*stages], [group, *further(found, group)], ins, outs, wires)
+    return United(rows, tuple(stages), ins, outs)
 
 
 def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:

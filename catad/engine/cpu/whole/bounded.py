@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from catad.engine.cpu.whole.nested import PIECE, Arrays, Loop, call
+from catad.engine.cpu.whole.nested import PIECE, Loop, call
 from catad.engine.cpu.whole.program import WRITERS
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.engine.text.numbers import load
 from catad.scalar.llvm import stopped
 from catad.scalar.llvm_writer import Writer

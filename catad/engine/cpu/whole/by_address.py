@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from catad.engine.cpu.blocked import blocked
+from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import GRAIN, Call
-from catad.engine.cpu.launch import streamed
+from catad.engine.cpu.launch import STREAMED, streamed
 from catad.engine.cpu.run.stop import run_all
-from catad.engine.cpu.whole.outside import raised
+from catad.engine.cpu.whole.outside import raised, run_way
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.layout import Layout
-from catad.errors import CannotPrint
 from catad.spaces import Tensor
 
 FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
@@ -53,19 +52,19 @@ def called(text: Text, how: Layout, read: Sequence[Buffer | None], made: Sequenc
     """
     if not text.calls or math.prod([loop.size for loop in how.loops]) < FROM:
         return False
-    if text.depth == 1 and blocked(how):
-        raise CannotPrint("a scan along a long line", "it runs in blocks, which threads share")
-    if text.depth == 1:
-        how = streamed(how, [one.nbytes for one in made])
-    place, given = list[int](), list[str]()
+    sizes = [one.nbytes for one in made]
+    place, given = list[int](), list[Buffer]()
     for one in read:
         place.append(-1 if one is None else len(given))
         if one is not None:
-            given.append(one.pointer)
-    call = Call(how, place)
+            given.append(one)
+    if text.depth == 1 and blocked(how):
+        run_way(text, Blocked(how, place, sum(sizes) >= STREAMED), given, made)
+        return True
+    call = Call(streamed(how, sizes) if text.depth == 1 else how, place)
     if call.code.stop is not None:
         return False
-    _write(text, call, given, [one.pointer for one in made])
+    _write(text, call, [one.pointer for one in given], [one.pointer for one in made])
     return True
 
 

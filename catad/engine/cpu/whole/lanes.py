@@ -13,9 +13,9 @@ import numpy as np
 from catad.buffers import address, empty
 from catad.engine.cpu.run import threads
 from catad.engine.cpu.run.kernel import packed
-from catad.engine.cpu.whole.nested import Arrays, Loop
+from catad.engine.cpu.whole.nested import Loop
 from catad.engine.cpu.whole.printed import CompiledFunction, as_they_lie
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.errors import CannotPrint
 from catad.linear.sweep import Sweep
 from catad.spaces import Tensor

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from catad.engine.cpu.whole.text import Buffer, Laid, Text, strides_of
+from catad.engine.cpu.whole.text import Arrays, Buffer, Laid, Text, strides_of
 from catad.engine.text.numbers import add, load, store
 from catad.linear.clear import Cleared
 from catad.linear.reindex import Axis, StridedCopy
@@ -15,8 +15,6 @@ from catad.spaces import Tensor
 from catad.vector.fold import Fold
 from catad.vector.overwrite import Added, Overwritten
 from catad.vector.shape import Concatenate
-
-Arrays = Sequence[tuple[Buffer, Tensor]]
 
 
 def _sides(axes: Sequence[Axis], source: tuple[Buffer, Tensor], goal: tuple[Buffer, Tensor]) -> tuple[Laid, Laid]:

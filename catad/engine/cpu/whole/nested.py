@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from catad.engine.cpu.whole.counters import count, counters
 from catad.engine.cpu.whole.program import CHANGED, WRITERS, write_program
 from catad.engine.cpu.whole.rewrite import accumulated, adding_up
-from catad.engine.cpu.whole.text import SMALL, Buffer, Text
+from catad.engine.cpu.whole.text import SMALL, Arrays, Buffer, Text
 from catad.engine.text.numbers import load
 from catad.errors import CannotPrint
 from catad.late import late
@@ -21,7 +20,6 @@ from catad.vector.checkpoint import Call
 from catad.vector.loop import After, Counted
 from catad.wiring import Box, Wiring
 
-Arrays = Sequence[tuple[Buffer, Tensor]]
 PIECE = 1 << 12  # steps of a long loop after each other, without a look at whether it should end
 
 

@@ -1,22 +1,22 @@
-"""Boxes without code within a loop: compiled code calls their array code, once for each step.
+"""What a whole program calls of Python: the array code of boxes without code within a loop, and passes that threads share.
 
-It is given copies of what it reads, so that it may keep them. Where it raises, the function gives up, and the array code of the
-whole loop raises the error.
+Array code is given copies of what it reads, so that it may keep them. Where what is called raises, the function gives up, and the
+array code of the whole program raises the error.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from catad.boxes import Primitive
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Text
+from catad.engine.machine import Way
 from catad.spaces import Tensor
 
-Arrays = Sequence[tuple[Buffer, Tensor]]
 MOST = 1024  # arrays that are kept as they lie in memory
 
 raised: dict[int, BaseException] = {}
@@ -24,10 +24,10 @@ raised: dict[int, BaseException] = {}
 
 
 class Outside:
-    """The array code of a box, as a function that compiled code calls with addresses and that of its error: 0 if it went well."""
+    """What runs on arrays, as a function that compiled code calls with addresses and that of its error: 0 if it went well."""
 
-    def __init__(self, primitive: Primitive, ins: Sequence[Tensor], outs: Sequence[Tensor]) -> None:
-        self.kernel, self.ins, self.outs = primitive.kernel(tuple(ins)), ins, outs
+    def __init__(self, run: Callable[[list[Any]], None], spaces: Sequence[Tensor]) -> None:
+        self.run, self.spaces = run, spaces
         self.kept: dict[tuple[int, int], Any] = {}
         self.function = _FUNCTION(self._run)  # kept as long as it may be called
 
@@ -38,12 +38,7 @@ class Outside:
 
     def _run(self, places: Any, error: int) -> int:
         try:
-            n = len(self.ins)
-            given = [self._array(k, places[k], space).copy() for k, space in enumerate(self.ins)]
-            with np.errstate(all="ignore"):
-                made = self.kernel(np, *given)
-            for k, (space, value) in enumerate(zip(self.outs, made if len(self.outs) > 1 else (made,), strict=True), n):
-                self._array(k, places[k], space)[...] = value
+            self.run([self._array(k, places[k], space) for k, space in enumerate(self.spaces)])
         except Exception:  # the array code of the loop raises it
             return 1
         except BaseException as interrupt:
@@ -67,8 +62,26 @@ _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p), ct
 
 def called_outside(text: Text, box: Primitive, read: Arrays, made: Arrays) -> None:
     """Write a call of a box's array code, unless something has failed before."""
-    w, arrays = text.w, [*read, *made]
-    name = text.outside(Outside(box, [space for _, space in read], [space for _, space in made]))
+    kernel, n = box.kernel(tuple([space for _, space in read])), len(read)
+
+    def run(arrays: list[Any]) -> None:
+        with np.errstate(all="ignore"):
+            found = kernel(np, *[array.copy() for array in arrays[:n]])
+        for array, value in zip(arrays[n:], found if len(made) > 1 else (found,), strict=True):
+            array[...] = value
+
+    call_python(text, run, [*read, *made])
+
+
+def run_way(text: Text, way: Way, read: Sequence[Buffer], made: Sequence[Buffer]) -> None:
+    """Write a call of what threads share, on arrays of which it asks for nothing but where they lie."""
+    n, arrays = len(read), [(one, Tensor((max(one.nbytes, 1),), np.int8)) for one in (*read, *made)]
+    call_python(text, lambda found: way.run(found[:n], found[n:]), arrays)
+
+
+def call_python(text: Text, run: Callable[[list[Any]], None], arrays: Arrays) -> None:
+    """Write a call of a function of Python on arrays, unless something has failed before."""
+    w, name = text.w, text.outside(Outside(run, [space for _, space in arrays]))
     places = w.slot("ptr", len(arrays))
 
     def call() -> None:

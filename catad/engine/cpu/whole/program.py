@@ -16,6 +16,7 @@ from catad.boxes import Primitive
 from catad.engine.cpu.whole.chosen import PART
 from catad.engine.cpu.whole.contraction import LARGE, dot_within, write_contraction
 from catad.engine.cpu.whole.fixed import write_stage
+from catad.engine.cpu.whole.grouped import Rowwise, with_groups, write_rowwise
 from catad.engine.cpu.whole.indexed import added_at, cleared_at, flat_index, in_range, overwritten_at, scatter_added
 from catad.engine.cpu.whole.moves import (
     added,
@@ -29,7 +30,7 @@ from catad.engine.cpu.whole.moves import (
 )
 from catad.engine.cpu.whole.outside import called_outside
 from catad.engine.cpu.whole.rewrite import accumulated, without_shortcuts
-from catad.engine.cpu.whole.text import BOXES, DEEP, Buffer, Text
+from catad.engine.cpu.whole.text import BOXES, DEEP, Arrays, Buffer, Text
 from catad.engine.cpu.whole.transposed import transposed
 from catad.engine.stages.layout import Ready, ready
 from catad.engine.stages.partition import Item, Partition
@@ -42,7 +43,6 @@ from catad.linear.dot_within import DotWithin
 from catad.linear.gather import ScatterAdded
 from catad.linear.reindex import Reshaped, StridedCopy
 from catad.linear.windows import Windowed
-from catad.spaces import Tensor
 from catad.vector.flat_index import FlatIndex
 from catad.vector.fold import Fold
 from catad.vector.index import InRange
@@ -52,7 +52,6 @@ from catad.vector.same_value import Fits
 from catad.vector.shape import Concatenate
 from catad.wiring import Box, Wiring
 
-Arrays = Sequence[tuple[Buffer, Tensor]]
 Write = Callable[[Text, Any, Arrays, Arrays], None]
 
 WRITERS: dict[type[Primitive], Write] = {
@@ -71,6 +70,7 @@ WRITERS: dict[type[Primitive], Write] = {
     Fits: in_range,
     Contract: lambda text, box, read, made: write_contraction(text, box, read, made[0]),
     DotWithin: dot_within,
+    Rowwise: write_rowwise,  # type: ignore[dict-item]
 }
 """What writes the boxes that are no stages, by their kind; `nested.py` adds those that run programs."""
 
@@ -115,8 +115,8 @@ class _Program:
     ) -> None:
         self.text, self.goals, self.loose = text, goals, loose
         found = Partition(split(transposed(accumulated(without_shortcuts(wiring)))))
-        self.wiring, self.items = found.wiring, found.items
-        wiring = self.wiring
+        self.items = with_groups(text, found, [self._reads(item) for item in found.items])
+        self.wiring = wiring = found.wiring
         self.at: dict[int, Buffer] = dict(zip(wiring.inputs, given, strict=True))
         self.reads = [self._reads(item) for item in self.items]
         needed = {*wiring.outputs, *[k for own in self.reads for k in own]}

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from catad.engine.cpu.whole.nested import Loop
 from catad.engine.cpu.whole.program import CHANGED, WRITERS
-from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.cpu.whole.text import Arrays, Buffer, Text
 from catad.linear.sweep import Sweep
 from catad.rearrange import it, proj
 from catad.spaces import Product, Tensor, Unit
 from catad.terms import fork
 from catad.vector.entry_sum import COUNT, GUESS, Summed
 from catad.wiring import Box
-
-Arrays = Sequence[tuple[Buffer, Tensor]]
 
 
 class _SumLoop(Loop):

@@ -36,6 +36,9 @@ class Buffer:
         self.pointer, self.nbytes, self.owned, self.place = pointer, nbytes, owned, place
 
 
+Arrays = Sequence[tuple[Buffer, Tensor]]
+
+
 class Laid(NamedTuple):
     """An array over some loops: its address, an offset and strides in bytes, and the dtype of its numbers."""
 
