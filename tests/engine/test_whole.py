@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 import catad as ct
+from catad.engine.cpu.engine import OFTEN
 from catad.engine.cpu.whole import nested
 from catad.engine.cpu.whole.program import _Program
 from catad.engine.cpu.whole.text import Buffer, Text
+from catad.engine.program import Program, program_of
 from catad.testing.drawn import checks, draw_program
 from catad.wiring import Wiring
 
@@ -103,6 +105,33 @@ def test_threads_call_one_program(ran: Ran) -> None:
     with ThreadPoolExecutor(4) as pool:
         got = list(pool.map(call, points))
     assert all(bits(a, b) for one, other in zip(got, want, strict=True) for a, b in zip(one, other, strict=True))
+
+
+def test_a_call_after_one_that_failed(ran: Ran) -> None:
+    """The place for the error of a call is not used again where there was one."""
+    f = ct.function(lambda x, i: np.sum(x[i] * 2.0))
+    x, good, bad = random(5), np.array([0, 4]), np.array([0, 5])
+    with ct.use_engine("whole"):
+        for _ in range(3):
+            assert f(x, good) == pytest.approx(2.0 * (x[0] + x[4]), rel=1e-15)
+            with pytest.raises(IndexError):
+                f(x, bad)
+    assert ran.compiled
+
+
+def test_auto_goes_on_as_it_has_begun_and_a_named_engine_runs_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, x = ct.function(lambda x: np.sum(np.sin(x) * x)), random(20)
+    program = program_of(f.at(ct.space_of(x)), ct.space_of(x))[0]
+    taken: list[str] = []
+    given = Program.on
+    monkeypatch.setattr(Program, "on", lambda self, engine: taken.append(engine.name) or given(self, engine))
+    for _ in range(3):
+        with ct.use_engine("auto"):
+            program.ran = 10 * OFTEN  # as after many calls
+            made = program(np, [x])[0]
+        with ct.use_engine("reference"):
+            assert program(np, [x])[0] == pytest.approx(made, rel=1e-14)
+    assert taken == ["whole", "reference", "reference", "reference"]  # "auto" asks no more
 
 
 def test_not_a_number_reaches_no_other_lane(ran: Ran) -> None:

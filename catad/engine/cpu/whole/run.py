@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,10 +53,12 @@ class Whole(CompiledFunction):
     `plain` runs instead where the function gives up, at an index out of range, say: it raises the error.
     """
 
+    quiet = True
+
     def __init__(self, wiring: Wiring, plain: Callable[..., Any]) -> None:
         text = Text()
-        self.plain, self.outs = plain, wiring.spaces(wiring.outputs)
-        given = [Buffer(text.entry(), space.nbytes) for space in wiring.spaces(wiring.inputs)]
+        self.plain, self.taken, self.outs = plain, wiring.spaces(wiring.inputs), wiring.spaces(wiring.outputs)
+        given = [Buffer(text.entry(), space.nbytes) for space in self.taken]
         goals = [Buffer(text.entry(), space.nbytes) for space in self.outs]
         write_program(text, wiring, given, goals)
         self.printed, self.room, self.work = text.text(), text.room, text.work
@@ -66,42 +69,61 @@ class Whole(CompiledFunction):
         functions = [*map(blas.address, text.externals), *[one.address for one in text.outsiders]]
         self.kernels, self.first = text.kernels, [*text.lengths, *functions]
         self.quick = [(code, work) for (code, _), work in text.kernels.items() if work and code.left]  # compiled in full later
-        self.rest = self._rest()
+        self.frames: list[_Frame] = []  # that no call uses now
 
-    def _rest(self) -> list[int]:
-        """What the table has after the addresses of a call."""
+    def _frame(self) -> _Frame:
+        """A table for a call, filled but for what the call brings, and the place for its error."""
         kernels = [code.modules[-1].address(name) for code, name in self.kernels]
-        return [*self.first, *kernels, *map(address, self.constants)]
+        error = np.zeros(2, np.int64)
+        places = [0] * (len(self.taken) + len(self.outs) + 1)
+        rest = [address(error), get_num_threads(), *self.first, *kernels, *map(address, self.constants)]
+        return _Frame(packed([*places, *rest]), error, len(places) + 1)
 
     def _settle(self) -> None:
         """Compile kernels in full that have run often enough."""
         for code, work in self.quick:
             code.account(work)
         self.quick = [(code, work) for code, work in self.quick if code.left]
-        self.rest = self._rest()
+        self.frames.clear()
 
     def __call__(self, xp: Any, *arrays: Any) -> Any:
         if self.unchecked:
             self.unchecked = False
             return self.plain(xp, *arrays)
-        given = as_they_lie(arrays)
-        outs = [make(shape, dtype) for make, shape, dtype in self.made]
-        error = np.zeros(2, np.int64)
-        room = buffers.empty((self.room,), _BYTES) if self.room else error
         if self.quick:
             self._settle()
-        places = [*map(address, given), *map(address, outs), address(room), address(error), get_num_threads(), *self.rest]
+        given = as_they_lie(arrays)
+        outs = [make(shape, dtype) for make, shape, dtype in self.made]
+        frame = self.frames.pop() if self.frames else self._frame()
+        table, k = frame.table, 0
+        for each in (*given, *outs):
+            table[k] = address(each)
+            k += 1
+        if self.room:
+            room = buffers.empty((self.room,), _BYTES)
+            table[k] = address(room)
+        table[frame.threads] = get_num_threads()
         try:
-            self.code.run("kernel", packed(places), [()], self.work)
+            self.code.run("kernel", table, [()], self.work)
         finally:
-            interrupt = raised.pop(address(error), None) if self.outsiders else None
+            interrupt = raised.pop(address(frame.error), None) if self.outsiders else None
         if interrupt is not None:
             raise interrupt
-        if error[0]:
-            if error[0] > 1:
-                self.errors[error[0] - 2](int(error[1]))
+        if frame.error[0]:
+            found, about = frame.error.tolist()
+            if found > 1:
+                self.errors[found - 2](about)
             return self.plain(xp, *arrays)
+        self.frames.append(frame)
         return outs[0] if len(outs) == 1 else outs
+
+
+class _Frame(NamedTuple):
+    """What a call has for itself: its table, the place for its error, and the entry with the number of threads."""
+
+    table: array[int]
+    error: Any
+    threads: int
 
 
 _BYTES = np.dtype(np.int8)
