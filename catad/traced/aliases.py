@@ -71,7 +71,7 @@ def refusing(message: str) -> GiveUp:
 
 def possible(value: Any) -> set[Buffer]:
     """The memory that an array shows, and all that may be the same."""
-    if not isinstance(value, Traced) or not value.ndim:
+    if not isinstance(value, Traced) or not value.is_mutable:
         return set()
     stack, found = [value.root], set[Buffer]()
     while stack:

@@ -58,10 +58,10 @@ class Names(NamedTuple):
 class Slot:
     """One array of the state: where it starts (a variable of the outer region), and the input that stands for it in the body."""
 
-    __slots__ = ("input", "narrow", "start", "value", "weak")
+    __slots__ = ("input", "is_array", "narrow", "start", "value", "weak")
 
-    def __init__(self, start: Var, weak: type | None) -> None:
-        self.start, self.weak = start, weak
+    def __init__(self, start: Var, weak: type | None, is_array: bool = False) -> None:
+        self.start, self.weak, self.is_array = start, weak, is_array  # though it may have no axes
         self.narrow = start.space.dtype  # which it has before the first step
         self.input: Var | None = None
         self.value: Var | None = None  # what the body leaves in it
@@ -98,12 +98,20 @@ class Loop:
         self.outer = self.trace.region
         self.start = names_of(frame, self.names)
         for name, value in self.start.items():
-            if name in self.same and isinstance(value, Traced) and value.ndim:
+            if name in self.same and isinstance(value, Traced) and value.is_mutable:
                 continue  # it is written into, and found as an array
             leaves = numeric_leaves(value)
             if leaves is not None:
-                self.slots[name] = [Slot(var, var.weak) for var in (var_of(self.trace, leaf) for leaf in leaves)]
+                self.slots[name] = [self.slot(leaf) for leaf in leaves]
         self.open()
+
+    def slot(self, leaf: Any) -> Slot:
+        """Where a number or an array of the state starts."""
+        var = var_of(self.trace, leaf)
+        made = Slot(var, var.weak, has_no_axes(leaf))
+        if made.is_array and self.may_not_run:
+            self.give_up("an array without axes, which may be a number after the loop")
+        return made
 
     def open(self) -> None:
         """A pass: the body is recorded in a region of its own."""
@@ -132,7 +140,8 @@ class Loop:
         self.starts[slot.input.wire.number] = slot.start
         note_widened(self.region, slot.input, slot.narrow, self.widens)
         made = fresh(self.trace, slot.input)
-        if made.ndim:
+        made.is_array = slot.is_array
+        if made.is_mutable:
             self.replaced.add(made.root)
         return made
 
@@ -180,6 +189,8 @@ class Loop:
         assert leaves is not None
         same = True
         for slot, leaf in zip(slots, leaves, strict=True):
+            if has_no_axes(leaf):
+                self.give_up(f"{name}, an array without axes that a step makes or writes into")
             var = self.region.own(var_of(self.trace, leaf))
             assert slot.input is not None
             if var.space.shape != slot.input.space.shape:
@@ -455,9 +466,14 @@ class WhileLoop(Loop):
         self.finish(*self.laid_out(self.holds))
 
 
+def has_no_axes(leaf: Any) -> bool:
+    """True for an array without axes, which is written into where a number would be replaced."""
+    return isinstance(leaf, Traced) and not leaf.ndim and leaf.is_mutable
+
+
 def _roots(value: Any) -> list[Buffer]:
     """The memory of the arrays in a tree."""
-    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.ndim]
+    return [leaf.root for leaf in tree_leaves(value) if isinstance(leaf, Traced) and leaf.is_mutable]
 
 
 def _input(slot: Slot) -> Var:

@@ -71,6 +71,8 @@ class Pairs:
             x = self.first.own(var_of(self.trace, a))
         with self.trace.inside(self.second):
             y = self.second.own(var_of(self.trace, b))
+        if not x.space.ndim and any(isinstance(one, Traced) and one.is_mutable for one in (a, b)):
+            raise CannotMerge  # it is written into, and a number is replaced
         if x.space.ndim:
             self.arrays.append((len(self.pairs), possible(a) | possible(b)))
         made = self.vars(x, y)

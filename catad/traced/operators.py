@@ -346,7 +346,7 @@ def _binary(ufunc: np.ufunc, swapped: bool) -> Callable[[Any, Any], Any]:
 
 def _repeats(x: Any) -> bool:
     """True for an integer that repeats a list, `[0] * n`: Python asks for its number. An array without axes is multiplied."""
-    if not isinstance(x, Traced) or x.ndim or x.is_view or x.is_array:
+    if not isinstance(x, Traced) or x.is_mutable:
         return False
     return x.dtype.kind in "iu" or x.var_.weak is bool
 
@@ -367,7 +367,7 @@ def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
     if isinstance(target, Masked):
         assign(target.full, made.full, "same_kind")
         return target
-    if not isinstance(target, Traced) or not (target.ndim or target.is_view or target.is_array):
+    if not isinstance(target, Traced) or not target.is_mutable:
         return made
     assign(target, made, "same_kind")
     return target

@@ -214,6 +214,11 @@ class Traced:
         """True for an array that shows a part of another one, or another order of its entries."""
         return self._view is not None
 
+    @property
+    def is_mutable(self) -> bool:
+        """False for a number, which `x += y` gives to the name anew; arrays without axes are written into."""
+        return self._view is not None or self.is_array or self.ndim > 0
+
     # -- what is known without numbers
 
     @property

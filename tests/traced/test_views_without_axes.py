@@ -79,3 +79,80 @@ def test_an_index_that_is_data() -> None:
 
     made = ct.function(fn)(np.zeros((3, 3)), np.int64(1))
     assert np.array_equal(made, np.diag([0.0, 1.0, 0.0]))
+
+
+def in_loops(m: Any) -> Any:
+    z = m[0, 0, ...]
+    for _ in range(30):
+        z += 0.25
+    w = m[1, 0, ...]
+    for row in m:
+        w += row[1]
+    return m, z, w
+
+
+def in_a_while_loop(m: Any) -> Any:
+    z = m[0, 1, ...]
+    while z < 9.0:
+        z += 0.75
+    return m
+
+
+def bound_in_a_loop(m: Any) -> Any:
+    z = m[0, 0, ...]
+    for k in range(3):
+        z = m[k, 1, ...]
+        z *= 2.0
+    z += 1.0
+    return m
+
+
+def an_array_and_then_numbers(m: Any) -> Any:
+    s = np.zeros(())
+    t = s
+    for k in range(40):
+        s = s + m[k % 3, 0]
+    s += 1.0
+    return s, t
+
+
+def with_another_name(m: Any) -> Any:
+    s = np.zeros(())
+    t = s
+    for k in range(40):
+        s += m[k % 3, 0]
+        s = s * 0.5
+    return s, t
+
+
+def made_without_axes(m: Any) -> Any:
+    a, b, c, d = np.zeros(()), np.full((), 2.0), np.array(3.0), np.ones_like(m[0, 0])
+    names = a, b, c, d
+    a += m[0, 0]
+    b *= m[0, 1]
+    c -= m[1, 0]
+    d /= m[1, 1]
+    return names
+
+
+def chosen(m: Any) -> Any:
+    z = m[0, 0, ...] if m[1, 1] > 0.0 else m[0, 1, ...]
+    z += 5.0
+    w = m[2, 1, ...]
+    if m[2, 2] > 0.0:
+        w = m[2, 2, ...]
+    w -= 3.0
+    return m
+
+
+@pytest.mark.parametrize("unroll", [0, 16])
+@pytest.mark.parametrize(
+    "program",
+    [in_loops, in_a_while_loop, bound_in_a_loop, an_array_and_then_numbers, with_another_name, chosen, made_without_axes],
+    ids=lambda program: program.__name__,
+)
+def test_in_loops_and_branches(program: Callable[[Any], Any], unroll: int) -> None:
+    m = np.arange(9.0).reshape(3, 3) + 0.5
+    got, want = ct.function(program, unroll=unroll)(m.copy()), program(m.copy())
+    for one, other in zip(got, want, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14)

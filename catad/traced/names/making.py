@@ -34,12 +34,13 @@ def _filled(trace: Trace, shape: Any, value: Any, dtype: Any, axes: Axes | None 
     axes = layout.in_c_order(len(sizes)) if axes is None else axes
     if isinstance(value, Traced) and value.var_.constant is None:
         var = value.var_ if dtype is None else cast(trace, value.var_, np.dtype(dtype))
-        return fresh(trace, computed(trace.region, late().broadcast_to(sizes), var), axes)
-    if np.ndim(value):
+        made = fresh(trace, computed(trace.region, late().broadcast_to(sizes), var))
+    elif np.ndim(value):
         made = constant(trace, np.full(sizes, value, dtype))
     else:
         made = constant(trace, Uniform(checked_array(np.full((), value, dtype))[()], sizes))
     made.is_new(axes)
+    made.is_array = True
     return made
 
 
@@ -119,7 +120,7 @@ def array(
 ) -> Any:
     if not any_traced(thing):
         plain = np.array(thing, dtype=dtype, order=order, ndmin=ndmin)  # type: ignore[call-overload]
-        return constant(driver.trace, plain) if plain.dtype.kind in "biuf" else plain
+        return as_array(constant(driver.trace, plain)) if plain.dtype.kind in "biuf" else plain
     if copy is not True and isinstance(thing, Traced):
         return _with_axes(_converted(thing, dtype, order, "np.array", may_copy=copy is None), ndmin)
     return as_array(_with_axes(from_nested(driver.trace, thing, dtype, order), ndmin))
