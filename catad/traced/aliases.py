@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from catad import errors
 from catad.traced.recorder import Region, Restart, Trace, Var
 from catad.traced.stand_in import Buffer, Traced
+from catad.trees import tree_leaves
 
 GiveUp = Callable[[], NoReturn]
 
@@ -28,9 +29,16 @@ class Aliases:
         self.known: dict[Buffer, Var] = {buffer: buffer.holds(region) for buffer in known}
 
     def check(self, buffer: Buffer, region: Region) -> None:
-        """One of the arrays is read."""
-        if any(other is not buffer and other.has_changed(var, region) for other, var in self.known.items()):
-            self.give_up()
+        """One of the arrays is read; what may be one with another one of them may be one with it, too."""
+        seen, stack = {buffer}, [self]
+        while stack:
+            one = stack.pop()
+            for other, var in one.known.items():
+                if other not in seen:
+                    if other.has_changed(var, region):
+                        one.give_up()
+                    seen.add(other)
+                    stack += other.aliases
 
 
 def note(give_up: GiveUp, members: Iterable[Buffer], region: Region) -> None:
@@ -100,6 +108,19 @@ def link(region: Region, give_up: GiveUp, arrays: Sequence[tuple[Traced, set[Buf
 def note_others(region: Region, give_up: GiveUp, made: Traced, others: set[Buffer]) -> None:
     if others - {made.root}:
         note(give_up, {made.root, *others}, region)
+
+
+def show_state(items: Iterable[Any], state: Iterable[tuple[Any, Any]], region: Region) -> None:
+    """Rows of an array show what is written into a part of the state of a loop that is this array in the first step; the state
+    comes as what stood in each name before the loop, and what stands for it in the body."""
+    rows = [one for item in items if isinstance(item, Traced) and item.buffer is not None for one in item.buffer.aliases]
+    if not rows:
+        return
+    for before, inside in state:
+        for start, stand in zip(tree_leaves(before), tree_leaves(inside), strict=True):
+            for one in rows:
+                if not possible(start).isdisjoint(one.known):
+                    one.known[stand.root] = stand.root.holds(region)
 
 
 class Containers:

@@ -18,7 +18,7 @@ from catad.errors.places import called
 from catad.program import Notes
 from catad.spaces import Product, Tensor, Unit
 from catad.terms import D
-from catad.traced.aliases import Aliases, refusing, unrolling
+from catad.traced.aliases import Aliases, refusing, show_state, unrolling
 from catad.traced.branch import condition, is_condition, names_of
 from catad.traced.decisions import give_up_merging
 from catad.traced.known import is_of, known_after
@@ -364,6 +364,8 @@ class ForLoop(Loop):
             self.arrays = [self.outer.own(var) for var in self.steps.arrays(self.trace)]
         self.entries = [self.region.input(Tensor(var.space.shape[1:], var.space.dtype), None, None) for var in self.arrays]
         self.current = self.steps.item(self.trace, iter(self.entries), self.alias)
+        state = [(self.start[name], self.inside[name]) for name in self.slots if self.start[name] is not UNBOUND]
+        show_state(numeric_leaves(self.current) or (), state, self.region)
 
     def item(self) -> Iterator[Any]:
         yield self.current

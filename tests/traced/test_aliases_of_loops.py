@@ -90,3 +90,20 @@ def test_a_while_loop_whose_names_share_an_array_is_refused_a_write() -> None:
         return v, w
 
     check(f, np.ones(3), refuses=True, grad=False)
+
+
+def test_rows_show_what_is_written_into_a_state_that_may_be_their_array() -> None:
+    """A name that is bound anew in a branch holds in the first step the array whose rows the loop goes through."""
+
+    def f(m: Any, k: Any) -> Any:
+        for v in m:
+            if k > 999:
+                m = m * 2.0
+            m[0, 0] -= v.sum() * 0.3
+            m[1, 0] -= v.sum() * 0.3
+        return m
+
+    for k in (2, 1000):
+        for unroll in (0, 16):
+            m = np.arange(9.0).reshape(3, 3)
+            np.testing.assert_allclose(ct.function(f, unroll=unroll)(m.copy(), k), f(m.copy(), k), rtol=1e-14)
