@@ -110,6 +110,14 @@ def write_through_view(why: str) -> str:
     )
 
 
+def array_or_number(x: Any) -> str:
+    return text(
+        "x op= y writes into an array without axes, or gives a new number to x, and which of them depends on data",
+        given=f"{x!r}, an array before a loop that may take no step, and a number after a step",
+        do="write x = x op y, or begin with a number, x = 0.0 in place of np.zeros(())",
+    )
+
+
 def view_or_copy(x: Any, what: str) -> str:
     return text(
         f"{what} gives a view or a copy, and one of the two arrays is read after the other one was written into",

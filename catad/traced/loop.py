@@ -102,16 +102,8 @@ class Loop:
                 continue  # it is written into, and found as an array
             leaves = numeric_leaves(value)
             if leaves is not None:
-                self.slots[name] = [self.slot(leaf) for leaf in leaves]
+                self.slots[name] = [Slot(var := var_of(self.trace, leaf), var.weak, has_no_axes(leaf)) for leaf in leaves]
         self.open()
-
-    def slot(self, leaf: Any) -> Slot:
-        """Where a number or an array of the state starts."""
-        var = var_of(self.trace, leaf)
-        made = Slot(var, var.weak, has_no_axes(leaf))
-        if made.is_array and self.may_not_run:
-            self.give_up("an array without axes, which may be a number after the loop")
-        return made
 
     def open(self) -> None:
         """A pass: the body is recorded in a region of its own."""
@@ -290,7 +282,9 @@ class Loop:
             var = self.outer.own(at[id(slot)])
             if self.may_not_run or (slot.value is not None and is_uncertain(slot.value)):
                 note_widened(self.outer, var, slot.narrow, self.widens)
-            return fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
+            left = fresh(self.trace, var if slot.weak is None else weakened(self.trace, var))
+            left.is_array = None if slot.is_array and self.may_not_run else False
+            return left
 
         leaving = Leaving(self, made, steady)
         for name in self.names:

@@ -361,6 +361,8 @@ def _operand(other: Any) -> bool:
 def in_place(op: Callable[[Any, Any], Any], target: Any, value: Any) -> Any:
     """`target op= value`: an array is written into and keeps its dtype, also one without axes; a number is replaced."""
     made = op(target, value)
+    if isinstance(target, Traced) and target.is_array is None:
+        raise errors.TraceError(errors.array_or_number(target))
     if isinstance(target, Ragged):
         target.assign_(made, "same_kind")
         return target

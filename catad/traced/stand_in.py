@@ -111,7 +111,7 @@ class Traced:
     def __init__(self, trace: Trace, buffer: Buffer | None, view: View | None = None) -> None:
         self.owner_, self._view = trace, view  # the trace in which it was made
         self.buffer = buffer
-        self.is_array = False  # though it has no axes: no number of NumPy
+        self.is_array: bool | None = False  # though it has no axes: no number of NumPy; None where it may be either
         self._name: str | None = None  # of a view, until it is read
         self._seen: tuple[Var, Var] | None = None  # of a view: the variable of the base, and what was read from it
 
@@ -217,7 +217,7 @@ class Traced:
     @property
     def is_mutable(self) -> bool:
         """False for a number, which `x += y` gives to the name anew; arrays without axes are written into."""
-        return self._view is not None or self.is_array or self.ndim > 0
+        return self._view is not None or self.is_array is True or self.ndim > 0
 
     # -- what is known without numbers
 

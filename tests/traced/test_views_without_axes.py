@@ -156,3 +156,19 @@ def test_in_loops_and_branches(program: Callable[[Any], Any], unroll: int) -> No
     got, want = ct.function(program, unroll=unroll)(m.copy()), program(m.copy())
     for one, other in zip(got, want, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-14)
+
+
+def test_an_array_that_a_loop_may_leave_as_a_number() -> None:
+    def f(c: Any, written: bool) -> Any:
+        s = t = np.zeros(())
+        while s < c:
+            s = s + 1.0
+        if written:
+            s += 0.5
+        return s * 2.0, t
+
+    made = ct.function(f, static="written")
+    for c in (-1.0, 2.5):
+        assert made(c, False) == f(c, False)
+        with pytest.raises(ct.TraceError, match=r"x op= y writes into an array without axes, or gives a new number"):
+            made(c, True)
