@@ -19,6 +19,7 @@ _ENTRY = np.empty(1, bool)
 
 
 def in_c_order(n: int) -> Axes:
+    """So many axes, the last one the fastest."""
     return tuple(range(n))
 
 

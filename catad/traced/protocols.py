@@ -10,23 +10,13 @@ import numpy as np
 
 from catad import errors
 from catad.late import late
-from catad.traced import layout
+from catad.traced import layout, table
 from catad.traced.masked import Masked
 from catad.traced.operators import assign, matmul, pointwise, supported
 from catad.traced.ragged import Ragged
 from catad.traced.recorder import Trace
 from catad.traced.stand_in import Traced
-from catad.traced.table import (
-    FUNCTIONS,
-    MASKED_METHODS,
-    METHODS,
-    OWN_ORDER,
-    RAGGED,
-    SCATTERED,
-    UFUNC_METHODS,
-    enter_package,
-    hint,
-)  # fmt: skip
+from catad.traced.table import FUNCTIONS, MASKED_METHODS, METHODS, RAGGED, UFUNC_METHODS, enter_package, hint
 
 
 def unknown(name: str) -> errors.TraceError:
@@ -145,8 +135,8 @@ def called(found: Callable[..., Any], trace: Trace, name: str, args: tuple[Any, 
             raise
         raise errors.TraceError(errors.unknown_parameter(f"np.{name}", str(error).split("'")[-2])) from None
     if target is None:
-        if found not in OWN_ORDER:
-            layout.note(made, (args, kwargs), found in SCATTERED)
+        if found not in table.OWN_ORDER:
+            layout.note(made, (args, kwargs), found in table.SCATTERED)
         return made
     if made.shape != target.shape:
         raise errors.SpaceError(errors.unequal_spaces([made.space, target.space], "out="))

@@ -94,7 +94,10 @@ class Whole(CompiledFunction):
             self._settle()
         given = as_they_lie(arrays)
         outs = [make(shape, dtype) for make, shape, dtype in self.made]
-        frame = self.frames.pop() if self.frames else self._frame()
+        try:
+            frame = self.frames.pop()
+        except IndexError:  # asked like this, since threads may share the last one
+            frame = self._frame()
         table, k = frame.table, 0
         for each in (*given, *outs):
             table[k] = address(each)
