@@ -312,3 +312,17 @@ def f_sweep(f: ct.D, x: Any) -> Any:
     from catad.linear.sweep import Sweep
 
     return next(box.primitive for box in ct.wire(f, ct.space_of(x)).boxes if isinstance(box.primitive, Sweep))
+
+
+def test_another_thread_may_take_the_last_table(ran: Ran) -> None:
+    class Taken(list[Any]):
+        """A table was there when somebody asked, and is gone now."""
+
+        def pop(self, *_: Any) -> Any:
+            raise IndexError("pop from empty list")
+
+    x = random(200)
+    one = whole(ct.iterate(STEP, 20), x)
+    want = one(np, x)
+    one.frames = Taken(one.frames)
+    assert one.frames and np.array_equal(one(np, x), want)
