@@ -91,8 +91,8 @@ def laid_out(array: Any, x: Any) -> Any:
     return made
 
 
-def axes_of_stack(args: Iterable[Any], ndim: int) -> Axes | None:
-    """The order of axes of a stack of products; None where it is not known."""
+def axes_if_in_order(args: Iterable[Any], ndim: int) -> Axes | None:
+    """The order of axes of a new array that is in C order where all these arrays are; None where it is not known."""
     return in_c_order(ndim) if all(map(keeps_c_order, args)) else None
 
 
@@ -157,10 +157,9 @@ def note(made: Any, given: Any, scattered: bool) -> None:
         return
     arrays = arrays_in(given)
     roots = {one.root for one in arrays if isinstance(one, Traced)}
-    known = not scattered and all(map(keeps_c_order, arrays))
     for one in new:
         if one.root not in roots:
-            one.is_new(in_c_order(one.ndim) if known else None)
+            one.is_new(None if scattered else axes_if_in_order(arrays, one.ndim))
 
 
 def forget(made: Any) -> None:

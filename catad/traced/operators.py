@@ -316,7 +316,7 @@ def matmul(trace: Trace, a: Any, b: Any, dtype: Any = None, casting: Any = "same
     else:
         made = _matmul(trace, left, right, dtype)
     n = made.space.ndim
-    return fresh(trace, made, layout.in_c_order(n) if n < 3 else layout.axes_of_stack((a, b), n))
+    return fresh(trace, made, layout.in_c_order(n) if n < 3 else layout.axes_if_in_order((a, b), n))
 
 
 def _matmul(trace: Trace, left: Var, right: Var, dtype: np.dtype[Any]) -> Var:

@@ -152,10 +152,9 @@ def rows_of(
 
 
 class United(NamedTuple):
-    """A group as one unit: its stages that make something, in order, the wires that it reads, and those that others read."""
+    """A group as one unit: its rows, the wires that it reads, and those that others read."""
 
     rows: Rows
-    stages: tuple[int, ...]
     ins: tuple[int, ...]
     outs: tuple[int, ...]
 
@@ -183,7 +182,7 @@ def united(
     ins = tuple(dict.fromkeys([k for own in (*read, more) for k in own if k not in made]))
     outs = tuple([k for k in made if k in others])
     rows = rows_of([*stages.values()], [*stages], [group, *further(found, group)], ins, outs, wires)
-    return United(rows, tuple(stages), ins, outs)
+    return United(rows, ins, outs)
 
 
 def in_order(units: Sequence[Sequence[int]], reads: Sequence[Collection[int]], makes: Mapping[int, int]) -> list[Sequence[int]]:

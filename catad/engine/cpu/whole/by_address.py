@@ -16,7 +16,7 @@ from catad.engine.cpu.blocked import Blocked, blocked
 from catad.engine.cpu.call import GRAIN, Call
 from catad.engine.cpu.launch import STREAMED, streamed
 from catad.engine.cpu.run.stop import run_all
-from catad.engine.cpu.whole.outside import raised, run_way
+from catad.engine.cpu.whole.outside import FromOutside, raised, run_way
 from catad.engine.cpu.whole.text import Buffer, Text
 from catad.engine.stages.layout import Layout
 from catad.spaces import Tensor
@@ -24,16 +24,11 @@ from catad.spaces import Tensor
 FROM = 1 << 9  # indices of a pass from which on its sizes are read from a table: unrolled work does not pay any more
 
 
-class Shared:
+class Shared(FromOutside):
     """The kernel of a pass on several threads, as a function that compiled code calls with its table."""
 
     def __init__(self, call: Call) -> None:
-        self.call, self.function = call, _FUNCTION(self._run)  # kept as long as it may be called
-
-    @property
-    def address(self) -> int:
-        """The address of the function."""
-        return ctypes.cast(self.function, ctypes.c_void_p).value or 0
+        self.call, self.function = call, _FUNCTION(self._run)
 
     def _run(self, table: int, error: int) -> None:
         try:

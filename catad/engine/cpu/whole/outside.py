@@ -23,18 +23,24 @@ raised: dict[int, BaseException] = {}
 """What is to be raised once a call has ended, by the address of its error: `KeyboardInterrupt`, say."""
 
 
-class Outside:
-    """What runs on arrays, as a function that compiled code calls with addresses and that of its error: 0 if it went well."""
+class FromOutside:
+    """A function that compiled code calls by its address; kept as long as it may be called."""
 
-    def __init__(self, run: Callable[[list[Any]], None], spaces: Sequence[Tensor]) -> None:
-        self.run, self.spaces = run, spaces
-        self.kept: dict[tuple[int, int], Any] = {}
-        self.function = _FUNCTION(self._run)  # kept as long as it may be called
+    function: Any
 
     @property
     def address(self) -> int:
         """The address of the function."""
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
+
+
+class Outside(FromOutside):
+    """What runs on arrays, as a function that compiled code calls with addresses and that of its error: 0 if it went well."""
+
+    def __init__(self, run: Callable[[list[Any]], None], spaces: Sequence[Tensor]) -> None:
+        self.run, self.spaces = run, spaces
+        self.kept: dict[tuple[int, int], Any] = {}
+        self.function = _FUNCTION(self._run)
 
     def _run(self, places: Any, error: int) -> int:
         try:
